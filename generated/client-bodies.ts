@@ -508,7 +508,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    ""
   ]
  ],
- "post /api/v1/relayers/{relayer_id}/nonce/heal": [
+ "post /api/v1/relayers/{relayer_id}/nonce/reconcile": [
   [
    "chain_restarted",
    "boolean",
@@ -548,7 +548,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "filter.events",
-   "list of transaction_update | transaction_waiting | relayer_state_update",
+   "list of transaction_update | transaction_waiting | relayer_disabled | relayer_enabled | relayer_low_balance | relayer_funding",
    "Only events of these names."
   ],
   [
@@ -575,7 +575,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "filter.events",
-   "list of transaction_update | transaction_waiting | relayer_state_update",
+   "list of transaction_update | transaction_waiting | relayer_disabled | relayer_enabled | relayer_low_balance | relayer_funding",
    "Only events of these names."
   ],
   [
@@ -648,7 +648,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "The highest price per unit of gas."
   ],
   [
-   "policies.max_fee_multiple",
+   "policies.max_fee_multiplier",
    "integer",
    "The highest price per unit of gas, as a multiple of the market price."
   ],
@@ -658,12 +658,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "The highest fee of one signature, in wei: its gas limit times its highest price."
   ],
   [
-   "policies.max_unfinished",
+   "policies.max_pending",
    "integer",
    "The highest number of unfinished transactions (`pending`, `sent`, `submitted`, `mined`)."
   ],
   [
-   "policies.max_unfinished_bytes",
+   "policies.max_pending_bytes",
    "integer",
    "The highest total size of the call data of unfinished transactions, in bytes."
   ],
@@ -785,7 +785,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    ""
   ],
   [
-   "policies.max_fee_multiple",
+   "policies.max_fee_multiplier",
    "integer",
    ""
   ],
@@ -800,12 +800,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    ""
   ],
   [
-   "policies.max_unfinished",
+   "policies.max_pending",
    "integer",
    ""
   ],
   [
-   "policies.max_unfinished_bytes",
+   "policies.max_pending_bytes",
    "integer",
    ""
   ],
@@ -1310,7 +1310,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    ""
   ]
  ],
- "patch /api/v1/pools/{pool_id}/relayers/{member_id}": [
+ "patch /api/v1/pools/{pool_id}/relayers/{relayer_id}": [
   [
    "weight",
    "integer",

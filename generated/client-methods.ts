@@ -57,7 +57,7 @@ export interface GeneratedMethods {
     /** Get a relayer's nonce state. */
     getNonce(relayer_id: string, options?: Options<'/api/v1/relayers/{relayer_id}/nonce', 'get'>): Promise<Data<'/api/v1/relayers/{relayer_id}/nonce', 'get'>>
     /** Repair a relayer's nonces. */
-    healNonce(relayer_id: string, body?: Body<'/api/v1/relayers/{relayer_id}/nonce/heal', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/nonce/heal', 'post'>): Promise<Data<'/api/v1/relayers/{relayer_id}/nonce/heal', 'post'>>
+    reconcileNonce(relayer_id: string, body?: Body<'/api/v1/relayers/{relayer_id}/nonce/reconcile', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/nonce/reconcile', 'post'>): Promise<Data<'/api/v1/relayers/{relayer_id}/nonce/reconcile', 'post'>>
     /** List the transactions that the database does not know. */
     listUnknownTransactions(relayer_id: string, options?: Options<'/api/v1/relayers/{relayer_id}/unknown-transactions', 'get'>): AsyncGenerator<ItemOf<'/api/v1/relayers/{relayer_id}/unknown-transactions'>, void, undefined>
     /** List relayers. */
@@ -153,7 +153,7 @@ export interface GeneratedMethods {
     /** Delete a pool. */
     delete(pool_id: string, options?: Options<'/api/v1/pools/{pool_id}', 'delete'>): Promise<Data<'/api/v1/pools/{pool_id}', 'delete'>>
     /** Change the weight of a relayer in a pool. */
-    updateRelayer(pool_id: string, member_id: string, body: Body<'/api/v1/pools/{pool_id}/relayers/{member_id}', 'patch'>, options?: Options<'/api/v1/pools/{pool_id}/relayers/{member_id}', 'patch'>): Promise<Data<'/api/v1/pools/{pool_id}/relayers/{member_id}', 'patch'>>
+    updateRelayer(pool_id: string, relayer_id: string, body: Body<'/api/v1/pools/{pool_id}/relayers/{relayer_id}', 'patch'>, options?: Options<'/api/v1/pools/{pool_id}/relayers/{relayer_id}', 'patch'>): Promise<Data<'/api/v1/pools/{pool_id}/relayers/{relayer_id}', 'patch'>>
     /** List the transactions of a pool. */
     listTransactions(pool_id: string, options?: Options<'/api/v1/pools/{pool_id}/transactions', 'get'>): AsyncGenerator<ItemOf<'/api/v1/pools/{pool_id}/transactions'>, void, undefined>
     /** Send a transaction through a pool. */
@@ -191,7 +191,7 @@ export interface GeneratedMethods {
   }
   apiKeys: {
     /** Get the rights of the API key. */
-    getCaller(options?: Options<'/api/v1/caller', 'get'>): Promise<Data<'/api/v1/caller', 'get'>>
+    getSelf(options?: Options<'/api/v1/api-keys/self', 'get'>): Promise<Data<'/api/v1/api-keys/self', 'get'>>
     /** List API keys. */
     list(options?: Options<'/api/v1/api-keys', 'get'>): AsyncGenerator<ItemOf<'/api/v1/api-keys'>, void, undefined>
     /** Create an API key. */
@@ -271,7 +271,7 @@ export const methods = {
     sweep: ['post', '/api/v1/relayers/{relayer_id}/sweep', 'once'],
     callRpc: ['post', '/api/v1/relayers/{relayer_id}/rpc', 'body'],
     getNonce: ['get', '/api/v1/relayers/{relayer_id}/nonce', 'plain'],
-    healNonce: ['post', '/api/v1/relayers/{relayer_id}/nonce/heal', 'body'],
+    reconcileNonce: ['post', '/api/v1/relayers/{relayer_id}/nonce/reconcile', 'body'],
     listUnknownTransactions: ['get', '/api/v1/relayers/{relayer_id}/unknown-transactions', 'list'],
     list: ['get', '/api/v1/relayers', 'list'],
     create: ['post', '/api/v1/relayers', 'body'],
@@ -324,7 +324,7 @@ export const methods = {
     get: ['get', '/api/v1/pools/{pool_id}', 'plain'],
     update: ['patch', '/api/v1/pools/{pool_id}', 'body'],
     delete: ['delete', '/api/v1/pools/{pool_id}', 'plain'],
-    updateRelayer: ['patch', '/api/v1/pools/{pool_id}/relayers/{member_id}', 'body'],
+    updateRelayer: ['patch', '/api/v1/pools/{pool_id}/relayers/{relayer_id}', 'body'],
     listTransactions: ['get', '/api/v1/pools/{pool_id}/transactions', 'list'],
     sendTransaction: ['post', '/api/v1/pools/{pool_id}/transactions', 'once'],
     sendTransactionBatch: ['post', '/api/v1/pools/{pool_id}/transactions/batch', 'once'],
@@ -346,7 +346,7 @@ export const methods = {
     search: ['get', '/api/v1/search', 'plain'],
   },
   apiKeys: {
-    getCaller: ['get', '/api/v1/caller', 'plain'],
+    getSelf: ['get', '/api/v1/api-keys/self', 'plain'],
     list: ['get', '/api/v1/api-keys', 'list'],
     create: ['post', '/api/v1/api-keys', 'body'],
     get: ['get', '/api/v1/api-keys/{api_key_id}', 'plain'],

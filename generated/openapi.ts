@@ -179,7 +179,7 @@ export interface paths {
          *
          *     If the request names no prices, the `speed` tier sets them, and the service raises them later ("Gas prices"). While a transaction waits, `status_reason` gives the reason ("Stuck transactions").
          *
-         *     A transaction is final when more than half of all endpoints of the network have its receipt with the required confirmations; an endpoint that does not answer counts as one that has none. Before a nonce is signed for the first time, the service looks at the pool of a node: while another sender's transaction has the nonce there, it waits for `contested_nonce`, and nothing is replaced unless you replace your transaction with prices.
+         *     A transaction is final when more than half of all endpoints of the network have its receipt with the required confirmations; an endpoint that does not answer counts as one that has none. Before a nonce is signed for the first time, the service looks at the pool of a node: while another sender's transaction has the nonce there, it waits for `nonce_conflict`, and nothing is replaced unless you replace your transaction with prices.
          *
          *     `call` names a function of a contract and its arguments in the place of `data`. With its `abi`, a custom error of the contract is named in the refusal and in `error`.
          *
@@ -266,7 +266,7 @@ export interface paths {
         post?: never;
         /**
          * Cancel all pending transactions
-         * @description Cancels every transaction that is not mined, as "Cancel a transaction" does, from the highest nonce down, at most 10,000 per request. Repeat the request while `total_processed` is 10000 or more. Transactions are canceled in batches. A transaction that is accepted meanwhile stays; the nonces of canceled transactions below it are then used up and not returned.
+         * @description Cancels every transaction that is not mined, whatever its status: the path is a word of the OpenZeppelin SDK. Each is canceled as "Cancel a transaction" does, from the highest nonce down, at most 10,000 per request. Repeat the request while `total_processed` is 10000 or more. Transactions are canceled in batches. A transaction that is accepted meanwhile stays; the nonces of canceled transactions below it are then used up and not returned.
          */
         delete: operations["cancelPendingTransactions"];
         options?: never;
@@ -742,7 +742,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/relayers/{relayer_id}/nonce/heal": {
+    "/api/v1/relayers/{relayer_id}/nonce/reconcile": {
         parameters: {
             query?: never;
             header?: never;
@@ -767,7 +767,7 @@ export interface paths {
          *
          *     `{"acknowledge_unknown": true}`: what "List the transactions that the database does not know" lists was compared with what should be sent. The list becomes empty, and equal requests are accepted again.
          */
-        post: operations["healNonce"];
+        post: operations["reconcileNonce"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1349,7 +1349,7 @@ export interface paths {
         patch: operations["updatePool"];
         trace?: never;
     };
-    "/api/v1/pools/{pool_id}/relayers/{member_id}": {
+    "/api/v1/pools/{pool_id}/relayers/{relayer_id}": {
         parameters: {
             query?: never;
             header?: never;
@@ -1360,10 +1360,10 @@ export interface paths {
                  */
                 pool_id: components["parameters"]["pool_id"];
                 /**
-                 * @description The id of a relayer of the pool.
+                 * @description The relayer's id.
                  * @example demo
                  */
-                member_id: components["parameters"]["member_id"];
+                relayer_id: components["parameters"]["relayer_id"];
             };
             cookie?: never;
         };
@@ -1768,7 +1768,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/caller": {
+    "/api/v1/api-keys/self": {
         parameters: {
             query?: never;
             header?: never;
@@ -1779,7 +1779,7 @@ export interface paths {
          * Get the rights of the API key
          * @description Describes the API key that makes the request. Every valid API key may call it.
          */
-        get: operations["getCaller"];
+        get: operations["getApiKeySelf"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2711,10 +2711,10 @@ export interface components {
             max_fee_per_gas: components["schemas"]["AmountOrNull"];
             max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
             status: components["schemas"]["TransactionStatus"];
-            /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `waiting_for`. */
+            /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
             status_reason: string | null;
             /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. "Explain a transaction" says more. */
-            waiting_for?: components["schemas"]["WaitingFor"];
+            wait_reason?: components["schemas"]["WaitReason"];
             /**
              * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless.
              * @constant
@@ -2868,10 +2868,10 @@ export interface components {
             max_fee_per_gas: components["schemas"]["AmountOrNull"];
             max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
             status: components["schemas"]["TransactionStatus"];
-            /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `waiting_for`. */
+            /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
             status_reason: string | null;
             /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. "Explain a transaction" says more. */
-            waiting_for?: components["schemas"]["WaitingFor"];
+            wait_reason?: components["schemas"]["WaitReason"];
             /**
              * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless.
              * @constant
@@ -2918,10 +2918,10 @@ export interface components {
             max_fee_per_gas: components["schemas"]["AmountOrNull"];
             max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
             status: components["schemas"]["TransactionStatus"];
-            /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `waiting_for`. */
+            /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
             status_reason: string | null;
             /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. "Explain a transaction" says more. */
-            waiting_for?: components["schemas"]["WaitingFor"];
+            wait_reason?: components["schemas"]["WaitReason"];
             /**
              * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless.
              * @constant
@@ -2955,13 +2955,13 @@ export interface components {
         AcceptedTransaction: components["schemas"]["TransactionFields"] & {
             warnings: components["schemas"]["Warnings"];
         };
-        /** @description Conditions that may delay the transaction. `price_below_base_fee`: no block includes it until the base fee falls. `price_limited_by_cap`: the policy `gas_price_cap` allows less than the tier costs. `low_balance_after`: the balance may fall below the policy `min_balance`. `long_queue`: 100 or more accepted transactions come first. `cap_below_base_fee`: the policy `gas_price_cap` is below the current base fee. `balance_not_checked`: the network has the feature `no_native_coin`. `account_has_code`: the relayer's address is delegated (EIP-7702), and nodes accept only one unfinished transaction of such an account. `waiting_for` is the code that "Explain a transaction" gives while the condition lasts. */
+        /** @description Conditions that may delay the transaction. `price_below_base_fee`: no block includes it until the base fee falls. `price_limited_by_cap`: the policy `gas_price_cap` allows less than the tier costs. `low_balance_after`: the balance may fall below the policy `min_balance`. `long_queue`: 100 or more accepted transactions come first. `cap_below_base_fee`: the policy `gas_price_cap` is below the current base fee. `balance_not_checked`: the network has the feature `no_native_coin`. `account_has_code`: the relayer's address is delegated (EIP-7702), and nodes accept only one unfinished transaction of such an account. `wait_reason` is the code that "Explain a transaction" gives while the condition lasts. */
         Warnings: components["schemas"]["Warning"][];
         Warning: {
             /** @enum {string} */
             code: "price_below_base_fee" | "price_limited_by_cap" | "low_balance_after" | "long_queue" | "cap_below_base_fee" | "account_has_code" | "balance_not_checked";
             message: string;
-            waiting_for: components["schemas"]["WaitingFor"] | null;
+            wait_reason: components["schemas"]["WaitReason"] | null;
         };
         SendTransactionRequest: {
             /** @description The recipient. Absent or null creates a contract from `data`. */
@@ -3095,9 +3095,9 @@ export interface components {
             status: components["schemas"]["TransactionStatus"];
             /** @description The current state of the transaction in a sentence, for people. */
             summary: string;
-            /** @description The codes of `WaitingFor`, and these: `signature`: the transaction is signed next. `acceptance`: it is signed, and no node has accepted it yet. `block`: a node has it, and it is not in a block yet. `confirmations`: it is in a block, and has fewer than the required confirmations. Null when the transaction has ended. */
-            waiting_for: components["schemas"]["WaitingFor"] | ("signature" | "acceptance" | "block" | "confirmations") | null;
-            /** @description The time of the last change of its status or of `waiting_for`. Of `block`: the time since which a node has it. */
+            /** @description The codes of `WaitReason`, and these: `signature`: the transaction is signed next. `acceptance`: it is signed, and no node has accepted it yet. `block`: a node has it, and it is not in a block yet. `confirmations`: it is in a block, and has fewer than the required confirmations. Null when the transaction has ended. */
+            wait_reason: components["schemas"]["WaitReason"] | ("signature" | "acceptance" | "block" | "confirmations") | null;
+            /** @description The time of the last change of its status or of `wait_reason`. Of `block`: the time since which a node has it. */
             since: components["schemas"]["Timestamp"];
             /** @description The transaction with a lower nonce that blocks this one. Null when none does. */
             blocked_by: components["schemas"]["IdOrNull"];
@@ -3138,7 +3138,7 @@ export interface components {
                 paused?: boolean;
                 policies?: {
                     gas_price_cap?: components["schemas"]["Amount"];
-                    max_fee_multiple?: components["schemas"]["FeeMultiple"];
+                    max_fee_multiplier?: components["schemas"]["FeeMultiplier"];
                     max_fee_per_transaction?: components["schemas"]["Amount"];
                     max_fee_per_day?: components["schemas"]["Amount"];
                 };
@@ -3218,7 +3218,7 @@ export interface components {
         RelayerStatus: {
             network_type: components["schemas"]["NetworkType"];
             /** @description The nonce of the next transaction. */
-            nonce: components["schemas"]["Amount"];
+            nonce: number;
             /** @description The number of accepted, unfinished transactions. */
             pending_transactions_count: number;
             last_confirmed_transaction_timestamp: components["schemas"]["TimestampOrNull"];
@@ -3408,7 +3408,7 @@ export interface components {
         Blocking: {
             transaction_id: components["schemas"]["Id"];
             nonce: number;
-            waiting_for: components["schemas"]["WaitingFor"];
+            wait_reason: components["schemas"]["WaitReason"];
             /** @description The `status_reason` of the transaction. */
             reason: string | null;
         };
@@ -3437,7 +3437,7 @@ export interface components {
          */
         NotificationFilter: {
             /** @description Only events of these names. */
-            events?: ("transaction_update" | "transaction_waiting" | "relayer_state_update")[];
+            events?: ("transaction_update" | "transaction_waiting" | "relayer_disabled" | "relayer_enabled" | "relayer_low_balance" | "relayer_funding")[];
             /** @description Of the events of transactions, only those whose transaction has one of these states. */
             statuses?: components["schemas"]["TransactionStatus"][];
         };
@@ -3457,7 +3457,7 @@ export interface components {
          */
         NotificationFilterInput: {
             /** @description Only events of these names. */
-            events?: ("transaction_update" | "transaction_waiting" | "relayer_state_update")[];
+            events?: ("transaction_update" | "transaction_waiting" | "relayer_disabled" | "relayer_enabled" | "relayer_low_balance" | "relayer_funding")[];
             /** @description Of the events of transactions, only those whose transaction has one of these states. */
             statuses?: components["schemas"]["TransactionStatus"][];
         };
@@ -3534,12 +3534,12 @@ export interface components {
             retried: number;
         };
         /** @enum {string} */
-        EventName: "transaction_update" | "transaction_waiting" | "relayer_state_update" | "test";
+        EventName: "transaction_update" | "transaction_waiting" | "relayer_disabled" | "relayer_enabled" | "relayer_low_balance" | "relayer_funding" | "test";
         /**
-         * @description Why a transaction makes no progress. `price_cap`: the policy `gas_price_cap` is below the price that the chain requires. `fee_multiple`: the policy `max_fee_multiple` does not allow a higher price. `fee_budget`: the fee budget of the relayer does not allow one. `base_fee`: the base fee is above its price. `fee_too_low`: the price that the request gave is below what the chain requires. `funds`: the balance is too low. `node`: nodes refuse it. `unreachable`: no node answers. `contested_nonce`: a node has another transaction with its nonce. `uncertain_nonce`: it is not known yet which transaction used its nonce. `missing_receipt`: a block lists it, and no node shows its receipt. `unproven`: a node shows its receipt, and most endpoints of the network do not. `earlier_nonce`: a transaction with an earlier nonce comes first. `paused`: the relayer is paused. `disabled`: the relayer is disabled. `key_service`: the key service does not sign. `private_relay`: no private relay answers, the network has none any more, or they had it for `drops_after_blocks` blocks and dropped it then; they get it again. `other`: see `status_reason`.
+         * @description Why a transaction makes no progress. `price_cap`: the policy `gas_price_cap` is below the price that the chain requires. `fee_multiplier`: the policy `max_fee_multiplier` does not allow a higher price. `fee_budget`: the fee budget of the relayer does not allow one. `base_fee`: the base fee is above its price. `fee_too_low`: the price that the request gave is below what the chain requires. `funds`: the balance is too low. `node`: nodes refuse it. `unreachable`: no node answers. `nonce_conflict`: a node has another transaction with its nonce. `uncertain_nonce`: it is not known yet which transaction used its nonce. `missing_receipt`: a block lists it, and no node shows its receipt. `awaiting_quorum`: a node shows its receipt, and most endpoints of the network do not. `earlier_nonce`: a transaction with an earlier nonce comes first. `paused`: the relayer is paused. `disabled`: the relayer is disabled. `key_service`: the key service does not sign. `private_relay`: no private relay answers, the network has none any more, or they had it for `private_expiry_blocks` blocks and dropped it then; they get it again. `other`: see `status_reason`.
          * @enum {string}
          */
-        WaitingFor: "price_cap" | "fee_multiple" | "fee_budget" | "base_fee" | "fee_too_low" | "funds" | "node" | "unreachable" | "contested_nonce" | "uncertain_nonce" | "missing_receipt" | "unproven" | "earlier_nonce" | "paused" | "disabled" | "key_service" | "private_relay" | "other";
+        WaitReason: "price_cap" | "fee_multiplier" | "fee_budget" | "base_fee" | "fee_too_low" | "funds" | "node" | "unreachable" | "nonce_conflict" | "uncertain_nonce" | "missing_receipt" | "awaiting_quorum" | "earlier_nonce" | "paused" | "disabled" | "key_service" | "private_relay" | "other";
         /** @description The body of a delivery. It is stored together with the change that it reports, and every attempt sends the same bytes. */
         Event: {
             /** @description Also the header `webhook-id`. A repeated delivery has the same id. */
@@ -3555,18 +3555,18 @@ export interface components {
             /** @constant */
             payload_type: "transaction";
         };
-        /** @description The transaction makes no progress; `waiting_for` and `status_reason` give the reason. Sent once per transaction and value of `waiting_for`, and only for the relayer's unmined transaction with the lowest nonce: later transactions wait for it. */
+        /** @description The transaction makes no progress; `wait_reason` and `status_reason` give the reason. Sent once per transaction and value of `wait_reason`, and only for the relayer's unmined transaction with the lowest nonce: later transactions wait for it. */
         TransactionWaitingPayload: components["schemas"]["TransactionEventFields"] & {
             /** @constant */
             payload_type: "transaction_waiting";
-            waiting_for: components["schemas"]["WaitingFor"];
+            wait_reason: components["schemas"]["WaitReason"];
         };
         /** @description The relayer was paused, or the service disabled it. */
         RelayerDisabledPayload: {
             /** @constant */
             payload_type: "relayer_disabled";
             relayer: components["schemas"]["Relayer"];
-            disable_reason: string;
+            disabled_reason: string;
         };
         /** @description The relayer sends again. */
         RelayerEnabledPayload: {
@@ -3635,7 +3635,7 @@ export interface components {
             /** @description The end of validity. Null: no end. */
             expires_at: components["schemas"]["TimestampOrNull"];
             /** @description The end of validity of the previous token. Null when there is none. */
-            former_valid_until: components["schemas"]["TimestampOrNull"];
+            previous_token_expires_at: components["schemas"]["TimestampOrNull"];
             created_at: components["schemas"]["Timestamp"];
             /** @description The last use, accurate to a few seconds. Null when the key was never used. */
             last_used_at: components["schemas"]["TimestampOrNull"];
@@ -3733,16 +3733,16 @@ export interface components {
             /** @description The URL. Its path and query are masked, because they often contain a secret. */
             url: string;
             method: components["schemas"]["PrivateMethod"];
-            drops_after_blocks: number;
+            private_expiry_blocks: number;
         };
-        /** @description A URL, or a URL with its rules. `method`: how it takes a transaction. `drops_after_blocks`: after so many blocks it drops a transaction that is in none of them (default 25, as Flashbots Protect). */
+        /** @description A URL, or a URL with its rules. `method`: how it takes a transaction. `private_expiry_blocks`: after so many blocks it drops a transaction that is in none of them (default 25, as Flashbots Protect). */
         PrivateRpcUrlInput: components["schemas"]["HttpUrl"] | {
             url: components["schemas"]["HttpUrl"];
             method?: components["schemas"]["PrivateMethod"];
-            drops_after_blocks?: number;
+            private_expiry_blocks?: number;
         };
         /**
-         * @description `eth_sendRawTransaction` (the default), or `eth_sendPrivateTransaction` with the highest block, `drops_after_blocks` from now.
+         * @description `eth_sendRawTransaction` (the default), or `eth_sendPrivateTransaction` with the highest block, `private_expiry_blocks` from now.
          * @enum {string}
          */
         PrivateMethod: "eth_sendRawTransaction" | "eth_sendPrivateTransaction";
@@ -4349,19 +4349,19 @@ export interface components {
         Selector: string;
         /** @description A function selector: the first four bytes of call data. `0x` stands for a call without data. */
         SelectorInput: string;
-        MaxUnfinished: number;
-        MaxUnfinishedBytes: number;
-        FeeMultiple: number;
-        /** @description An absent policy does not limit. Exception: `max_fee_multiple` is 5 when absent. */
+        MaxPending: number;
+        MaxPendingBytes: number;
+        FeeMultiplier: number;
+        /** @description An absent policy does not limit. Exception: `max_fee_multiplier` is 5 when absent. */
         RelayerPolicies: {
             min_balance?: components["schemas"]["Amount"];
             gas_limit_estimation?: boolean;
             gas_price_cap?: components["schemas"]["Amount"];
-            max_fee_multiple?: components["schemas"]["FeeMultiple"];
+            max_fee_multiplier?: components["schemas"]["FeeMultiplier"];
             max_fee_per_transaction?: components["schemas"]["Amount"];
             max_fee_per_day?: components["schemas"]["Amount"];
-            max_unfinished?: components["schemas"]["MaxUnfinished"];
-            max_unfinished_bytes?: components["schemas"]["MaxUnfinishedBytes"];
+            max_pending?: components["schemas"]["MaxPending"];
+            max_pending_bytes?: components["schemas"]["MaxPendingBytes"];
             whitelist_receivers?: components["schemas"]["Address"][];
             eip1559_pricing?: boolean;
             allowed_functions?: {
@@ -4413,7 +4413,7 @@ export interface components {
              *     The market price is the median of up to three nodes of the network; of two, the lower one. With a single
              *     node, only the three policies with amounts in wei limit the effect of a false price.
              */
-            max_fee_multiple?: components["schemas"]["FeeMultiple"];
+            max_fee_multiplier?: components["schemas"]["FeeMultiplier"];
             /**
              * @description The highest fee of one signature, in wei: its gas limit times its highest price. It applies to every
              *     signature, by the policies at that time. If it does not allow a higher price, the transaction or its
@@ -4426,12 +4426,12 @@ export interface components {
              * @description The highest number of unfinished transactions (`pending`, `sent`, `submitted`, `mined`). Default: 10,000.
              *     Further transactions get 429 until some finish.
              */
-            max_unfinished?: components["schemas"]["MaxUnfinished"];
+            max_pending?: components["schemas"]["MaxPending"];
             /**
              * @description The highest total size of the call data of unfinished transactions, in bytes. Default: 67,108,864 (64 MiB).
              *     Further transactions get 429 until some finish.
              */
-            max_unfinished_bytes?: components["schemas"]["MaxUnfinishedBytes"];
+            max_pending_bytes?: components["schemas"]["MaxPendingBytes"];
             /**
              * @description The highest total fee of all signatures in any 24 hours, in wei, counted as in `max_fee_per_transaction`
              *     when a transaction is accepted, in steps of five minutes as in `max_value_per_day`. Of several signatures
@@ -4495,11 +4495,11 @@ export interface components {
             min_balance?: components["schemas"]["AmountInput"] | null;
             gas_limit_estimation?: boolean | null;
             gas_price_cap?: components["schemas"]["AmountInput"] | null;
-            max_fee_multiple?: number | null;
+            max_fee_multiplier?: number | null;
             max_fee_per_transaction?: components["schemas"]["AmountInput"] | null;
             max_fee_per_day?: components["schemas"]["AmountInput"] | null;
-            max_unfinished?: number | null;
-            max_unfinished_bytes?: number | null;
+            max_pending?: number | null;
+            max_pending_bytes?: number | null;
             whitelist_receivers?: components["schemas"]["AddressInput"][] | null;
             eip1559_pricing?: boolean | null;
             allowed_functions?: {
@@ -4638,11 +4638,11 @@ export interface components {
             nonce: number;
             status: components["schemas"]["TransactionStatus"];
             /** @description Why it makes no progress. Null while it does. */
-            waiting_for: components["schemas"]["WaitingFor"] | null;
+            wait_reason: components["schemas"]["WaitReason"] | null;
             /** @description The `status_reason` of the transaction. */
             reason: string | null;
             created_at: components["schemas"]["Timestamp"];
-            /** @description The time of the last change of its status or of `waiting_for`. */
+            /** @description The time of the last change of its status or of `wait_reason`. */
             since: components["schemas"]["Timestamp"];
         };
         Activity: {
@@ -5605,11 +5605,6 @@ export interface components {
          */
         sponsorship_id: components["schemas"]["PathId"];
         /**
-         * @description The id of a relayer of the pool.
-         * @example demo
-         */
-        member_id: components["schemas"]["PathId"];
-        /**
          * @description The id of the ABI.
          * @example token
          */
@@ -5821,7 +5816,7 @@ export type Delivery = components['schemas']['Delivery'];
 export type Redelivery = components['schemas']['Redelivery'];
 export type Retry = components['schemas']['Retry'];
 export type EventName = components['schemas']['EventName'];
-export type WaitingFor = components['schemas']['WaitingFor'];
+export type WaitReason = components['schemas']['WaitReason'];
 export type Event = components['schemas']['Event'];
 export type TransactionPayload = components['schemas']['TransactionPayload'];
 export type TransactionWaitingPayload = components['schemas']['TransactionWaitingPayload'];
@@ -5914,9 +5909,9 @@ export type VaultTokenConfig = components['schemas']['VaultTokenConfig'];
 export type VaultAppRoleConfig = components['schemas']['VaultAppRoleConfig'];
 export type Selector = components['schemas']['Selector'];
 export type SelectorInput = components['schemas']['SelectorInput'];
-export type MaxUnfinished = components['schemas']['MaxUnfinished'];
-export type MaxUnfinishedBytes = components['schemas']['MaxUnfinishedBytes'];
-export type FeeMultiple = components['schemas']['FeeMultiple'];
+export type MaxPending = components['schemas']['MaxPending'];
+export type MaxPendingBytes = components['schemas']['MaxPendingBytes'];
+export type FeeMultiplier = components['schemas']['FeeMultiplier'];
 export type RelayerPolicies = components['schemas']['RelayerPolicies'];
 export type RelayerPoliciesInput = components['schemas']['RelayerPoliciesInput'];
 export type RelayerPoliciesPatch = components['schemas']['RelayerPoliciesPatch'];
@@ -6031,7 +6026,6 @@ export type ParameterProblemId = components['parameters']['problem_id'];
 export type ParameterOfPool = components['parameters']['of_pool'];
 export type ParameterPoolId = components['parameters']['pool_id'];
 export type ParameterSponsorshipId = components['parameters']['sponsorship_id'];
-export type ParameterMemberId = components['parameters']['member_id'];
 export type ParameterAbiId = components['parameters']['abi_id'];
 export type ParameterNetworkId = components['parameters']['network_id'];
 export type ParameterPage = components['parameters']['page'];
@@ -6953,7 +6947,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    healNonce: {
+    reconcileNonce: {
         parameters: {
             query?: never;
             header?: never;
@@ -7885,10 +7879,10 @@ export interface operations {
                  */
                 pool_id: components["parameters"]["pool_id"];
                 /**
-                 * @description The id of a relayer of the pool.
+                 * @description The relayer's id.
                  * @example demo
                  */
-                member_id: components["parameters"]["member_id"];
+                relayer_id: components["parameters"]["relayer_id"];
             };
             cookie?: never;
         };
@@ -8499,7 +8493,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    getCaller: {
+    getApiKeySelf: {
         parameters: {
             query?: never;
             header?: never;
@@ -9077,17 +9071,17 @@ export const warningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>[
 export const sendTransactionRequestSpeedAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendTransactionRequest"]["speed"]> = ["safe_low", "safeLow", "average", "fast", "fastest"];
 export const sendTransactionRequestTypeAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendTransactionRequest"]["type"]> = [0, 1, 2, 4];
 export const attemptPurposeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Attempt"]["purpose"]> = ["send", "cancel"];
-export const explanationWaiting_forAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Explanation"]["waiting_for"]> = ["signature", "acceptance", "block", "confirmations"];
+export const explanationWait_reasonAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Explanation"]["wait_reason"]> = ["signature", "acceptance", "block", "confirmations"];
 export const rpcRequestMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RpcRequest"]["method"]> = ["eth_blockNumber", "eth_call", "eth_chainId", "eth_estimateGas", "eth_feeHistory", "eth_gasPrice", "eth_getBalance", "eth_getBlockByHash", "eth_getBlockByNumber", "eth_getBlockReceipts", "eth_getCode", "eth_getLogs", "eth_getProof", "eth_getStorageAt", "eth_getTransactionByHash", "eth_getTransactionCount", "eth_getTransactionReceipt", "eth_maxPriorityFeePerGas", "net_version", "web3_clientVersion"];
 export const fundingStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FundingStatus"]> = ["sufficient", "refilling", "limit_reached", "treasury_short", "fee_too_high", "refused", "unknown"];
 export const nonceStateStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NonceState"]["status"]> = ["in_step", "chain_ahead", "gap", "chain_restarted", "unreachable"];
 export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationType"]> = ["webhook"];
-export const notificationFilterEventsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationFilter"]["events"]> = ["transaction_update", "transaction_waiting", "relayer_state_update"];
-export const notificationFilterInputEventsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationFilterInput"]["events"]> = ["transaction_update", "transaction_waiting", "relayer_state_update"];
+export const notificationFilterEventsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationFilter"]["events"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding"];
+export const notificationFilterInputEventsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationFilterInput"]["events"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding"];
 export const notificationHealthStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationHealth"]["status"]> = ["enabled", "disabled"];
 export const deliveryStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DeliveryStatus"]> = ["pending", "delivered", "failed"];
-export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "transaction_waiting", "relayer_state_update", "test"];
-export const waitingForValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitingFor"]> = ["price_cap", "fee_multiple", "fee_budget", "base_fee", "fee_too_low", "funds", "node", "unreachable", "contested_nonce", "uncertain_nonce", "missing_receipt", "unproven", "earlier_nonce", "paused", "disabled", "key_service", "private_relay", "other"];
+export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding", "test"];
+export const waitReasonValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitReason"]> = ["price_cap", "fee_multiplier", "fee_budget", "base_fee", "fee_too_low", "funds", "node", "unreachable", "nonce_conflict", "uncertain_nonce", "missing_receipt", "awaiting_quorum", "earlier_nonce", "paused", "disabled", "key_service", "private_relay", "other"];
 export const scopeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Scope"]> = ["sign", "send", "read", "notifications", "manage"];
 export const grantedScopesValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["GrantedScopes"]> = ["sign", "send", "read", "notifications", "manage", "relay"];
 export const privateMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PrivateMethod"]> = ["eth_sendRawTransaction", "eth_sendPrivateTransaction"];

@@ -134,7 +134,7 @@ async function reset(id: string, signal: AbortSignal): Promise<void> {
   const { status } = await client.relayers.getNonce(id, { signal })
   if (status === 'in_step') inStep.set(id, (inStep.get(id) ?? 0) + 1)
   if (status !== 'chain_restarted') return
-  await client.relayers.healNonce(id, { chain_restarted: true }, { signal })
+  await client.relayers.reconcileNonce(id, { chain_restarted: true }, { signal })
   say(`Reset the relayer ${id}: its transactions were on an earlier chain; it starts at nonce 0.`)
 }
 

@@ -72,7 +72,7 @@ export function addApply(program: Command, context: () => Context): void {
 
 /** Deletions come last, in the reverse order. */
 async function planOf(world: Context, state: Map<Kind, Entry[]>, prune: boolean): Promise<Step[]> {
-  const own = prune ? (await world.client.get('/api/v1/caller')).data.id : undefined
+  const own = prune ? (await world.client.get('/api/v1/api-keys/self')).data.id : undefined
   const steps: Step[] = []
   const deletions: Step[] = []
   for (const kind of kinds) {

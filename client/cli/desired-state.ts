@@ -107,5 +107,5 @@ function node(given: unknown, name: string): unknown {
 const nodeDefaults: Record<string, object> = {
   rpc_urls: { url: '', weight: 100 },
   custom_rpc_urls: { url: '', weight: 100 },
-  private_rpc_urls: { url: '', method: 'eth_sendRawTransaction', drops_after_blocks: 25 },
+  private_rpc_urls: { url: '', method: 'eth_sendRawTransaction', private_expiry_blocks: 25 },
 }

@@ -82,15 +82,15 @@ function stateOf(part: string, { id, paused, system_disabled, disabled_reason }:
 
 function nonceOf(part: string, { id }: Relayer, { status, explanation, blocking }: NonceState): Finding {
   if (blocking !== null) {
-    const { transaction_id, nonce, waiting_for, reason } = blocking
-    const told = `nonce ${nonce} waits (${waiting_for}): ${reason ?? 'no reason is stored'}`
+    const { transaction_id, nonce, wait_reason, reason } = blocking
+    const told = `nonce ${nonce} waits (${wait_reason}): ${reason ?? 'no reason is stored'}`
     return problem(part, told, `All later transactions wait for it: relayer why ${transaction_id} --relayer ${id}`)
   }
   if (status === 'in_step') return fine(part, 'nonces agree with the chain')
   const remedy =
     status === 'unreachable'
       ? 'Check the nodes of its network.'
-      : `The service corrects it. If it stays: POST /api/v1/relayers/${id}/nonce/heal`
+      : `The service corrects it. If it stays: POST /api/v1/relayers/${id}/nonce/reconcile`
   return (status === 'chain_restarted' ? problem : warning)(part, `nonces: ${explanation}`, remedy)
 }
 

@@ -10,7 +10,7 @@ interface OfPool {
 }
 
 /**
- * `nonce`, `heal`, `pause`, `resume`, `drain`, `funding`, `fund`, `unfund` and `sweep` of a relayer: the one that is named, or that of --relayer or
+ * `nonce`, `reconcile`, `pause`, `resume`, `drain`, `funding`, `fund`, `unfund` and `sweep` of a relayer: the one that is named, or that of --relayer or
  * RELAYER_ID.
  */
 export function addRelayerActions(program: Command, context: () => Context): void {
@@ -27,8 +27,8 @@ export function addRelayerActions(program: Command, context: () => Context): voi
     const { status, explanation, ...others } = await client.relayers.getNonce(id)
     print.one({ status, explanation, ...others }, `${status}: ${explanation}`)
   })
-  add('heal', "repair the relayer's nonces now", async ({ client, print }, id) =>
-    print.one(await client.relayers.healNonce(id)),
+  add('reconcile', "reconcile the relayer's nonces with the chain now", async ({ client, print }, id) =>
+    print.one(await client.relayers.reconcileNonce(id)),
   )
   add('pause', 'let the relayer sign and send nothing', async ({ client, print }, id) =>
     print.one(await client.relayers.update(id, { paused: true }), `${id} is paused; to continue: relayer resume ${id}`),

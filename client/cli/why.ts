@@ -18,8 +18,8 @@ export function addWhy(program: Command, context: () => Context): void {
     })
 }
 
-function inText({ status, summary, waiting_for, since, blocked_by, suggestions }: Explanation): string {
-  const waits = waiting_for === null ? '' : ` (${waiting_for})`
+function inText({ status, summary, wait_reason, since, blocked_by, suggestions }: Explanation): string {
+  const waits = wait_reason === null ? '' : ` (${wait_reason})`
   const first = blocked_by === null ? [] : [`First comes: ${blocked_by}`]
   const help = suggestions.map((suggestion) => {
     const { summary, operation } = suggestion

@@ -16,7 +16,7 @@ export function SignIn({ token, reason, signIn }: SignInState) {
     setBusy(true)
     setError(undefined)
     try {
-      signIn(given, (await connect(given).get('/api/v1/caller')).data, isRemembered)
+      signIn(given, (await connect(given).get('/api/v1/api-keys/self')).data, isRemembered)
     } catch (failure) {
       setError(signInProblem(failure))
     } finally {

@@ -223,7 +223,7 @@ export function createChains(
       })
     const [forService, forCallers] = [open('service'), open('callers')]
     const rpc = provingNothing(createRpc(forService, now))
-    const dropsAfterBlocks = Math.max(...relays.map((relay) => relay.drops_after_blocks))
+    const privateExpiryBlocks = Math.max(...relays.map((relay) => relay.private_expiry_blocks))
     return {
       forCallers,
       all: [...forService, ...forCallers],
@@ -231,7 +231,7 @@ export function createChains(
         if (relays.length === 0) return withoutRelays()
         // Few relays run calls.
         const shortageOf: Gas['shortageOf'] = (call) => gas.shortageOf(call).catch(() => undefined)
-        return createMempool(rpc, { ...gas, shortageOf }, dropsAfterBlocks)
+        return createMempool(rpc, { ...gas, shortageOf }, privateExpiryBlocks)
       },
     }
   }

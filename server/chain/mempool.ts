@@ -17,17 +17,17 @@ export interface Mempool {
   /** Whether a node says that it has a transaction of this hash, in its pool or in a block; false also when none answers. */
   isKnown(hash: string): Promise<boolean>
   /** After so many blocks every node of it has dropped a transaction that is in none of them; undefined: no such rule. */
-  drops_after_blocks: number | undefined
+  private_expiry_blocks: number | undefined
 }
 
-/** `drops_after_blocks`: of relays, which all get the bytes, because each reaches other builders; undefined: of nodes. */
-export const createMempool = (rpc: Rpc, gas: Gas, dropsAfterBlocks: number | undefined): Mempool => ({
+/** `private_expiry_blocks`: of relays, which all get the bytes, because each reaches other builders; undefined: of nodes. */
+export const createMempool = (rpc: Rpc, gas: Gas, privateExpiryBlocks: number | undefined): Mempool => ({
   gas,
-  drops_after_blocks: dropsAfterBlocks,
+  private_expiry_blocks: privateExpiryBlocks,
   send: (raws, everywhere = false) =>
     Promise.all(
       raws.map((raw) =>
-        call(rpc, sendingMethod, [toHex(raw)], { everywhere: everywhere || dropsAfterBlocks !== undefined }).then(
+        call(rpc, sendingMethod, [toHex(raw)], { everywhere: everywhere || privateExpiryBlocks !== undefined }).then(
           () => undefined,
           (error: Error) => error,
         ),
@@ -44,7 +44,7 @@ export const createMempool = (rpc: Rpc, gas: Gas, dropsAfterBlocks: number | und
 export function withoutRelays(): Mempool {
   const none = new RpcUnavailable('The network has no private_rpc_urls')
   return {
-    drops_after_blocks: undefined,
+    private_expiry_blocks: undefined,
     gas: {
       estimate: () => Promise.reject(none),
       limit: () => Promise.reject(none),
@@ -59,7 +59,7 @@ export function withoutRelays(): Mempool {
 /** Sends transactions in the way of a private relay. `height`: of the chain; undefined: not known yet. */
 export function toRelay(
   endpoint: Endpoint,
-  { method, drops_after_blocks }: PrivateRpcUrl,
+  { method, private_expiry_blocks }: PrivateRpcUrl,
   height: () => number | undefined,
 ): Endpoint {
   if (method === sendingMethod) return endpoint
@@ -70,7 +70,7 @@ export function toRelay(
         if (!isSending(call)) return call
         const newest = height()
         const maxBlockNumber =
-          newest === undefined ? {} : { maxBlockNumber: `0x${(newest + drops_after_blocks).toString(16)}` }
+          newest === undefined ? {} : { maxBlockNumber: `0x${(newest + private_expiry_blocks).toString(16)}` }
         return { ...call, method, params: [{ tx: call.params[0], ...maxBlockNumber }] }
       }),
     )

@@ -95,7 +95,7 @@ async function run(): Promise<void> {
       const wrong = schemaCheck(contract, 'RotateApiKeyRequest')(body)
       if (wrong !== undefined) throw new UsageError(wrong)
       const { token, api_key } = await rotateApiKey(context, id, body, auditEntryOf('rotateApiKey'))
-      show(token, `API key ${id}: the previous token is accepted until ${api_key.former_valid_until ?? 'now'}.`)
+      show(token, `API key ${id}: the previous token is accepted until ${api_key.previous_token_expires_at ?? 'now'}.`)
     } else if (command === 'revoke' && id) {
       await revokeApiKey(context, id, auditEntryOf('deleteApiKey'))
       process.stderr.write(`API key ${id} is revoked.\n`)

@@ -47,7 +47,7 @@ export interface TransactionState {
   reprice_at: number
   tier: Tier
   /** The caller asked to replace what another sender has put into the pool at this nonce. */
-  replaces_foreign: boolean
+  replaces_external: boolean
 }
 
 /** The observations that a decision depends on. */
@@ -201,7 +201,7 @@ function toSend(transaction: TransactionState, sight: ChainObservation): Step {
   if (intent === 'send' && valid_until !== undefined && valid_until <= now) return { do: 'withdraw' }
   if (paused) return { do: 'rest' }
   const purpose = intent === 'send' ? 'send' : 'cancel'
-  if (status === 'pending' && nonce < pooled && !transaction.replaces_foreign) return { do: 'yield' }
+  if (status === 'pending' && nonce < pooled && !transaction.replaces_external) return { do: 'yield' }
   if (status === 'pending' || resign) return { do: 'sign', purpose, slow: false }
   const due = reprice_at <= now || reprice_at > now + repriceMs[tier]
   if (status === 'sent') {

@@ -90,8 +90,8 @@ export type BatchCreation =
 
 /** The limits for the unfinished transactions of a relayer: their number, and the bytes of their data together. */
 export interface Capacity {
-  max_unfinished: number
-  max_unfinished_bytes: number
+  max_pending: number
+  max_pending_bytes: number
 }
 
 /** A limit for the unfinished transactions of a relayer is exceeded. */
@@ -143,12 +143,12 @@ export interface Unfinished {
 
 /** The limit that is exceeded when `more` is added to the unfinished transactions; undefined: none. */
 export function exceededBy(now: Unfinished, more: Unfinished, capacity: Capacity): AtCapacity | undefined {
-  const { max_unfinished, max_unfinished_bytes } = capacity
-  if (more.count > 0 && now.count + more.count > max_unfinished) {
-    return { outcome: 'at_capacity', policy: 'max_unfinished', limit: max_unfinished }
+  const { max_pending, max_pending_bytes } = capacity
+  if (more.count > 0 && now.count + more.count > max_pending) {
+    return { outcome: 'at_capacity', policy: 'max_pending', limit: max_pending }
   }
-  if (more.bytes > 0 && now.bytes + more.bytes > max_unfinished_bytes) {
-    return { outcome: 'at_capacity', policy: 'max_unfinished_bytes', limit: max_unfinished_bytes }
+  if (more.bytes > 0 && now.bytes + more.bytes > max_pending_bytes) {
+    return { outcome: 'at_capacity', policy: 'max_pending_bytes', limit: max_pending_bytes }
   }
   return undefined
 }

@@ -1,4 +1,4 @@
-import type { FundingStatus, TransactionStatus, WaitingFor } from '../../generated/openapi.ts'
+import type { FundingStatus, TransactionStatus, WaitReason } from '../../generated/openapi.ts'
 
 /**
  * The events that modules report to the log, the metrics and the traces. Every member is optional. Members do not throw, and
@@ -14,7 +14,7 @@ export interface Observer {
     relayer_id: string
     transaction_id: string
     nonce: number | null
-    waiting_for: WaitingFor
+    wait_reason: WaitReason
     reason: string | null
   }): void
   /** The nonce counter was raised or lowered, a gap was filled, or a node's transaction count was refused. */

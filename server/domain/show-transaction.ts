@@ -30,7 +30,7 @@ export const shownTransaction = (row: ShownColumns): Transaction => ({
   max_priority_fee_per_gas: row.max_priority_fee_per_gas,
   status: row.status,
   status_reason: shownReason(row),
-  ...(row.waiting_for !== null && { waiting_for: row.waiting_for }),
+  ...(row.wait_reason !== null && { wait_reason: row.wait_reason }),
   ...(row.intent !== 'send' && isUnmined(row.status) && { is_canceling: true as const }),
   created_at: row.created_at,
   sent_at: row.sent_at,
@@ -65,16 +65,16 @@ export function shownBehind(
   poolRowId?: number | null,
 ): Transaction {
   const shown = shownTransaction(row)
-  const { id, status, waiting_for, nonce } = row
-  if (!first || first.id === id || !isUnmined(status) || nonce === null || waiting_for !== null) return shown
-  const isWaiting = first.waiting_for !== null
+  const { id, status, wait_reason, nonce } = row
+  if (!first || first.id === id || !isUnmined(status) || nonce === null || wait_reason !== null) return shown
+  const isWaiting = first.wait_reason !== null
   const ahead = nonce - (first.nonce as number)
   if (ahead < 0 || !(isWaiting || (status === 'pending' && ahead >= firstWindow))) return shown
   const isShown = isOfPool(first, poolRowId)
   const why = !isWaiting ? `: ${signedLater}` : isShown ? `: ${first.wait_text ?? ''}` : ''
   const waitText = `nonce ${first.nonce} comes first${isShown ? ` (transaction ${first.id})` : ''}${why}`
-  const reason = shownReason({ ...row, waiting_for: 'earlier_nonce', wait_text: waitText })
-  return { ...shown, status_reason: reason?.slice(0, maxReasonLength) ?? null, waiting_for: 'earlier_nonce' }
+  const reason = shownReason({ ...row, wait_reason: 'earlier_nonce', wait_text: waitText })
+  return { ...shown, status_reason: reason?.slice(0, maxReasonLength) ?? null, wait_reason: 'earlier_nonce' }
 }
 
 /** Whether it was sent through the pool; of no pool (undefined): any. */

@@ -1,4 +1,4 @@
-import type { DecodedCall, Metadata, Transaction, TransactionStatus, WaitingFor } from '../../generated/openapi.ts'
+import type { DecodedCall, Metadata, Transaction, TransactionStatus, WaitReason } from '../../generated/openapi.ts'
 import type { Intent } from './decide.ts'
 import type { Effect } from './effect.ts'
 import type { Ending } from './ending.ts'
@@ -28,7 +28,7 @@ export interface TransactionFilter {
 }
 
 /** What of a transaction is made from its row, or has another form in it. */
-export type Derived = 'call' | 'metadata' | 'ended_at' | 'is_canceling' | 'submission' | 'waiting_for'
+export type Derived = 'call' | 'metadata' | 'ended_at' | 'is_canceling' | 'submission' | 'wait_reason'
 
 /** A transaction row without `data`, which may be large. */
 export interface TransactionRow extends Omit<Transaction, 'data' | Derived> {
@@ -58,7 +58,7 @@ export interface TransactionRow extends Omit<Transaction, 'data' | Derived> {
   /** What a call of the coin's token takes from the balance besides the value, in wei; null: nothing. */
   coin_spent: string | null
   /** The caller asked to replace what another sender has put into the pool at its nonce. */
-  replaces_foreign: boolean
+  replaces_external: boolean
   /** The gas limit is the request's, and never changes; otherwise the nodes' estimate, which may be raised. */
   gas_is_given: boolean
   /** It sends all that the highest fee leaves: a higher price makes the value lower. */
@@ -71,13 +71,13 @@ export interface TransactionRow extends Omit<Transaction, 'data' | Derived> {
   /** Why it ended, or is withdrawn, apart from why it waits. The contract shows both as `status_reason`. */
   status_reason: string | null
   /** Why it makes no progress, as a word and as a sentence; null while it does. A move that sets only `status_reason` clears both. */
-  waiting_for: WaitingFor | null
+  wait_reason: WaitReason | null
   wait_text: string | null
   /** The reasons to wait that were reported by an event; each is reported once. */
-  waits_told: WaitingFor[]
+  waits_told: WaitReason[]
   /** The most wei that it can still cost; null once it is in a block or final. */
   reserved: string | null
-  /** When its status or `waiting_for` last changed. */
+  /** When its status or `wait_reason` last changed. */
   changed_at: string
   /** Which sponsorship pays for it; null: none. */
   sponsored: Sponsored | null

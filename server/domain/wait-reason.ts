@@ -1,11 +1,11 @@
-import type { Explanation, TransactionStatus, WaitingFor } from '../../generated/openapi.ts'
+import type { Explanation, TransactionStatus, WaitReason } from '../../generated/openapi.ts'
 import type { Intent, ReceiptView } from './decide.ts'
 import { gwei } from './fees.ts'
 import type { TransactionRow } from './transaction-rows.ts'
 
 /** The reason why a transaction makes no progress. `text` completes the sentence "Waits: ...". */
 export interface Wait {
-  waiting_for: WaitingFor
+  wait_reason: WaitReason
   text: string
 }
 
@@ -14,7 +14,7 @@ const maxTextLength = 900
 /** The columns of a row that hold why it ended or is withdrawn, and why it makes no progress. */
 export interface WaitColumns {
   status_reason: string | null
-  waiting_for: WaitingFor | null
+  wait_reason: WaitReason | null
   wait_text: string | null
 }
 
@@ -24,16 +24,16 @@ export const waitColumns = (
   wait: Wait | null,
 ): WaitColumns => ({
   status_reason: intent === 'send' ? null : status_reason,
-  waiting_for: wait?.waiting_for ?? null,
+  wait_reason: wait?.wait_reason ?? null,
   wait_text: wait?.text.slice(0, maxTextLength) ?? null,
 })
 
 export const isSameWait = (row: WaitColumns, wait: Wait): boolean =>
-  row.waiting_for === wait.waiting_for && row.wait_text === wait.text.slice(0, maxTextLength)
+  row.wait_reason === wait.wait_reason && row.wait_text === wait.text.slice(0, maxTextLength)
 
 /** The `status_reason` that the contract shows. */
-export const shownReason = ({ status_reason, waiting_for, wait_text }: WaitColumns): string | null =>
-  [status_reason, waiting_for && wait_text && `Waits: ${wait_text}`].filter(Boolean).join('; ') || null
+export const shownReason = ({ status_reason, wait_reason, wait_text }: WaitColumns): string | null =>
+  [status_reason, wait_reason && wait_text && `Waits: ${wait_text}`].filter(Boolean).join('; ') || null
 
 /** The state of the lane of the first in line. */
 export interface WaitFacts {
@@ -54,35 +54,35 @@ export interface WaitFacts {
   ceiling: bigint | undefined
 }
 
-const endsWhenPayable: ReadonlySet<WaitingFor> = new Set(['base_fee', 'fee_too_low'])
+const endsWhenPayable: ReadonlySet<WaitReason> = new Set(['base_fee', 'fee_too_low'])
 
 /** The reasons to wait that depend on the state of the lane. */
-const ofLane: ReadonlySet<WaitingFor> = new Set(['unreachable', 'disabled', 'paused'])
+const ofLane: ReadonlySet<WaitReason> = new Set(['unreachable', 'disabled', 'paused'])
 
 /**
  * Why the first in line waits, apart from reasons that a node gives for its bytes. Null: a former reason has ended. Undefined:
  * nothing changes.
  */
 export function laneWait(
-  row: { status: TransactionStatus; waiting_for: WaitingFor | null },
+  row: { status: TransactionStatus; wait_reason: WaitReason | null },
   { unreachable, disabled, counted, unknown_chain, paused, ...prices }: WaitFacts,
 ): Wait | null | undefined {
-  if (disabled !== undefined) return { waiting_for: 'disabled', text: `the relayer is disabled. ${disabled}` }
-  if (unreachable !== undefined) return { waiting_for: 'unreachable', text: unreachable }
+  if (disabled !== undefined) return { wait_reason: 'disabled', text: `the relayer is disabled. ${disabled}` }
+  if (unreachable !== undefined) return { wait_reason: 'unreachable', text: unreachable }
   if (counted !== undefined) {
     const text = `a node counts ${counted} transactions of this account, more than this service has sent; the service searches for evidence`
-    return { waiting_for: 'uncertain_nonce', text }
+    return { wait_reason: 'uncertain_nonce', text }
   }
   if (unknown_chain !== undefined) {
     const text = `a node counts ${unknown_chain} transactions of this account, and too few endpoints show the first block to tell whether this is the chain that the nonces were used on`
-    return { waiting_for: 'uncertain_nonce', text }
+    return { wait_reason: 'uncertain_nonce', text }
   }
-  if (paused) return { waiting_for: 'paused', text: 'the relayer is paused' }
+  if (paused) return { wait_reason: 'paused', text: 'the relayer is paused' }
   const isWithNode = row.status === 'submitted'
   const priceWait = isWithNode ? waitForPrice(prices) : undefined
   if (priceWait) return priceWait
-  if (row.waiting_for === null) return undefined
-  return ofLane.has(row.waiting_for) || (isWithNode && endsWhenPayable.has(row.waiting_for)) ? null : undefined
+  if (row.wait_reason === null) return undefined
+  return ofLane.has(row.wait_reason) || (isWithNode && endsWhenPayable.has(row.wait_reason)) ? null : undefined
 }
 
 /** Prices in wei per unit of gas. */
@@ -96,21 +96,21 @@ export function waitForPrice({
   if (ceiling !== undefined && ceiling < base_fee) return tooLow(ceiling, `the base fee is ${gwei(base_fee)}`)
   return cap !== undefined && base_fee > cap
     ? {
-        waiting_for: 'price_cap',
+        wait_reason: 'price_cap',
         text: `the policy gas_price_cap (${gwei(cap)}) is below the base fee (${gwei(base_fee)})`,
       }
-    : { waiting_for: 'base_fee', text: `the base fee (${gwei(base_fee)}) is above its price (${gwei(price)})` }
+    : { wait_reason: 'base_fee', text: `the base fee (${gwei(base_fee)}) is above its price (${gwei(price)})` }
 }
 
 /** The price that a caller gave is a ceiling, and too low. `why`: what the chain requires. */
 export const tooLow = (ceiling: bigint, why: string): Wait => ({
-  waiting_for: 'fee_too_low',
+  wait_reason: 'fee_too_low',
   text: `the request allows a price of at most ${gwei(ceiling)}, and ${why}. Replace it with a higher price or without one, or cancel it`,
 })
 
 /** A node shows its receipt, and most endpoints prove no outcome. */
-export const unprovenWait = ({ outcome, block_number }: Pick<ReceiptView, 'outcome' | 'block_number'>): Wait => ({
-  waiting_for: 'unproven',
+export const quorumWait = ({ outcome, block_number }: Pick<ReceiptView, 'outcome' | 'block_number'>): Wait => ({
+  wait_reason: 'awaiting_quorum',
   text:
     outcome === 'unknown'
       ? `the endpoints do not show what it did in block ${block_number}, whose state they no longer have: it is final when more than half of all do`
@@ -136,7 +136,7 @@ const minWaitMs = 15_000
 const stillBlocks = 20
 const minStillMs = 60_000
 /** What forbids a higher price. The other reasons of a price say that it is below the base fee. */
-const ofRaise: ReadonlySet<WaitingFor> = new Set(['fee_multiple', 'fee_budget'])
+const ofRaise: ReadonlySet<WaitReason> = new Set(['fee_multiplier', 'fee_budget'])
 
 export const standsStill = ({ now, head_at, average_blocktime_ms }: ChainPace): boolean =>
   head_at !== undefined &&
@@ -144,25 +144,25 @@ export const standsStill = ({ now, head_at, average_blocktime_ms }: ChainPace): 
 
 /** The reason of its row, unless that forbids a higher price while the chain makes no blocks: no price helps then. */
 export const reasonToWait = (
-  { status, waiting_for }: Pick<TransactionRow, 'status' | 'waiting_for'>,
+  { status, wait_reason }: Pick<TransactionRow, 'status' | 'wait_reason'>,
   pace: ChainPace,
-): WaitingFor | null =>
-  waiting_for !== null && status === 'submitted' && ofRaise.has(waiting_for) && standsStill(pace) ? null : waiting_for
+): WaitReason | null =>
+  wait_reason !== null && status === 'submitted' && ofRaise.has(wait_reason) && standsStill(pace) ? null : wait_reason
 
 /** Which step comes next for the first in line, without a known reason to wait. `text` completes the sentence "It waits: …". */
 export function nextStep(
   row: Pick<TransactionRow, 'status' | 'sent_at' | 'created_at'>,
   { now, head_at, average_blocktime_ms }: ChainPace,
-): { waiting_for: Explanation['waiting_for']; text: string } {
-  if (row.status === 'pending') return { waiting_for: 'signature', text: 'it is signed next' }
-  if (row.status === 'sent') return { waiting_for: 'acceptance', text: 'it is signed, and no node has accepted it yet' }
+): { wait_reason: Explanation['wait_reason']; text: string } {
+  if (row.status === 'pending') return { wait_reason: 'signature', text: 'it is signed next' }
+  if (row.status === 'sent') return { wait_reason: 'acceptance', text: 'it is signed, and no node has accepted it yet' }
   const waitedMs = now - Date.parse(row.sent_at ?? row.created_at)
   const usualMs = Math.max(fewBlocks * (average_blocktime_ms ?? defaultBlocktimeMs), minWaitMs)
   if (waitedMs <= usualMs) {
-    return { waiting_for: 'block', text: 'a node has it, and one of the next blocks includes it' }
+    return { wait_reason: 'block', text: 'a node has it, and one of the next blocks includes it' }
   }
   const chain = head_at === undefined ? '' : `; the chain's last block is ${span(now - head_at)} old`
-  return { waiting_for: 'block', text: `no block has included it for ${span(waitedMs)}${chain}` }
+  return { wait_reason: 'block', text: `no block has included it for ${span(waitedMs)}${chain}` }
 }
 
 /** `12 s`, `5 min`, `3 h`, `2 d`: never more than passed. */

@@ -149,7 +149,7 @@ async function waitForKey(context: TickContext, row: TransactionRow | undefined,
   if (!row || !(error instanceof KeyServiceUnavailable || error instanceof CannotSign)) throw error
   if (row.status === 'submitted' && !row.resign) return
   await recordWait(context, row, {
-    waiting_for: 'key_service',
+    wait_reason: 'key_service',
     text: `the key service does not sign: ${error.reason}`,
   })
 }
@@ -208,7 +208,7 @@ async function broadcastTo(
 ): Promise<number[]> {
   for (const { row, attempt } of wanted) {
     state.markSent(row.row_id)
-    if (mempool.drops_after_blocks !== undefined) state.markGiven(row.row_id, attempt.hash)
+    if (mempool.private_expiry_blocks !== undefined) state.markGiven(row.row_id, attempt.hash)
   }
   const isSole = networkClient.each.length === 1
   const isRefusedLong = (row: TransactionRow) =>
@@ -239,7 +239,7 @@ async function endHopeless(context: TickContext, relayer: RelayerRow, hopeless: 
       ended += 1
     } else {
       const text = `${reason}; the policy max_gap_fills_per_hour does not allow a transfer at its nonce now`
-      await recordWait(context, row, { waiting_for: 'node', text })
+      await recordWait(context, row, { wait_reason: 'node', text })
     }
   }
   return ended
@@ -307,24 +307,24 @@ async function droppedOf(
   decided: Decided[],
 ): Promise<TransactionRow[]> {
   const dropped = decided.flatMap(({ row, step }) => {
-    const { drops_after_blocks } = networkClient.mempoolOf(row)
-    if (row.status !== 'submitted' || step.do !== 'rest' || drops_after_blocks === undefined) return []
-    return state.isDropped(row.row_id, drops_after_blocks) ? { row, drops_after_blocks } : []
+    const { private_expiry_blocks } = networkClient.mempoolOf(row)
+    if (row.status !== 'submitted' || step.do !== 'rest' || private_expiry_blocks === undefined) return []
+    return state.isDropped(row.row_id, private_expiry_blocks) ? { row, private_expiry_blocks } : []
   })
   for (const { row } of dropped) state.takeBack(row.row_id)
   const updated = await commit(
     context,
-    dropped.map(({ row, drops_after_blocks }) => ({
+    dropped.map(({ row, private_expiry_blocks }) => ({
       row_id: row.row_id,
       revision: row.revision,
-      set: waitColumns(row, droppedWait(drops_after_blocks, state.height)),
+      set: waitColumns(row, droppedWait(private_expiry_blocks, state.height)),
     })),
   )
   return dropped.flatMap(({ row }, index) => (updated[index] ? row : []))
 }
 
 const droppedWait = (blocks: number, height: number): Wait => ({
-  waiting_for: 'private_relay',
+  wait_reason: 'private_relay',
   text: `the private relays had it for ${blocks} blocks, and drop it then; they were given it again at block ${height}`,
 })
 

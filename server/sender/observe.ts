@@ -159,10 +159,10 @@ export async function recordRelayerWait(
     ceiling: row.intent === 'send' ? ceilingOf(row).fee : undefined,
     ...known,
   })
-  const { row_id, revision, waiting_for, waits_told } = row
-  if (wait !== undefined && wait?.waiting_for !== waiting_for) {
+  const { row_id, revision, wait_reason, waits_told } = row
+  if (wait !== undefined && wait?.wait_reason !== wait_reason) {
     await commit(context, [{ row_id, revision, set: waitColumns(row, wait) }])
-  } else if (waiting_for !== null && !waits_told.includes(waiting_for)) {
+  } else if (wait_reason !== null && !waits_told.includes(wait_reason)) {
     // It has become the first in line: this update makes the store write the event.
     await commit(context, [{ row_id, revision, set: {} }])
   }

@@ -11,7 +11,7 @@ import { feeSpending } from '../domain/policies/fee-policies.ts'
 import type { Proof } from '../domain/proof.ts'
 import type { RelayerRow } from '../domain/rows.ts'
 import type { AttemptRow, TransactionRow, TransactionUpdate } from '../domain/transaction-rows.ts'
-import { unprovenWait, waitColumns } from '../domain/wait-reason.ts'
+import { quorumWait, waitColumns } from '../domain/wait-reason.ts'
 import { BoundedMap } from '../lib/bounded-map.ts'
 import { given, majorityOf } from '../lib/majority.ts'
 import { commit, type NetworkClient, type SenderContext } from './context.ts'
@@ -71,7 +71,7 @@ export async function settle(
       status: isSend ? 'mined' : 'submitted',
       status_reason: isSuccess ? null : reason,
       // A node that does not show its effect: it is in the block, and its outcome is not known.
-      ...(seen.outcome === 'unknown' && waitColumns(row, unprovenWait(seen))),
+      ...(seen.outcome === 'unknown' && waitColumns(row, quorumWait(seen))),
     },
   }
   if (step.do === 'note') return [noted]

@@ -408,9 +408,9 @@ export class RelayerState {
   }
 
   /** Whether relays that drop a transaction after this number of blocks have dropped it. */
-  isDropped(rowId: number, dropsAfterBlocks: number): boolean {
+  isDropped(rowId: number, privateExpiryBlocks: number): boolean {
     const since = this.#givenToRelays.get(rowId)?.height
-    return since !== undefined && this.height - since >= dropsAfterBlocks && !this.#notTaken.has(rowId)
+    return since !== undefined && this.height - since >= privateExpiryBlocks && !this.#notTaken.has(rowId)
   }
 
   /** Private relays count anew, or have it no longer. Returns whether they had it. */

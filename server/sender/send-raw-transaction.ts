@@ -187,7 +187,7 @@ async function weighRefusal({ context, mempool, state, result }: Answering, refu
 const refusalOf = ({ attempt, text, kind }: Refused) => ({ number: attempt.number, refusal: text, kind })
 
 /** Reasons to wait that end when a node accepts the bytes. Reasons that come from a policy are ended by pricing. */
-const endsWhenAccepted = new Set<string | null>(['node', 'funds', 'unreachable', 'private_relay', 'contested_nonce'])
+const endsWhenAccepted = new Set<string | null>(['node', 'funds', 'unreachable', 'private_relay', 'nonce_conflict'])
 
 function acceptedUpdates({ now }: BroadcastContext, row: TransactionRow, taken: number[]): TransactionUpdate[] {
   const { row_id, revision } = row
@@ -195,7 +195,7 @@ function acceptedUpdates({ now }: BroadcastContext, row: TransactionRow, taken: 
   const sentAt = row.sent_at ?? new Date(now()).toISOString()
   const set: TransactionUpdate['set'] = {
     ...(isNew && { status: 'submitted', sent_at: sentAt }),
-    ...((isNew || endsWhenAccepted.has(row.waiting_for)) && waitColumns(row, null)),
+    ...((isNew || endsWhenAccepted.has(row.wait_reason)) && waitColumns(row, null)),
   }
   return taken.length > 0 || Object.keys(set).length > 0 ? [{ row_id, revision, set, taken }] : []
 }
@@ -221,7 +221,7 @@ async function contestedUpdates({ context, mempool }: Answering, refused: Refuse
   )
   if (highest === undefined) {
     const words = `a node has another transaction with nonce ${row.nonce}, which this service does not know: ${text}`
-    const wait: Wait = { waiting_for: 'contested_nonce', text: words }
+    const wait: Wait = { wait_reason: 'nonce_conflict', text: words }
     return waitUpdates(refused, wait, row.nonce as number)
   }
   const signed = pricesOf(own.find(({ number }) => number === attempt.number) ?? row)
@@ -245,8 +245,8 @@ function waitUpdates(
 ): TransactionUpdate[] {
   const { row } = refused
   const { row_id, revision, nonce } = row
-  const isSame = row.waiting_for === wait.waiting_for && (nonce !== next || isSameWait(row, wait))
-  const isOutage = wait.waiting_for === 'unreachable' || wait.waiting_for === 'private_relay'
+  const isSame = row.wait_reason === wait.wait_reason && (nonce !== next || isSameWait(row, wait))
+  const isOutage = wait.wait_reason === 'unreachable' || wait.wait_reason === 'private_relay'
   const isTold = !isSame && (nonce === next || !isOutage)
   if (!isTold) {
     if (Object.keys(set).length === 0) return []
@@ -276,9 +276,9 @@ const verdictOf = (kind: RpcErrorKind | 'unreachable' | 'unknown' | undefined): 
 /** A node that does not take the bytes now may take them later. `isPrivate`: private relays, beside which the nodes may answer. */
 function laterWait(kind: string | undefined, text: string, isPrivate: boolean): Wait {
   if (kind === 'unreachable' && isPrivate)
-    return { waiting_for: 'private_relay', text: `no private relay answers: ${text}` }
-  if (kind === 'unreachable') return { waiting_for: 'unreachable', text }
-  if (kind === 'insufficient_funds') return { waiting_for: 'funds', text: `the balance is too low: ${text}` }
+    return { wait_reason: 'private_relay', text: `no private relay answers: ${text}` }
+  if (kind === 'unreachable') return { wait_reason: 'unreachable', text }
+  if (kind === 'insufficient_funds') return { wait_reason: 'funds', text: `the balance is too low: ${text}` }
   return refusal(text)
 }
 
@@ -290,9 +290,9 @@ function cheapWait(row: TransactionRow, cap: bigint | undefined, text: string): 
     return tooLow(fee, `a node says "${text}"`)
   if (cap !== undefined && price !== undefined && most(price) >= cap) {
     const words = `the policy gas_price_cap (${gwei(cap)}) is below the price that the chain requires: ${text}`
-    return { waiting_for: 'price_cap', text: words }
+    return { wait_reason: 'price_cap', text: words }
   }
-  return { waiting_for: 'base_fee', text: `its price is below the price that the chain requires: ${text}` }
+  return { wait_reason: 'base_fee', text: `its price is below the price that the chain requires: ${text}` }
 }
 
 /**
@@ -309,12 +309,12 @@ function endingReason(error: Error | undefined, raw: Uint8Array, isLong: boolean
   return isLong && contradictionOf(text, raw) === undefined ? `The node refused it again and again: ${text}` : undefined
 }
 
-const refusal = (text: string): Wait => ({ waiting_for: 'node', text: `nodes refuse it: ${text}` })
+const refusal = (text: string): Wait => ({ wait_reason: 'node', text: `nodes refuse it: ${text}` })
 
 /** The reason to wait after a final refusal that ends nothing. */
 function doubtedRefusal(text: string, raw: Uint8Array): Wait {
   const contradiction = contradictionOf(text, raw)
   return contradiction === undefined
     ? refusal(text)
-    : { waiting_for: 'node', text: `the node says "${text}", although ${contradiction}` }
+    : { wait_reason: 'node', text: `the node says "${text}", although ${contradiction}` }
 }

@@ -2,7 +2,7 @@ import { isRpcFailure, orUnknown } from '../chain/rpc.ts'
 import { decide } from '../domain/decide.ts'
 import type { Market } from '../domain/fees.ts'
 import type { TransactionRow } from '../domain/transaction-rows.ts'
-import { unprovenWait } from '../domain/wait-reason.ts'
+import { quorumWait } from '../domain/wait-reason.ts'
 import { broadcastLost, releasePrivate, signAll } from './broadcast.ts'
 import { commit, currentOf, type NetworkClient, recordWait } from './context.ts'
 import { noteForeign } from './nonces/unknown.ts'
@@ -230,7 +230,7 @@ async function carryOut(context: TickContext, tick: Tick, row: TransactionRow, s
     state.pollSoon()
     changed()
   } else if (step.do === 'doubt') {
-    await recordWait(context, row, unprovenWait(step.seen))
+    await recordWait(context, row, quorumWait(step.seen))
   } else if (step.do === 'yield') {
     await waitForForeign(context, tick, row)
   } else if (step.do === 'trace') {
@@ -246,14 +246,14 @@ async function carryOut(context: TickContext, tick: Tick, row: TransactionRow, s
 /** Another sender's transaction with this nonce is in the pool. It is not replaced unless the caller asks for that. */
 async function waitForForeign(context: TickContext, { held, networkClient }: Tick, row: TransactionRow): Promise<void> {
   const nonce = row.nonce as number
-  if (row.waiting_for === 'contested_nonce') return
+  if (row.wait_reason === 'nonce_conflict') return
   const hash = (await networkClient.chain.pooledHash(held.relayer.address, nonce)) ?? null
   await noteForeign(context, held.relayer, { nonce, hash })
   const other = hash === null ? 'a transaction' : `the transaction ${hash}`
   const text =
     `a node has ${other} of this account with nonce ${nonce}, which this service did not send. It waits for that one; ` +
     'replace it with prices to pay more than that one'
-  await recordWait(context, row, { waiting_for: 'contested_nonce', text })
+  await recordWait(context, row, { wait_reason: 'nonce_conflict', text })
 }
 
 /** Reports low balances after a new block. Only this check sees a recovery, because POST may use a cached balance. */

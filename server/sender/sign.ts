@@ -92,7 +92,7 @@ interface Content {
  *
  * Pricing: when a node has an attempt, a new one must pay 10 % more for both fees. When no node has one, the current market price
  * or the requested price is used, even if it is lower than before. The prices that a request gave are never exceeded; repricing is
- * limited by the policies `gas_price_cap`, `max_fee_per_transaction` and `max_fee_multiple`. At a limit the transaction waits with the
+ * limited by the policies `gas_price_cap`, `max_fee_per_transaction` and `max_fee_multiplier`. At a limit the transaction waits with the
  * reason. Nothing is signed when the price would be nearly the same. The form of the transaction stays. Undefined: nothing changes.
  */
 export async function sign(
@@ -109,12 +109,12 @@ export async function sign(
   const waitMs = repriceMs[tierOf(row)]
   const content =
     purpose === 'send' ? await requested(context, client, row, slow) : await selfTransfer(client, row, last)
-  if ('waiting_for' in content) return waiting(row, content, now())
+  if ('wait_reason' in content) return waiting(row, content, now())
   if ('reason' in content) return hopeless(row, content.reason, now())
   const prices = await priceOf(relayer, client.market, { ...request, content, attempts })
   if (prices === 'at_ceiling')
     return { isNew: false, update: { row_id, revision, set: { reprice_at: now() + waitMs } } }
-  if ('waiting_for' in prices) return waiting(row, prices, now())
+  if ('wait_reason' in prices) return waiting(row, prices, now())
   if (purpose === 'send' && row.is_sweep) content.value = sweptBy(row, content.gas_limit, prices)
   if (content.value < 0n) return waiting(row, nothingLeft, now())
   if (slow && last && isAsGood(last, row, purpose, { prices, gas_limit: content.gas_limit })) {
@@ -210,7 +210,7 @@ async function selfTransfer(
       return { ...transfer, gas_limit: last.gas_limit }
     const text = `the gas of the transfer that uses its nonce cannot be estimated: ${(error as Error).message}`
     // Other calls are answered, so that it is not `unreachable`: the first in line loses that reason with the next answer.
-    return { waiting_for: 'node', text }
+    return { wait_reason: 'node', text }
   }
 }
 
@@ -236,7 +236,7 @@ async function priceOf(
   if (!raised) {
     return atLimit(relayer, row, await market(), { least: minReplacementFee(before, kind), gas_limit, cap })
   }
-  // What nobody asked for stays within `max_fee_multiple`; another content, or a cancellation, outbids what a node has.
+  // What nobody asked for stays within `max_fee_multiplier`; another content, or a cancellation, outbids what a node has.
   const isUnasked = slow || isRepeated(attempts, { row, purpose, content })
   return isUnasked && isAbove(raised, await market(), tier, multipleOf(relayer)) ? aboveMultiple(relayer) : raised
 }
@@ -291,7 +291,7 @@ function sweptBy(row: TransactionRow, gasLimit: number, prices: Prices): bigint 
   return BigInt(row.value) + before - BigInt(gasLimit) * most(prices)
 }
 
-const nothingLeft: Wait = { waiting_for: 'funds', text: 'the fee would be more than all that is left' }
+const nothingLeft: Wait = { wait_reason: 'funds', text: 'the fee would be more than all that is left' }
 
 /** The market's prices, or (`least`) what nodes may take after they called earlier ones too low, within the policies. */
 async function untaken(
@@ -343,19 +343,19 @@ function atLimit(
   const { gas_price_cap, max_fee_per_transaction } = relayer.policies
   if (gas_price_cap !== undefined && capOf(relayer, gas_limit, BigInt(row.data_fee ?? 0)) === BigInt(gas_price_cap)) {
     const text = `the policy gas_price_cap (${gwei(gas_price_cap)}) leaves no room for a higher price`
-    return { waiting_for: 'price_cap', text }
+    return { wait_reason: 'price_cap', text }
   }
   const text = `the policy max_fee_per_transaction (${max_fee_per_transaction} wei) leaves no room for a higher price`
-  return { waiting_for: 'fee_budget', text }
+  return { wait_reason: 'fee_budget', text }
 }
 
 const aboveMultiple = (relayer: RelayerRow): Wait => ({
-  waiting_for: 'fee_multiple',
-  text: `a higher price would be more than ${multipleOf(relayer)} times the market price (policy max_fee_multiple)`,
+  wait_reason: 'fee_multiplier',
+  text: `a higher price would be more than ${multipleOf(relayer)} times the market price (policy max_fee_multiplier)`,
 })
 
 const waitForBudget = ({ policies }: RelayerRow): Wait => ({
-  waiting_for: 'fee_budget',
+  wait_reason: 'fee_budget',
   text: `the policy max_fee_per_day (${policies.max_fee_per_day} wei) leaves no room for its fee`,
 })
 

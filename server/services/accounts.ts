@@ -37,7 +37,7 @@ export async function getStatus(context: AccountContext, nodes: NodeAccess, rela
   ])
   return {
     network_type: relayer.network_type,
-    nonce: next_nonce.toString(),
+    nonce: next_nonce,
     pending_transactions_count: await store.countUnfinished(relayer.row_id),
     last_confirmed_transaction_timestamp: await store.lastConfirmedAt(relayer.row_id),
     balance: balance === null ? null : balance.toString(),
@@ -100,7 +100,7 @@ export async function nextNonce(
   return Math.max(next_nonce, latest ?? 0)
 }
 
-interface Healing {
+interface Reconciliation {
   chain_restarted?: boolean
   /** The account's transaction count, as the operator knows it. */
   next_nonce?: number
@@ -108,11 +108,11 @@ interface Healing {
 }
 
 /** Reconciles the nonces with the chain now, even when there is nothing to send. Throws DomainError (409). */
-export async function healNonce(
+export async function reconcileNonce(
   context: AccountContext,
   { nodes, auditEntry }: { nodes: NodeAccess; auditEntry: PendingAuditEntry },
   relayerId: string,
-  { chain_restarted, next_nonce, acknowledge_unknown }: Healing,
+  { chain_restarted, next_nonce, acknowledge_unknown }: Reconciliation,
 ): Promise<NonceState> {
   const { background, nonces } = context
   const { relayer } = await find(context, nodes, relayerId)
@@ -122,12 +122,13 @@ export async function healNonce(
   }
   const { relayer: current } = await find(context, nodes, relayerId)
   const client = await background.networkClient(current)
-  if (client) await ask(nonces.heal(current, client, next_nonce))
+  if (client) await ask(nonces.reconcile(current, client, next_nonce))
   context.pollNow(current.row_id, true)
   await context.runSender(current.row_id)
-  const { relayer: healed } = await find(context, nodes, relayerId)
-  if (acknowledge_unknown) await context.store.acknowledgeUnknown(healed)
-  if (healed.system_disabled) throw errorOf('conflict', 'relayer', healed.disabled_reason ?? 'the relayer is disabled')
+  const { relayer: reconciled } = await find(context, nodes, relayerId)
+  if (acknowledge_unknown) await context.store.acknowledgeUnknown(reconciled)
+  if (reconciled.system_disabled)
+    throw errorOf('conflict', 'relayer', reconciled.disabled_reason ?? 'the relayer is disabled')
   return getNonce(context, nodes, relayerId)
 }
 
@@ -157,8 +158,8 @@ const nodeError = -32_000
 const byHash: ReadonlySet<string> = new Set(['eth_getTransactionByHash', 'eth_getTransactionReceipt'])
 
 const blockingOf = (row: TransactionRow | undefined): NonceState['blocking'] =>
-  row && row.waiting_for !== null && row.nonce !== null
-    ? { transaction_id: row.id, nonce: row.nonce, waiting_for: row.waiting_for, reason: shownReason(row) }
+  row && row.wait_reason !== null && row.nonce !== null
+    ? { transaction_id: row.id, nonce: row.nonce, wait_reason: row.wait_reason, reason: shownReason(row) }
     : null
 
 const unavailable = (message: string) => errorOf('unavailable', 'network', message.slice(0, 1_000))

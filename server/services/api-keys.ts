@@ -31,7 +31,7 @@ export async function createApiKey(
     id,
     secret_hash,
     former_hash: null,
-    former_valid_until: null,
+    previous_token_expires_at: null,
     last_used_at: null,
     relayer_ids: null,
     pool_ids: null,
@@ -79,9 +79,13 @@ export async function rotateApiKey(
   auditEntry: PendingAuditEntry,
 ): Promise<ApiKeyWithToken> {
   const { token, secret_hash } = makeToken(id)
-  const formerValidUntil =
+  const previousTokenExpiresAt =
     former_valid_seconds > 0 ? new Date(now() + former_valid_seconds * 1_000).toISOString() : null
-  const rotated = await store.rotateApiKey(id, { secret_hash, former_valid_until: formerValidUntil }, auditEntry)
+  const rotated = await store.rotateApiKey(
+    id,
+    { secret_hash, previous_token_expires_at: previousTokenExpiresAt },
+    auditEntry,
+  )
   if (!rotated) throw apiKeyNotFound()
   return { api_key: showApiKey(rotated), token }
 }

@@ -112,8 +112,8 @@ const isSlow = ({ created_at }: TransactionRow, pace: ChainPace): boolean =>
 
 function ofQueue({ relayer: { id }, unfinished, first }: Facts['queues'][number], pace: ChainPace): FoundProblem[] {
   const { created_at, nonce } = first
-  const waitingFor = reasonToWait(first, pace)
-  if (waitingFor === null && !isSlow(first, pace)) return []
+  const waitReason = reasonToWait(first, pace)
+  if (waitReason === null && !isSlow(first, pace)) return []
   const behind = unfinished > 1 ? `, and ${unfinished - 1} more behind it` : ''
   const its = {
     relayer_id: id,
@@ -122,8 +122,8 @@ function ofQueue({ relayer: { id }, unfinished, first }: Facts['queues'][number]
     // Not since the last change of the reason: the queue is stuck as long as its first.
     since: created_at,
   }
-  if (waitingFor === null) {
-    const reason = shownReason({ ...first, waiting_for: waitingFor }) ?? sentence(nextStep(first, pace).text)
+  if (waitReason === null) {
+    const reason = shownReason({ ...first, wait_reason: waitReason }) ?? sentence(nextStep(first, pace).text)
     return [
       problem('transaction_slow', first.id, {
         ...its,
@@ -132,8 +132,8 @@ function ofQueue({ relayer: { id }, unfinished, first }: Facts['queues'][number]
       }),
     ]
   }
-  const summary = `${id} · nonce ${nonce} waits (${words(waitingFor)})${behind}`
-  return [problem('transaction_waiting', first.id, { ...its, summary, reason: first.wait_text ?? words(waitingFor) })]
+  const summary = `${id} · nonce ${nonce} waits (${words(waitReason)})${behind}`
+  return [problem('transaction_waiting', first.id, { ...its, summary, reason: first.wait_text ?? words(waitReason) })]
 }
 
 function ofAccount(

@@ -7,7 +7,7 @@ import { withTimeout } from '../lib/timeout.ts'
 
 const defaultWeight = 100
 /** Flashbots Protect drops a transaction after this number of blocks. */
-const defaultDropsAfterBlocks = 25
+const defaultPrivateExpiryBlocks = 25
 
 /** Returns the reason why a URL may not be called. */
 type Check = (url: URL) => string | undefined
@@ -23,10 +23,10 @@ export const readPrivateRpcUrls = (
   check: Check,
 ): PrivateRpcUrl[] =>
   readUrls(inputs, field, check).map(
-    ({ url, method = 'eth_sendRawTransaction', drops_after_blocks = defaultDropsAfterBlocks }) => ({
+    ({ url, method = 'eth_sendRawTransaction', private_expiry_blocks = defaultPrivateExpiryBlocks }) => ({
       url,
       method,
-      drops_after_blocks,
+      private_expiry_blocks,
     }),
   )
 

@@ -243,9 +243,9 @@ export function shownCallOf(row: TransactionRow): SponsoredCall {
   }
 }
 
-function statusOf({ status, waiting_for }: TransactionRow): Exclude<SponsoredCall['status'], 'reverted'> {
+function statusOf({ status, wait_reason }: TransactionRow): Exclude<SponsoredCall['status'], 'reverted'> {
   // In a block, and no node shows what it did there.
-  if (status === 'mined' && waiting_for === 'unproven') return 'submitted'
+  if (status === 'mined' && wait_reason === 'awaiting_quorum') return 'submitted'
   if (status === 'mined' || status === 'confirmed') return 'success'
   // Its nonce may be used by a transaction that is in a block: the cancellation.
   if (isFinal(status)) return 'rejected'

@@ -6,7 +6,7 @@ import { BoundedMap } from '../lib/bounded-map.ts'
 /** The tables whose rows grant rights, and the columns that the MAC of a row covers. */
 export const rightsColumns = {
   api_keys: [
-    ...['id', 'secret_hash', 'former_hash', 'former_valid_until', 'scopes', 'is_limited'],
+    ...['id', 'secret_hash', 'former_hash', 'previous_token_expires_at', 'scopes', 'is_limited'],
     ...['allowed_cidrs', 'rate_limit', 'expires_at', 'pool_ids'],
   ],
   relayers: [

@@ -9,7 +9,7 @@ import { apiKey, startOurs } from './processes.ts'
 export const key = '0xc85ef7d79691fe79573b1a7064c19c1a9819ebdbd1faaab1a8ec92344438aaf4'
 
 /** Some seconds of load are more than the default limit of unfinished transactions, beyond which requests are refused. */
-export const policies = { max_unfinished: 100_000 }
+export const policies = { max_pending: 100_000 }
 
 export const databaseOf = (dataDir: string): string => join(dataDir, 'relayer.sqlite')
 

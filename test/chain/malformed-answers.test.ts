@@ -97,7 +97,7 @@ const questions: Record<string, Question> = {
   balance: (client, relayerId) => client.get(`${base}/balance`, { path: { relayer_id: relayerId } }),
   status: (client, relayerId) => client.get(`${base}/status`, { path: { relayer_id: relayerId } }),
   nonce: (client, relayerId) => client.get(`${base}/nonce`, { path: { relayer_id: relayerId } }),
-  heal: (client, relayerId) => client.post(`${base}/nonce/heal`, { path: { relayer_id: relayerId }, body: {} }),
+  heal: (client, relayerId) => client.post(`${base}/nonce/reconcile`, { path: { relayer_id: relayerId }, body: {} }),
   rpc: (client, relayerId) =>
     client.post(`${base}/rpc`, {
       path: { relayer_id: relayerId },
@@ -148,7 +148,7 @@ test(`answers ${malformed.length} malformed answers of a node with 503 or as the
   )
   const { id } = await createRelayer(client, {
     custom_rpc_urls: ['http://127.0.0.1:1/key-key-key'],
-    policies: { max_unfinished: 10_000 } as never,
+    policies: { max_pending: 10_000 } as never,
   })
   const names = Object.keys(questions)
   // A short form asks one of the operations about each answer; with MALFORMED=all it is all of them.

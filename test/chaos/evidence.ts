@@ -44,7 +44,7 @@ export async function falseCount(rig: Rig, account: Account, change: (count: num
   await blocks(rig, lyingBlocks)
   const client = rig.client()
   const path = { relayer_id: account.relayer_id }
-  await client.post('/api/v1/relayers/{relayer_id}/nonce/heal', { path })
+  await client.post('/api/v1/relayers/{relayer_id}/nonce/reconcile', { path })
   await account.send(2)
   await recover(rig, account)
   return judged(account)
@@ -70,7 +70,7 @@ export async function nonceElsewhere(rig: Rig, _account: Account): Promise<Outco
   await account.noteSilence()
   await letPass(rig, 2 * hourMs, 60)
   // It was signed, so only a proof ends it: it says what it waits for, until the node has its history again.
-  const waiting = (await account.transactions()).filter(({ waiting_for }) => waiting_for === 'uncertain_nonce')
+  const waiting = (await account.transactions()).filter(({ wait_reason }) => wait_reason === 'uncertain_nonce')
   const unresolved = (await account.score()).unfinished - waiting.length
   proxy.setLiar(undefined)
   await letPass(rig, 120_000, 8)

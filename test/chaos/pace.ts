@@ -29,7 +29,7 @@ export async function recover(rig: Rig, account: Account, between = rig.chain.mi
   const path = { relayer_id: account.relayer_id }
   await rig
     .client()
-    .post('/api/v1/relayers/{relayer_id}/nonce/heal', { path })
+    .post('/api/v1/relayers/{relayer_id}/nonce/reconcile', { path })
     .catch((error: RelayerError) => {
       if (error.status !== 409) throw error
     })

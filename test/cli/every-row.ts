@@ -56,7 +56,7 @@ async function useEverything(rig: Rig, hookUrl: string): Promise<void> {
     path: { problem_id: data.problems[0]?.id as string },
     body: { minutes: 60 },
   })
-  const filter = { events: ['relayer_state_update' as const] }
+  const filter = { events: ['relayer_disabled' as const] }
   await client.post('/api/v1/notifications', { body: { id: 'filtered', url: hookUrl, filter } })
   const account = await rig.addAccount({ policies: { max_value_per_day: `${10n ** 20n}` } })
   const path = { relayer_id: account.relayer_id }
@@ -99,8 +99,8 @@ async function useEverything(rig: Rig, hookUrl: string): Promise<void> {
       ...{ max_per_day: '3', max_fee_per_gas: '4' },
     },
   })
-  await client.patch('/api/v1/pools/{pool_id}/relayers/{member_id}', {
-    path: { pool_id: 'pool', member_id: 'demo' },
+  await client.patch('/api/v1/pools/{pool_id}/relayers/{relayer_id}', {
+    path: { pool_id: 'pool', relayer_id: 'demo' },
     body: { weight: 0 },
   })
   await client.post('/api/v1/pools/{pool_id}/transactions', {

@@ -11,7 +11,7 @@ networks:
     chain_id: 11155111
     rpc_urls: [http://127.0.0.1:9/v3/secret, { url: 'http://127.0.0.1:10', weight: 5 }]
     explorer_urls: [https://sepolia.etherscan.io]
-    private_rpc_urls: [http://127.0.0.1:11/fast, { url: 'http://127.0.0.1:12', drops_after_blocks: 10 }]
+    private_rpc_urls: [http://127.0.0.1:11/fast, { url: 'http://127.0.0.1:12', private_expiry_blocks: 10 }]
     submission: { mode: private_then_public, after_blocks: 25 }
 signers:
   - { id: treasury-key, type: generated }

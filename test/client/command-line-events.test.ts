@@ -38,8 +38,8 @@ test('prints the events of a relayer with `listen`, and forwards them as signed 
     .split('\n')
     .map((line) => JSON.parse(line))
   expect(printed.map(({ sequence, event }) => [sequence, event])).toEqual([
-    [1, 'relayer_state_update'],
-    [2, 'relayer_state_update'],
+    [1, 'relayer_disabled'],
+    [2, 'relayer_enabled'],
   ])
   for (const [index, { headers, body }] of receiver.got.entries())
     expect(await verifyWebhook(signingKey, headers, body)).toEqual(printed[index])
@@ -57,7 +57,7 @@ test('lists deliveries, and redelivers them', async () => {
   const { json, run } = relayerCommand(service)
   const failed = () => json<{ id: string }[]>(['deliveries', 'list', 'hook', '--status', 'failed'])
   await expect.poll(async () => (await failed()).length).toBe(1)
-  expect((await run(['deliveries', 'list', 'hook'])).out).toMatch(/relayer_state_update +1 +demo +- +failed .* 500\n$/)
+  expect((await run(['deliveries', 'list', 'hook'])).out).toMatch(/relayer_disabled +1 +demo +- +failed .* 500\n$/)
 
   status = 204
   // A slow machine takes so long for the attempts that the endpoint is disabled.

@@ -19,7 +19,7 @@ async function start(options = {}) {
   return { chain, service, relayer, ...relayerCommand(service) }
 }
 
-test('pauses, resumes and drains a relayer, and shows and heals its nonces', async () => {
+test('pauses, resumes and drains a relayer, and shows and reconciles its nonces', async () => {
   const { service, run, json } = await start()
   const its = async () => {
     const { paused, policies } = await service.client.relayers.get('demo')
@@ -34,7 +34,7 @@ test('pauses, resumes and drains a relayer, and shows and heals its nonces', asy
   await run(['resume'])
   expect(await its()).toEqual([false, undefined])
   expect((await run(['nonce'])).out).toMatch(/^in_step: /)
-  expect(await json(['heal', 'demo'])).toMatchObject({ status: 'in_step' })
+  expect(await json(['reconcile', 'demo'])).toMatchObject({ status: 'in_step' })
 })
 
 test('funds a relayer from another one, shows it, and sweeps what is left', async () => {

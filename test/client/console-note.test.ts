@@ -5,8 +5,8 @@ const errorOf = (code: string) => ({ code, message: 'The whole message.', revert
 const none = { status: 'submitted' as const, status_reason: null, error: null, reference: null }
 
 test.each([
-  [{ status_reason: 'Waits: the relayer is paused', waiting_for: 'paused' as const }, 'paused · order-7'],
-  [{ status_reason: 'Canceled by request; Waits: no node answers', waiting_for: 'node' as const }, 'node · order-7'],
+  [{ status_reason: 'Waits: the relayer is paused', wait_reason: 'paused' as const }, 'paused · order-7'],
+  [{ status_reason: 'Canceled by request; Waits: no node answers', wait_reason: 'node' as const }, 'node · order-7'],
   [{ status_reason: 'Canceled by request' }, 'Canceled by request · order-7'],
   [{}, 'order-7'],
 ])('puts what it waits for before the reference: %s', (its, text) => {
@@ -28,7 +28,7 @@ test('names the kind of a failure before the reference, and the whole reason whe
 
 test('has amounts in the unit of the network, and is empty without a reason and a reference', () => {
   const statusReason = 'Waits: the balance is 1500000000000000000 wei'
-  const { whole } = transactionNote({ ...none, status_reason: statusReason, waiting_for: 'funds' }, 'POL')
+  const { whole } = transactionNote({ ...none, status_reason: statusReason, wait_reason: 'funds' }, 'POL')
   expect(whole).toBe('Waits: the balance is 1.5 POL')
   expect(transactionNote(none, 'POL')).toEqual({ text: '', whole: '' })
 })

@@ -5,7 +5,7 @@ test.each([
   ['createApiKey', 'Create API key'],
   ['updateRelayer', 'Edit relayer'],
   ['deleteApiKey', 'Revoke API key'],
-  ['healNonce', 'Repair nonces'],
+  ['reconcileNonce', 'Repair nonces'],
   ['callJsonRpc', 'Call json RPC'],
 ])('names the operation %s as its button does, and finds it by that name', (id, text) => {
   expect(operationText(id)).toBe(text)

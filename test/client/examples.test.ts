@@ -82,7 +82,7 @@ test('webhook receiver: processes each event once, and rejects an unsigned one',
   const path = { notification_id: 'hook', delivery_id: (await delivered())[0]?.id ?? '' }
   await client.post('/api/v1/notifications/{notification_id}/deliveries/{delivery_id}/redeliver', { path })
   await expect.poll(async () => (await delivered())[0]?.attempts.length).toBe(2)
-  expect(receiver.printed().match(/relayer_state_update/g)).toHaveLength(1)
+  expect(receiver.printed().match(/^1 relayer_disabled /gm)).toHaveLength(1)
   const headers = { 'Content-Type': 'application/json' }
   expect((await fetch(url, { method: 'POST', headers, body: '{}' })).status).toBe(400)
 })

@@ -13,9 +13,9 @@ export async function readCircumstances({ rows, members }: Pick<Stage, 'rows' | 
     server: `SELECT row_id, name, state, started_at, until - clock_timestamp() AS left FROM servers ORDER BY row_id`,
     lease: `SELECT kind, work_leases.row_id, token, server_row_id, name, state FROM work_leases
       LEFT JOIN servers ON servers.row_id = server_row_id ORDER BY kind, work_leases.row_id`,
-    relayer: `SELECT relayer_row_id, status, waiting_for, status_reason, intent, count(*), min(nonce) AS from, max(nonce) AS to,
+    relayer: `SELECT relayer_row_id, status, wait_reason, status_reason, intent, count(*), min(nonce) AS from, max(nonce) AS to,
         max(changed_at) AS changed_at
-      FROM transactions GROUP BY relayer_row_id, status, waiting_for, status_reason, intent ORDER BY relayer_row_id, status`,
+      FROM transactions GROUP BY relayer_row_id, status, wait_reason, status_reason, intent ORDER BY relayer_row_id, status`,
     disabled: `SELECT row_id, paused, system_disabled, disabled_reason FROM relayers WHERE system_disabled = 1 OR paused = 1`,
     session: `SELECT pid, state, wait_event_type, wait_event, clock_timestamp() - xact_start AS since, left(query, 200) AS query
       FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() AND state <> 'idle'`,

@@ -47,7 +47,7 @@ test('creates an API key with rights and an expiry, rotates it, and revokes it',
   expectComplaint(/status of 401/)
   const listed = async () => (await stage.rig.client().get('/api/v1/api-keys', {})).data
   const caller = async (token: string) =>
-    (await createRelayerClient({ baseUrl: stage.rig.url(), token }).get('/api/v1/caller')).data
+    (await createRelayerClient({ baseUrl: stage.rig.url(), token }).get('/api/v1/api-keys/self')).data
   const shownToken = async () => {
     const token = await opened(page).getByRole('status').locator('code').textContent()
     await named(opened(page), 'Close').click()
@@ -84,7 +84,7 @@ test('creates an API key with rights and an expiry, rotates it, and revokes it',
   const second = await shownToken()
   expect(second).not.toBe(first)
   expect(await caller(second)).toMatchObject({ name: 'night shift' })
-  expect((await listed())[0]?.former_valid_until).not.toBeNull()
+  expect((await listed())[0]?.previous_token_expires_at).not.toBeNull()
 
   await named(page, 'More actions of night shift').click()
   await act(page, page.getByRole('menuitem', { name: 'Revoke' }))
@@ -390,8 +390,8 @@ test('moves a transaction that was never signed to another relayer of the pool',
   // What comes behind it is not signed. What was sent to the relayer itself is not the pool's to move.
   const [second] = await full.send(1)
   const weigh = (weight: number) =>
-    stage.rig.client().patch('/api/v1/pools/{pool_id}/relayers/{member_id}', {
-      path: { pool_id: 'both', member_id: 'spare' },
+    stage.rig.client().patch('/api/v1/pools/{pool_id}/relayers/{relayer_id}', {
+      path: { pool_id: 'both', relayer_id: 'spare' },
       body: { weight },
     })
   await weigh(0)

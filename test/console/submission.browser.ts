@@ -24,7 +24,7 @@ test('sets the private relays of a network, and sends to them', async () => {
     .get('/api/v1/networks/{network_id}', { path: { network_id: 'evm:quiet' } })
   expect(made).toMatchObject({
     rpc_urls: [{ weight: 40 }],
-    private_rpc_urls: [{ method: 'eth_sendRawTransaction', drops_after_blocks: 25 }],
+    private_rpc_urls: [{ method: 'eth_sendRawTransaction', private_expiry_blocks: 25 }],
     submission: { mode: 'private' },
   })
   const card = page.getByRole('region', { name: 'local' })

@@ -19,7 +19,7 @@ const common = {
   resign: false,
   valid_until: undefined,
   tier: 'average',
-  replaces_foreign: false,
+  replaces_external: false,
 } as const
 const wanted = { ...common, nonce: 5, reprice_at: now + 60_000 }
 /** With a node, not to be priced for another minute, its nonce the next one. */
@@ -109,7 +109,7 @@ describe('the pool', () => {
   decides([
     ['another sender has its nonce: it waits', pending, { pooled: 6 }, { do: 'yield' }],
     ['at a lower nonce: it is signed', pending, { pooled: 5 }, sign('send', false)],
-    ['the caller outbids that one', { ...pending, replaces_foreign: true }, { pooled: 6 }, sign('send', false)],
+    ['the caller outbids that one', { ...pending, replaces_external: true }, { pooled: 6 }, sign('send', false)],
     ['a nonce that was signed is ours', { ...inFlight, status: 'sent' }, { pooled: 6 }, { do: 'broadcast' }],
     ['no block in its time: is it still there?', inFlight, silent, { do: 'look' }],
     ['behind a lower nonce not', { ...inFlight, nonce: 6 }, silent, rest],
@@ -223,7 +223,7 @@ const anyTransaction: fc.Arbitrary<TransactionState> = fc
     block: fc.option(fc.tuple(small, blockHash), { nil: undefined }),
     reprice_at: time,
     tier: fc.constantFrom('safe_low', 'average', 'fast', 'fastest'),
-    replaces_foreign: fc.boolean(),
+    replaces_external: fc.boolean(),
   })
   .map(({ block, ...rest }) => ({ ...rest, block_number: block?.[0] ?? null, block_hash: block?.[1] ?? null }))
 const anySeen: fc.Arbitrary<ReceiptView> = fc.record({

@@ -17,7 +17,9 @@ const secret: PrivateSubmission = { mode: 'private', after_blocks: null, from_bl
 const counting: PrivateSubmission = { ...secret, mode: 'private_then_public', after_blocks: 5, from_block: 100 }
 const released: PrivateSubmission = { ...counting, public_since: later }
 const relays = {
-  private_rpc_urls: [{ url: 'http://127.0.0.1:1', method: 'eth_sendRawTransaction' as const, drops_after_blocks: 25 }],
+  private_rpc_urls: [
+    { url: 'http://127.0.0.1:1', method: 'eth_sendRawTransaction' as const, private_expiry_blocks: 25 },
+  ],
 }
 
 test('tells private transactions from public ones, and secret hashes from those in a block', () => {

@@ -192,7 +192,7 @@ export const table: Record<string, Make> = {
   ],
   getNonce: get('/relayers/full/nonce', '/relayers/demo/nonce'),
   listUnknownTransactions: get(`/relayers/full/unknown-transactions?${page}&page={last}`),
-  healNonce: send('POST', '/relayers/full/nonce/heal'),
+  reconcileNonce: send('POST', '/relayers/full/nonce/reconcile'),
   streamEvents: () => [{ name: 'all events', method: 'GET', path: '/api/v1/relayers/full/events', stream: true }],
   listNotifications: get(`/notifications?${page}&page={last}`),
   createNotification: send('POST', '/notifications', () => ({ url: longUrl })),
@@ -307,7 +307,7 @@ export const table: Record<string, Make> = {
   getActivity: get('/activity', '/activity?period=day', '/activity?period=quarter'),
   getSpending: get('/spending', '/spending?days=90'),
   getSpendingByCaller: get('/spending/callers', '/spending/callers?days=90'),
-  getCaller: get('/caller'),
+  getApiKeySelf: get('/api-keys/self'),
   listApiKeys: get(`/api-keys?${page}`),
   createApiKey: send('POST', '/api-keys', (_, attempt) => ({
     name: `key-${attempt}`,

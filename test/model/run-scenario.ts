@@ -230,7 +230,7 @@ function createActor(
         await tolerant((client) => {
           // The operator knows the count, where one is stated.
           const body = step.isStated ? { next_nonce: chain.stateOf(address).nonce } : {}
-          return client.post('/api/v1/relayers/{relayer_id}/nonce/heal', { path, body })
+          return client.post('/api/v1/relayers/{relayer_id}/nonce/reconcile', { path, body })
         })
         return
       case 'drain':
@@ -343,7 +343,7 @@ async function finish(world: World, history: History, act: (step: Step) => Promi
     for (const { id, address, system_disabled } of relayers) {
       if (!system_disabled) continue
       const healed = { path: { relayer_id: id }, body: { next_nonce: chain.stateOf(address).nonce } }
-      await ask((client) => client.post('/api/v1/relayers/{relayer_id}/nonce/heal', healed)).catch((error) => {
+      await ask((client) => client.post('/api/v1/relayers/{relayer_id}/nonce/reconcile', healed)).catch((error) => {
         if (!(error instanceof RelayerError)) throw error
       })
     }

@@ -32,21 +32,21 @@ describe('prices that the market and the fee policies refuse', () => {
   const cap = { gas_price_cap: '1000000000000000' }
   test.each<[string, fees.Prices, fees.Market, RelayerPoliciesInput, string[]]>([
     ['five times the market', paying(500n * gwei, 190n * gwei), busy, {}, []],
-    ['more than five times', paying(500n * gwei, 190n * gwei + 1n), busy, {}, ['max_fee_multiple']],
+    ['more than five times', paying(500n * gwei, 190n * gwei + 1n), busy, {}, ['max_fee_multiplier']],
     ['a maximum of a thousand times with a small tip', paying(42_000n * gwei, 2n * gwei), busy, {}, []],
-    ['a tip that is all of it', paying(333n * gwei, 333n * gwei), busy, {}, ['max_fee_multiple']],
+    ['a tip that is all of it', paying(333n * gwei, 333n * gwei), busy, {}, ['max_fee_multiplier']],
     ['a gas price of five times', old(210n * gwei), busy, {}, []],
-    ['a gas price above', old(210n * gwei + 1n), busy, {}, ['max_fee_multiple']],
-    ['another multiple', old(42n * gwei + 1n), busy, { max_fee_multiple: 1 }, ['max_fee_multiple']],
+    ['a gas price above', old(210n * gwei + 1n), busy, {}, ['max_fee_multiplier']],
+    ['another multiple', old(42n * gwei + 1n), busy, { max_fee_multiplier: 1 }, ['max_fee_multiplier']],
     ['a cap in its place', old(100_000n * gwei), busy, cap, []],
     ['10 gwei where gas costs next to nothing', paying(20n * gwei, 10n * gwei - 7n), tiny, {}, []],
-    ['more than 10 gwei there', paying(20n * gwei, 10n * gwei), tiny, {}, ['max_fee_multiple']],
+    ['more than 10 gwei there', paying(20n * gwei, 10n * gwei), tiny, {}, ['max_fee_multiplier']],
     [
       'a chain without a base fee',
       old(71n * gwei),
       { kind: 'legacy', gas_price: 10n * gwei },
       {},
-      ['max_fee_multiple'],
+      ['max_fee_multiplier'],
     ],
     ['its fastest tier, five times', old(70n * gwei), { kind: 'legacy', gas_price: 10n * gwei }, {}, []],
     ['a fee at its limit', old(10n * gwei), busy, { max_fee_per_transaction: '1000000000000000' }, []],
@@ -57,7 +57,13 @@ describe('prices that the market and the fee policies refuse', () => {
       { max_fee_per_transaction: '999999999999999' },
       ['max_fee_per_transaction'],
     ],
-    ['both', old(999n * gwei), busy, { max_fee_per_transaction: '1' }, ['max_fee_multiple', 'max_fee_per_transaction']],
+    [
+      'both',
+      old(999n * gwei),
+      busy,
+      { max_fee_per_transaction: '1' },
+      ['max_fee_multiplier', 'max_fee_per_transaction'],
+    ],
   ])('%s', (_, prices, its, policies, refused) => {
     const check = () => checkFees({ policies } as never, { gas_limit: 100_000, prices, data_fee: 0n, market: its })
     const details = refused.map((name) => expect.objectContaining({ path: `policies/${name}` }))
@@ -103,10 +109,10 @@ test('does not pay the balance to the proposer after a mistake in a price, with 
   // 30,000,000 units of gas at 333 gwei are 9.99 ETH.
   const all = { value: '0', gas_limit: 30_000_000, max_fee_per_gas: '333000000000' }
   const wrong = { ...all, max_priority_fee_per_gas: '333000000000' }
-  expect(await refusalOf(post(wrong))).toEqual(['max_fee_multiple'])
-  expect(await dryRun(wrong)).toEqual(['policies/max_fee_multiple'])
+  expect(await refusalOf(post(wrong))).toEqual(['max_fee_multiplier'])
+  expect(await dryRun(wrong)).toEqual(['policies/max_fee_multiplier'])
   const { id } = await post({ ...all, value: '0', max_priority_fee_per_gas: '1' })
-  expect(await refusalOf(replace(id, wrong))).toEqual(['max_fee_multiple'])
+  expect(await refusalOf(replace(id, wrong))).toEqual(['max_fee_multiplier'])
 })
 
 test('applies max_fee_per_transaction to sending, replacing, signing and dry runs', async () => {

@@ -4,7 +4,7 @@ import { startTestService } from '../support/service.ts'
 import { testRig } from '../support/test-rig.ts'
 import { until } from '../support/until.ts'
 
-const heal = '/api/v1/relayers/{relayer_id}/nonce/heal'
+const heal = '/api/v1/relayers/{relayer_id}/nonce/reconcile'
 const refusal = (promise: Promise<unknown>) =>
   promise.then(
     () => expect.fail('It was not refused'),
@@ -43,7 +43,7 @@ test('heals after a restart of a test chain: unfinished transactions end, and no
   for (const { id } of before) expect(await find(id)).toMatchObject({ status: 'confirmed', nonce: null })
   const { data: status } = await rig.client().get('/api/v1/relayers/{relayer_id}/status', { path })
   expect(status).toMatchObject({ system_disabled: false, disabled_reason: null, pending_transactions_count: 0 })
-  const { data: entries } = await rig.client().get('/api/v1/audit', { query: { operation: 'healNonce' } })
+  const { data: entries } = await rig.client().get('/api/v1/audit', { query: { operation: 'reconcileNonce' } })
   expect(entries.map(({ relayer_id, result }) => [relayer_id, result])).toContainEqual([account.relayer_id, 200])
 
   const after = await account.send(2)
@@ -73,7 +73,7 @@ test('heals only on a test network, and only with a body of the contract', async
 
   // Without a body it is the plain request, whatever type an empty one claims.
   const bodyless = (headers: Record<string, string>, more: RequestInit = {}) =>
-    raw('/api/v1/relayers/it/nonce/heal', {
+    raw('/api/v1/relayers/it/nonce/reconcile', {
       method: 'POST',
       headers: { Authorization: `Bearer ${api_key}`, ...headers },
       ...more,

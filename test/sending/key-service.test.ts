@@ -55,7 +55,7 @@ test('keeps transactions waiting with the reason while the key service is down, 
   const path = { relayer_id: account.relayer_id }
   const { data: nonce } = await rig.client().get('/api/v1/relayers/{relayer_id}/nonce', { path })
   expect(nonce.blocking).toMatchObject({
-    waiting_for: 'key_service',
+    wait_reason: 'key_service',
     reason: expect.stringMatching(/does not sign: .*refuses connections/),
   })
   await other.send(10)

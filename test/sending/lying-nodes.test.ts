@@ -16,7 +16,7 @@ const nonceOf = async ({ client }: Rig, { relayer_id }: Account) =>
   (await client().get('/api/v1/relayers/{relayer_id}/nonce', { path: { relayer_id } })).data
 
 const heal = async ({ client }: Rig, { relayer_id }: Account, body: { next_nonce?: number } = {}) =>
-  (await client().post('/api/v1/relayers/{relayer_id}/nonce/heal', { path: { relayer_id }, body })).data
+  (await client().post('/api/v1/relayers/{relayer_id}/nonce/reconcile', { path: { relayer_id }, body })).data
 
 const statusOf = async ({ client }: Rig, { relayer_id }: Account) =>
   (await client().get('/api/v1/relayers/{relayer_id}/status', { path: { relayer_id } })).data

@@ -33,7 +33,7 @@ test.each([
     await rig.restart(() => spreadNonces(rig, spread))
     const path = { relayer_id: account.relayer_id }
     await Promise.all([
-      rig.client().post('/api/v1/relayers/{relayer_id}/nonce/heal', { path }),
+      rig.client().post('/api/v1/relayers/{relayer_id}/nonce/reconcile', { path }),
       account.send(10),
       account.send(10),
     ])

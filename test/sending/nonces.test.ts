@@ -11,7 +11,7 @@ const nonceOf = async ({ client }: Rig, { relayer_id }: Account) =>
   (await client().get('/api/v1/relayers/{relayer_id}/nonce', { path: { relayer_id } })).data
 
 const heal = async ({ client }: Rig, { relayer_id }: Account) =>
-  (await client().post('/api/v1/relayers/{relayer_id}/nonce/heal', { path: { relayer_id } })).data
+  (await client().post('/api/v1/relayers/{relayer_id}/nonce/reconcile', { path: { relayer_id } })).data
 
 /** The account's key in other hands; answers the hash. */
 function elsewhere(chain: Anvil, key: string) {

@@ -81,7 +81,7 @@ test('pays the market price after nodes refused a transaction for an hour and th
 })
 
 test('raises the price of a transaction that blocks leave out, with blocks and time, up to a multiple of the market price', async () => {
-  const { account, proxy, pass, looked, says, signed, clock, first, chain } = await start({ max_fee_multiple: 2 })
+  const { account, proxy, pass, looked, says, signed, clock, first, chain } = await start({ max_fee_multiplier: 2 })
   await proxy.setFault({ kind: 'accepted_and_forgotten' })
   await account.send(1, { speed: 'fastest' })
   await until('it is with the node', async () => (await first()).status === 'submitted')
@@ -89,11 +89,11 @@ test('raises the price of a transaction that blocks leave out, with blocks and t
   clock.ahead_ms += 60 * minuteMs
   await looked()
   expect(await signed()).toHaveLength(1)
-  for (let round = 0; round < 20 && !(await first()).status_reason?.includes('max_fee_multiple'); round += 1) {
+  for (let round = 0; round < 20 && !(await first()).status_reason?.includes('max_fee_multiplier'); round += 1) {
     await chain.setBaseFee(gwei)
     await pass(1, minuteMs)
   }
-  await says(/^Waits: a higher price would be more than 2 times the market price \(policy max_fee_multiple\)$/)
+  await says(/^Waits: a higher price would be more than 2 times the market price \(policy max_fee_multiplier\)$/)
   const [lowest = 0n, ...bumps] = await signed()
   expect(bumps.length).toBeGreaterThan(1)
   const market = 2n * gwei + gwei
@@ -117,7 +117,7 @@ test('lowers a price that no node accepted, on request', async () => {
   const rig = await startWithMistake()
   const { account, replace, first, nonce } = rig
   const { id: transactionId, status_reason: reason } = await first()
-  expect((await nonce()).blocking).toEqual({ transaction_id: transactionId, nonce: 0, waiting_for: 'funds', reason })
+  expect((await nonce()).blocking).toEqual({ transaction_id: transactionId, nonce: 0, wait_reason: 'funds', reason })
   const { value } = await first()
   await replace({ value, max_fee_per_gas: `${100n * gwei}`, max_priority_fee_per_gas: `${gwei}`, gas_limit: 21_000 })
   await ends(account, rig)
@@ -139,7 +139,7 @@ test('reports a refused cancellation beside its request', async () => {
   await chain.setBalance(account.address, 1n)
   await cancel()
   await says(/^Canceled by request; Waits: the balance is too low: .+/)
-  expect((await nonce()).blocking).toMatchObject({ nonce: 0, waiting_for: 'funds' })
+  expect((await nonce()).blocking).toMatchObject({ nonce: 0, wait_reason: 'funds' })
 })
 
 test('signs nothing above the price of a replacement while a node holds a dearer version, whose response was lost', async () => {

@@ -12,7 +12,7 @@ import { until } from '../support/until.ts'
 
 const one = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
 const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
-type Payload = Transaction & { payload_type: string; waiting_for?: string }
+type Payload = Transaction & { payload_type: string; wait_reason?: string }
 const [gwei, fastestMs] = [1_000_000_000n, 16_000]
 
 async function start(
@@ -201,7 +201,7 @@ test('releases private_then_public by the height that most nodes prove, not by t
 })
 
 test('tells what relays have dropped by their rules, and gives it to them again', async () => {
-  const urlOf = (url: string) => ({ url, drops_after_blocks: 3, method: 'eth_sendPrivateTransaction' as const })
+  const urlOf = (url: string) => ({ url, private_expiry_blocks: 3, method: 'eth_sendPrivateTransaction' as const })
   const { rig, relay, send, become, pathOf, client, isPublic, events } = await start({ mode: 'private' }, { urlOf })
   const sent = await send({ speed: 'safe_low' })
   const height = Number(await rig.chain.rpc<string>('eth_blockNumber'))
@@ -216,11 +216,11 @@ test('tells what relays have dropped by their rules, and gives it to them again'
   expect(relay.sent[1]).toMatchObject({ max_block: height + 7, transaction: { hash: sent.hash } })
   const { data } = await client.get(`${one}/explanation`, { path: pathOf(sent) })
   expect(data).toMatchObject({
-    waiting_for: 'private_relay',
+    wait_reason: 'private_relay',
     suggestions: [{ operation: 'replaceTransaction', body: { submission: { mode: 'public' } } }, {}],
   })
   const [last] = (await events(({ payload_type }) => payload_type === 'transaction_waiting')).slice(-1)
-  expect(last).toMatchObject({ waiting_for: 'private_relay' })
+  expect(last).toMatchObject({ wait_reason: 'private_relay' })
   expect(isPublic(sent.hash)).toBe(false)
   await relay.build()
   await become(sent, { status: 'confirmed' })
@@ -273,7 +273,7 @@ test('releases private_then_public while another step of the same round fails', 
 })
 
 /** A relay that drops nothing during a test. */
-const patient = (url: string) => ({ url, drops_after_blocks: 1_000 })
+const patient = (url: string) => ({ url, private_expiry_blocks: 1_000 })
 
 test('waits for private_relay while no relay answers or the network has none, also when a relay once had it', async () => {
   const { rig, relay, client, send, get, become, pathOf } = await start({ mode: 'public' }, { urlOf: patient })
@@ -287,7 +287,7 @@ test('waits for private_relay while no relay answers or the network has none, al
     )
     expect(await get(sent)).toMatchObject({ status: 'submitted' })
     const { data } = await client.get(`${one}/explanation`, { path: pathOf(sent) })
-    expect(data).toMatchObject({ waiting_for: 'private_relay' })
+    expect(data).toMatchObject({ wait_reason: 'private_relay' })
   }
   relay.isDown = true
   await waits('Waits: no private relay answers')
@@ -324,7 +324,7 @@ test('refuses a submission that the network cannot do, and shows relays without 
     { urlOf: (url) => `${url}/v1/a-secret-of-the-relay` },
   )
   const [shown] = network.private_rpc_urls
-  expect(shown).toMatchObject({ method: 'eth_sendRawTransaction', drops_after_blocks: 25 })
+  expect(shown).toMatchObject({ method: 'eth_sendRawTransaction', private_expiry_blocks: 25 })
   expect(shown?.url).toMatch(/\/\*\*\*$/)
   expect(network.submission).toEqual({ mode: 'public' })
   const plain = await send()

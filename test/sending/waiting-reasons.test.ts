@@ -44,10 +44,10 @@ async function start() {
       const events = await columnOf<string>({ data_dir }, waits)
       const codes = events.map((body) => {
         const { payload } = JSON.parse(body) as Event
-        return payload.payload_type === 'transaction_waiting' ? [payload.nonce, payload.waiting_for] : payload
+        return payload.payload_type === 'transaction_waiting' ? [payload.nonce, payload.wait_reason] : payload
       })
       const lines = logged.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'transaction waiting')
-      expect(lines.map(({ level, nonce, waiting_for }) => [level, nonce, waiting_for])).toEqual(
+      expect(lines.map(({ level, nonce, wait_reason }) => [level, nonce, wait_reason])).toEqual(
         codes.map((code) => [warn, ...[code].flat()]),
       )
       return codes
@@ -63,11 +63,11 @@ test('reports a cap below the base fee as the reason, and removes it when the ba
   const { id: transactionId } = await send(1)
   await says(/^Waits: the policy gas_price_cap \(5 gwei\) is below the /)
   expect(await told()).toEqual([[0, 'price_cap']])
-  expect(await get()).toMatchObject({ waiting_for: 'price_cap' })
+  expect(await get()).toMatchObject({ wait_reason: 'price_cap' })
   await chain.setBaseFee(gwei)
   await until('it is mined', async () => (await get()).status === 'confirmed', chain.mine)
   expect(await get()).toMatchObject({ id: transactionId, status_reason: null })
-  expect(await get()).not.toHaveProperty('waiting_for')
+  expect(await get()).not.toHaveProperty('wait_reason')
 })
 
 test('reports a base fee above the price as the reason', async () => {
@@ -121,7 +121,7 @@ test('sends one event for 20 waiting transactions, and reports the first one’s
   const isLater = 'this one is signed when the nodes have accepted the ones before it'
   // Nothing is signed beyond the first window of 16 before nodes have taken it.
   await says(new RegExp(`^Waits: nonce 0 comes first \\(transaction ${first.id}\\): ${isLater}$`), 19)
-  expect(await get(19)).toMatchObject({ status: 'pending', waiting_for: 'earlier_nonce' })
+  expect(await get(19)).toMatchObject({ status: 'pending', wait_reason: 'earlier_nonce' })
   // The node has the first one, which does not wait, so no reason is reported.
   expect(await told()).toEqual([])
   await chain.mine()
@@ -146,5 +146,5 @@ test('sends one event for 20 waiting transactions, and reports the first one’s
   await says(new RegExp(`^Waits: nonce 1 comes first \\(transaction ${id}\\): .+`), Number(last?.nonce))
   const { data } = await client.get(`${base}/transactions/`, { path, query: { per_page: 1 } })
   expect(data[0]?.status_reason).toMatch(/nonce 1 comes first/)
-  expect(data[0]?.waiting_for).toBe('earlier_nonce')
+  expect(data[0]?.wait_reason).toBe('earlier_nonce')
 })

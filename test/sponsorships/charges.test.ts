@@ -8,8 +8,8 @@ const none = { block_hash: null, receipt: null }
 
 // A call that was signed ends by a receipt, or by a proven foreign use of its nonce (domain/ending.ts), and counts in full until then.
 test.each<[string, object, bigint]>([
-  ['waits, and its nonce is uncertain', { status: 'submitted', waiting_for: 'uncertain_nonce', ...none }, 100n],
-  ['waits for its receipt', { status: 'submitted', waiting_for: 'missing_receipt', ...none }, 100n],
+  ['waits, and its nonce is uncertain', { status: 'submitted', wait_reason: 'uncertain_nonce', ...none }, 100n],
+  ['waits for its receipt', { status: 'submitted', wait_reason: 'missing_receipt', ...none }, 100n],
   ['is mined, and may be reorganized', { status: 'mined', ...block }, 100n],
   ['is confirmed', { status: 'confirmed', ...block }, 7n],
   ['was mined, and failed', { status: 'failed', ...block }, 7n],

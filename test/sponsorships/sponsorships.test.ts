@@ -262,7 +262,7 @@ test('counts nothing for the calls of a test chain that was restarted', async ()
     const { data } = await its.client.get('/api/v1/relayers/{relayer_id}/nonce', { path })
     return data.status === 'chain_restarted'
   })
-  await its.client.post('/api/v1/relayers/{relayer_id}/nonce/heal', { path, body: { chain_restarted: true } })
+  await its.client.post('/api/v1/relayers/{relayer_id}/nonce/reconcile', { path, body: { chain_restarted: true } })
   for (const { id } of [mined, waits]) {
     expect(await its.calls.sponsorships.getSponsoredCall('game', id)).toMatchObject({ status: 'rejected', fee: null })
   }
@@ -468,7 +468,7 @@ test('lets the stolen key of a sponsorship do nothing else, and spend no more th
     () => calls.signing.signMessage(relayer.id, { message: 'hello' }),
     () => calls.relayers.callRpc(relayer.id, { method: 'eth_accounts' as 'eth_call', params: [] }),
     () => calls.apiKeys.create({ name: 'mine', scopes: ['sign', 'send', 'read', 'notifications', 'manage'] }),
-    () => calls.apiKeys.getCaller(),
+    () => calls.apiKeys.getSelf(),
   ]
   for (const attempt of others) {
     expect(await outcomeOf(attempt())).toContain('403 api_key: this API key is that of a sponsorship')

@@ -107,7 +107,7 @@ async function read(network: string, notification: string, signer: string, ask: 
   ])
     await ask(id)
   for (const id of ['listAudit', 'getAuditHead', 'getHealth', 'getReadiness', 'getService']) await ask(id)
-  for (const id of ['getCaller', 'listQueues', 'getActivity', 'getSpending', 'getSpendingByCaller', 'search'])
+  for (const id of ['getApiKeySelf', 'listQueues', 'getActivity', 'getSpending', 'getSpendingByCaller', 'search'])
     await ask(id)
   await ask('getNetwork', [network])
   await ask('listNodes', [network])
@@ -140,7 +140,7 @@ async function callNode(relayer: string, ask: Ask): Promise<void> {
     await ask(id, [relayer])
   await ask('callRpc', [relayer], example('callRpc', {}))
   await ask('callJsonRpc', [relayer], { jsonrpc: '2.0', id: 1, method: 'eth_accounts', params: [] })
-  await ask('healNonce', [relayer], {})
+  await ask('reconcileNonce', [relayer], {})
 }
 
 async function fund(network: string, relayer: string, ask: Ask): Promise<void> {

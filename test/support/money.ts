@@ -19,8 +19,8 @@ export interface Money {
   silent_waits: number
 }
 
-/** `max_fee_multiple`: the policy's default. */
-export const maxFeeMultiple = 5
+/** `max_fee_multiplier`: the policy's default. */
+export const maxFeeMultiplier = 5
 
 /** A tip that anvil suggests, and the market's in all that the harness does. */
 const marketTip = 10n ** 9n
@@ -94,7 +94,7 @@ const ended: ReadonlySet<string> = new Set(['confirmed', 'failed', 'canceled', '
 /** Which promises about money are broken, a line each. */
 export function wrongInMoney(money: Money): string[] {
   const bounds: [keyof Money, number, number][] = [
-    ['highest_fee_over_market', 0, maxFeeMultiple],
+    ['highest_fee_over_market', 0, maxFeeMultiplier],
     ['unasked_self_transfers', 0, 0],
     ['got_over_due', 1, 1],
     ['blocked', 0, 0],

@@ -16,7 +16,7 @@ test('logs once that a node goes down and up, and why a relayer is disabled', as
   const { data: demo } = await client.get(base, { path })
   await chain.setBalance(demo.address, 10n ** 18n)
   const lines = () => logged.map((line) => JSON.parse(line)).filter(({ msg }) => /^(rpc endpoint|relayer) /.test(msg))
-  const ask = () => client.post(`${base}/nonce/heal`, { path }).catch(() => undefined)
+  const ask = () => client.post(`${base}/nonce/reconcile`, { path }).catch(() => undefined)
 
   await ask()
   await proxy.setFault({ kind: 'http_502_html' })
@@ -47,7 +47,7 @@ test('logs once that a node goes down and up, and why a relayer is disabled', as
   await expect.poll(askWrongly).toContainEqual(expect.objectContaining(wrong))
 
   await proxy.setFault(undefined)
-  await expect.poll(() => client.post(`${base}/nonce/heal`, { path }).catch(({ status }) => status)).toBe(409)
+  await expect.poll(() => client.post(`${base}/nonce/reconcile`, { path }).catch(({ status }) => status)).toBe(409)
   const disabled = { level: warn, msg: 'relayer disabled', relayer_id: 'demo' }
   expect(lines()).toContainEqual(
     expect.objectContaining({ ...disabled, reason: expect.stringContaining('was restarted') }),

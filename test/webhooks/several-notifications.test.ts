@@ -24,7 +24,7 @@ test('delivers to several notifications, to each what its filter allows', async 
     all: undefined,
     ends: { statuses: ['confirmed', 'failed'] },
     transactions: { events: ['transaction_update'], statuses: ['mined'] },
-    states: { events: ['relayer_state_update'] },
+    states: { events: ['relayer_disabled', 'relayer_enabled'] },
   } satisfies Record<string, NotificationFilter | undefined>
   const service = await startTestService()
   const { client } = service
@@ -82,7 +82,7 @@ test('changes and removes a filter, and refuses an empty or unknown one', async 
   expect('filter' in data).toBe(false)
   await pause(service, false)
   await expect.poll(() => receiver.got.map(({ event }) => statusOf(event))).toEqual(['relayer_enabled'])
-  const filter = { events: ['relayer_state_update' as const] }
+  const filter = { events: ['relayer_disabled' as const] }
   expect((await service.client.patch(hook, { path, body: { filter } })).data.filter).toEqual(filter)
   for (const wrong of [{ events: [] }, { events: ['test'] }, { statuses: ['done'] }, { event: ['x'] }]) {
     const change = service.client.patch(hook, { path, body: { filter: wrong as never } })

@@ -37,7 +37,7 @@ test.each(Object.entries<SeededFault<ColumnName>>(seededFaults))('can still seed
 function cleanEvidence() {
   const arrivals = [1, 2].map((sequence): Arrival => {
     const payload = { payload_type: sequence === 1 ? 'relayer_disabled' : 'relayer_enabled', relayer: { id: 'r' } }
-    const event = { id: `event-${sequence}`, sequence, event: 'relayer_state_update', payload } as Arrival['event']
+    const event = { id: `event-${sequence}`, sequence, event: payload.payload_type, payload } as Arrival['event']
     return {
       target: 't',
       headers: { 'webhook-id': event.id },

@@ -57,10 +57,10 @@ test('reports a pause and its end', async () => {
   await expect.poll(() => receiver.got.length).toBe(2)
   expect(receiver.got.map(({ event }) => event)).toMatchObject([
     {
-      event: 'relayer_state_update',
+      event: 'relayer_disabled',
       payload: { payload_type: 'relayer_disabled', relayer: { id: 'demo', paused: true } },
     },
-    { event: 'relayer_state_update', payload: { payload_type: 'relayer_enabled', retry_count: 0 } },
+    { event: 'relayer_enabled', payload: { payload_type: 'relayer_enabled', retry_count: 0 } },
   ])
 })
 

@@ -5,7 +5,7 @@ const texts: Record<string, string> = {
   deleteAcknowledgement: 'Withdraw acknowledgement',
   deleteApiKey: 'Revoke API key',
   deleteFunding: 'End refills',
-  healNonce: 'Repair nonces',
+  reconcileNonce: 'Repair nonces',
   setFunding: 'Set up refills',
 }
 

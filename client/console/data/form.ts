@@ -107,6 +107,6 @@ export const relaysOf = (text: string): PrivateRpcUrlInput[] =>
       url,
       // The service checks the word, and names those that it knows.
       ...(method !== undefined && { method: method as PrivateMethod }),
-      ...(blocks !== undefined && { drops_after_blocks: Number(blocks) }),
+      ...(blocks !== undefined && { private_expiry_blocks: Number(blocks) }),
     }
   })

@@ -67,7 +67,7 @@ export function SessionProvider({ children, signIn }: SessionProviderProps) {
     if (token === undefined || caller !== undefined) return
     const ended = new AbortController()
     connect(token)
-      .get('/api/v1/caller', { signal: ended.signal })
+      .get('/api/v1/api-keys/self', { signal: ended.signal })
       .then(
         ({ data }) => setCaller(data),
         (error) => ended.signal.aborted || setReason(signInProblem(error)),

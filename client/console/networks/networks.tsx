@@ -78,7 +78,7 @@ const relayColumns: Column<PrivateRpcUrl>[] = [
   { name: 'Takes', by: ({ method }) => method, cell: ({ method }) => <code>{method}</code> },
   countColumn(
     'Drops after',
-    ({ drops_after_blocks }) => drops_after_blocks,
+    ({ private_expiry_blocks }) => private_expiry_blocks,
     (blocks) => `${count(blocks)} blocks`,
   ),
 ]

@@ -68,7 +68,14 @@ function Health({ id, of }: { id: string; of(health: NotificationHealth): ReactN
   return health.data ? of(health.data) : health.error ? 'unknown' : '…'
 }
 
-const events: EventName[] = ['transaction_update', 'transaction_waiting', 'relayer_state_update']
+const events: EventName[] = [
+  'transaction_update',
+  'transaction_waiting',
+  'relayer_disabled',
+  'relayer_enabled',
+  'relayer_low_balance',
+  'relayer_funding',
+]
 const statuses: TransactionStatus[] = [
   ...(['pending', 'sent', 'submitted', 'mined', 'confirmed', 'failed', 'canceled', 'expired'] as const),
 ]

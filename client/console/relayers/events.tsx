@@ -139,7 +139,7 @@ function Why({ event: { payload } }: { event: Event }) {
         </div>
       )
     case 'relayer_disabled':
-      return reasonText(payload.disable_reason, symbolOf(payload.relayer.id))
+      return reasonText(payload.disabled_reason, symbolOf(payload.relayer.id))
     case 'relayer_funding':
       return payload.reason === null ? null : reasonText(payload.reason, symbolOf(payload.relayer.id))
     case 'relayer_low_balance': {

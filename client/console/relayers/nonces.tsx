@@ -43,7 +43,7 @@ export function Nonces({ relayer: { id: relayerId } }: { relayer: Relayer }) {
                 tone={state.status === 'in_step' ? undefined : 'primary'}
                 effect="Asks every node for the transaction count of the address. If a majority reports a higher one, the service follows it, and unsigned transactions get new nonces."
                 run={(client) =>
-                  client.relayers.healNonce(relayerId, {
+                  client.relayers.reconcileNonce(relayerId, {
                     ...(values.next_nonce !== '' && { next_nonce: Number(values.next_nonce) }),
                     ...(restarted && { chain_restarted: true }),
                   })
@@ -73,7 +73,7 @@ export function Nonces({ relayer: { id: relayerId } }: { relayer: Relayer }) {
           />
           {state.blocking && (
             <p>
-              Nonce {state.blocking.nonce} blocks the rest ({words(state.blocking.waiting_for)}):{' '}
+              Nonce {state.blocking.nonce} blocks the rest ({words(state.blocking.wait_reason)}):{' '}
               <Link to={paths.transaction({ relayer_id: relayerId, id: state.blocking.transaction_id })}>
                 see the reason and the remedy
               </Link>

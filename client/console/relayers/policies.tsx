@@ -183,7 +183,7 @@ const policyForms: Record<string, Partial<Record<PolicyName, PolicyForm>>> = {
       words: (value) => `Pays at most ${value} gwei per unit of gas.`,
       none: 'No limit on the price per unit of gas.',
     },
-    max_fee_multiple: {
+    max_fee_multiplier: {
       title: 'price multiple',
       unit: 'number',
       words: (value) => `Bumps fees up to ${value} times the market price.`,
@@ -247,7 +247,7 @@ const policyForms: Record<string, Partial<Record<PolicyName, PolicyForm>>> = {
     },
   },
   Queue: {
-    max_unfinished: {
+    max_pending: {
       title: 'limit of unfinished transactions',
       unit: 'number',
       words: (value) => `Accepts at most ${value} unfinished transactions.`,

@@ -130,11 +130,11 @@ const columnsOf = (isKnown: boolean): Column<RelayerRow>[] => [
 
 /** What the first in the queue waits for: the same as its problem says, which also knows whether the chain makes blocks. */
 function First({ of: { relayer_id }, first }: { of: Queue; first: NonNullable<Queue['first']> }) {
-  const { transaction_id, waiting_for } = first
+  const { transaction_id, wait_reason } = first
   const isOfChain = useStuck(relayer_id)?.kind === 'transaction_slow'
   return (
     <Link to={paths.transaction({ relayer_id, id: transaction_id })}>
-      {waiting_for !== null && !isOfChain && words(waiting_for)} <TransactionState transaction={first} />
+      {wait_reason !== null && !isOfChain && words(wait_reason)} <TransactionState transaction={first} />
     </Link>
   )
 }

@@ -27,7 +27,7 @@ export function ExplanationCard({ transaction, why }: { transaction: Transaction
           <Reason text={why.summary} of={transaction} />
         </p>
         <p className="hint">
-          {why.waiting_for === null ? (
+          {why.wait_reason === null ? (
             <>
               Ended at <Moment at={why.since} />, <Lasting since={why.since} /> ago
             </>
@@ -35,7 +35,7 @@ export function ExplanationCard({ transaction, why }: { transaction: Transaction
             <>
               Since <Moment at={why.since} />
               {/* The summary says for how long no block includes it. */}
-              {why.waiting_for !== 'block' && (
+              {why.wait_reason !== 'block' && (
                 <>
                   , for <Lasting since={why.since} />
                 </>
@@ -51,7 +51,7 @@ export function ExplanationCard({ transaction, why }: { transaction: Transaction
             </>
           )}
         </p>
-        {isStill && why.waiting_for === 'block' && (
+        {isStill && why.wait_reason === 'block' && (
           <p>
             The chain makes no blocks, so no price helps. <Link to={paths.networks}>Open the nodes</Link>
           </p>
@@ -62,7 +62,7 @@ export function ExplanationCard({ transaction, why }: { transaction: Transaction
             allow.
           </p>
         )}
-        {why.waiting_for !== null && (
+        {why.wait_reason !== null && (
           <Figures
             of={{
               'Price at most': gasPrice(figures.price),
@@ -89,20 +89,20 @@ export function ExplanationCard({ transaction, why }: { transaction: Transaction
 const ended: Record<Tone, Severity> = {
   ...{ good: 'succeeded', bad: 'critical', warn: 'warning', busy: 'info', idle: 'info' },
 }
-const onItsWay: ReadonlySet<Explanation['waiting_for']> = new Set([
+const onItsWay: ReadonlySet<Explanation['wait_reason']> = new Set([
   ...(['signature', 'acceptance', 'block', 'confirmations'] as const),
 ])
 
 /** As the overview says it, where it does. */
-function useSeverity(transaction: Transaction, { waiting_for }: Explanation): Severity {
+function useSeverity(transaction: Transaction, { wait_reason }: Explanation): Severity {
   const problem = useProblems().data?.data.problems.find(({ transaction_id }) => transaction_id === transaction.id)
-  if (waiting_for === null) return ended[toneOf(transaction.status)]
-  return problem?.severity ?? (onItsWay.has(waiting_for) && !isSlow(transaction) ? 'info' : 'warning')
+  if (wait_reason === null) return ended[toneOf(transaction.status)]
+  return problem?.severity ?? (onItsWay.has(wait_reason) && !isSlow(transaction) ? 'info' : 'warning')
 }
 
 /** Of a suggestion that has a primary button of its own. */
 export const isRemedy = ({ operation, body }: Suggestion): boolean =>
-  operation === 'healNonce' || (operation === 'updateRelayer' && body !== null)
+  operation === 'reconcileNonce' || (operation === 'updateRelayer' && body !== null)
 
 /** The remedies that the service suggests, as buttons if the API key has the scope for them. */
 function Suggestions({ suggestions, of: its }: { suggestions: Suggestion[]; of: Transaction }) {
@@ -198,7 +198,7 @@ function Remedy({
           run={(client) => client.transactions.cancel(relayer_id, id)}
         />
       )
-    case 'healNonce':
+    case 'reconcileNonce':
       if (!may('send')) return null
       return (
         <Action
@@ -206,7 +206,7 @@ function Remedy({
           label="Repair the nonces"
           tone="primary"
           effect={`Asks every node of ${relayer_id} for its transaction count, and corrects the nonces of unsigned transactions.`}
-          run={(client) => client.relayers.healNonce(relayer_id, {})}
+          run={(client) => client.relayers.reconcileNonce(relayer_id, {})}
           message={about(
             'The nonces of',
             <RelayerLink id={relayer_id} />,

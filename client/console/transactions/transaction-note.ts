@@ -6,7 +6,7 @@ import { reasonText, words } from '../data/format.ts'
  * words. Without a reference there is room for more of the reason. Both are empty where it has neither.
  */
 export function transactionNote(
-  transaction: Pick<Transaction, 'status' | 'status_reason' | 'waiting_for' | 'error' | 'reference'>,
+  transaction: Pick<Transaction, 'status' | 'status_reason' | 'wait_reason' | 'error' | 'reference'>,
   symbol: string,
 ): { text: string; whole: string } {
   const reason = transaction.status_reason === null ? null : reasonText(transaction.status_reason, symbol)
@@ -14,8 +14,8 @@ export function transactionNote(
   return { text: joined(shortly(transaction) ?? reason), whole: joined(reason) }
 }
 
-function shortly({ status, waiting_for, error, reference }: Parameters<typeof transactionNote>[0]): string | undefined {
-  if (waiting_for !== undefined) return words(waiting_for)
+function shortly({ status, wait_reason, error, reference }: Parameters<typeof transactionNote>[0]): string | undefined {
+  if (wait_reason !== undefined) return words(wait_reason)
   const isKnown = status === 'failed' && reference !== null && error !== null && error.code !== 'other'
   return isKnown ? words(error.code) : undefined
 }

@@ -1,10 +1,10 @@
 import { type Handlers, page } from '../../domain/operation.ts'
-import { callNode, getBalance, getNonce, getStatus, healNonce } from '../../services/accounts.ts'
+import { callNode, getBalance, getNonce, getStatus, reconcileNonce } from '../../services/accounts.ts'
 import type { ServicesContext } from '../../services/context.ts'
 
 type Accounts = Pick<
   Handlers,
-  'getRelayerBalance' | 'getRelayerStatus' | 'callRpc' | 'getNonce' | 'healNonce' | 'listUnknownTransactions'
+  'getRelayerBalance' | 'getRelayerStatus' | 'callRpc' | 'getNonce' | 'reconcileNonce' | 'listUnknownTransactions'
 >
 
 /** The state of a relayer's account on the chain and in the store. */
@@ -24,5 +24,6 @@ export const accounts = (context: ServicesContext): Accounts => ({
       (row) => row,
     )
   },
-  healNonce: ({ path, body, auditEntry, nodes }) => healNonce(context, { nodes, auditEntry }, path.relayer_id, body),
+  reconcileNonce: ({ path, body, auditEntry, nodes }) =>
+    reconcileNonce(context, { nodes, auditEntry }, path.relayer_id, body),
 })

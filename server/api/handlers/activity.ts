@@ -38,14 +38,14 @@ export function activity(
   async function queueOf({ row_id, id: relayerId }: RelayerRow): Promise<Queue> {
     const [unfinished, first] = await Promise.all([store.countUnfinished(row_id), store.firstInLine(row_id)])
     if (!first) return { relayer_id: relayerId, unfinished, first: null }
-    const { id: transactionId, nonce, status, waiting_for, created_at, changed_at } = first
+    const { id: transactionId, nonce, status, wait_reason, created_at, changed_at } = first
     const reason = shownReason(first)
     const since = changed_at ?? created_at
     const head = {
       transaction_id: transactionId,
       nonce: nonce as number,
       status,
-      waiting_for,
+      wait_reason,
       reason,
       created_at,
       since,

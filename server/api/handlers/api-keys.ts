@@ -5,7 +5,7 @@ import type { ServicesContext } from '../../services/context.ts'
 
 type ApiKeys = Pick<
   Handlers,
-  'createApiKey' | 'listApiKeys' | 'getApiKey' | 'updateApiKey' | 'deleteApiKey' | 'rotateApiKey' | 'getCaller'
+  'createApiKey' | 'listApiKeys' | 'getApiKey' | 'updateApiKey' | 'deleteApiKey' | 'rotateApiKey' | 'getApiKeySelf'
 >
 
 const scopes: GrantedScopes = ['sign', 'send', 'read', 'notifications', 'manage', 'relay']
@@ -30,7 +30,7 @@ export const apiKeys = (context: Pick<ServicesContext, 'store' | 'makeId' | 'now
   rotateApiKey: ({ path, body, auditEntry }) => rotateApiKey(context, path.api_key_id, body, auditEntry),
 
   /** The rights of the API key that asks. */
-  async getCaller({ caller: { id, roles, relayer_ids, pool_ids } }) {
+  async getApiKeySelf({ caller: { id, roles, relayer_ids, pool_ids } }) {
     const apiKey = await context.store.getApiKey(id)
     return {
       id,

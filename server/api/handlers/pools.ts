@@ -59,8 +59,8 @@ export function pools(context: ServicesContext): Pools {
       return shown(outcome)
     },
 
-    async updatePoolRelayer({ path: { pool_id, member_id }, body: { weight }, auditEntry }) {
-      const pool = await store.weighPoolRelayer({ id: pool_id, relayer_id: member_id }, weight, auditEntry)
+    async updatePoolRelayer({ path: { pool_id, relayer_id }, body: { weight }, auditEntry }) {
+      const pool = await store.weighPoolRelayer({ id: pool_id, relayer_id }, weight, auditEntry)
       return pool && show(pool)
     },
 

@@ -126,7 +126,7 @@ interface Holder {
 }
 
 function apiKeyHolder(apiKey: ApiKeyRow): Holder {
-  const { id, relayer_ids, pool_ids, rate_limit, allowed_cidrs, expires_at, former_valid_until } = apiKey
+  const { id, relayer_ids, pool_ids, rate_limit, allowed_cidrs, expires_at, previous_token_expires_at } = apiKey
   const roles = new Set<string>(apiKey.scopes)
   if (relayer_ids === null) roles.add('all_relayers')
   const isUnlimited = relayer_ids === null && allowed_cidrs === null && expires_at === null
@@ -139,7 +139,7 @@ function apiKeyHolder(apiKey: ApiKeyRow): Holder {
     },
     secret_hash: apiKey.secret_hash,
     former_hash: apiKey.former_hash,
-    former_until: former_valid_until === null ? 0 : Date.parse(former_valid_until),
+    former_until: previous_token_expires_at === null ? 0 : Date.parse(previous_token_expires_at),
     expires_at: expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at),
     isAllowed: allowed_cidrs === null ? () => true : networkCheck(allowed_cidrs),
   }

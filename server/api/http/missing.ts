@@ -16,7 +16,6 @@ const errors: Record<PathParameter, (id: string) => Error> = {
   delivery_id: (id) => notFound(`Delivery with ID ${id} not found`),
   api_key_id: apiKeyNotFound,
   pool_id: poolMissing,
-  member_id: () => inDetails('member_id', 'the pool has no relayer with this id'),
   network_id(id) {
     // The id of a network begins with its type.
     const hint = id.startsWith('evm:') ? '' : `; did you mean evm:${id}?`

@@ -3,8 +3,8 @@ import { gwei, type Market, most, nextPrice, type Prices, quote, type Tier } fro
 import type { RelayerRow } from '../rows.ts'
 import type { Spend } from '../transaction-rows.ts'
 
-/** The default of the policy `max_fee_multiple`. */
-export const defaultFeeMultiple = 5
+/** The default of the policy `max_fee_multiplier`. */
+export const defaultFeeMultiplier = 5
 const referenceTier: Tier = 'fastest'
 
 type Policed = Pick<RelayerRow, 'policies'>
@@ -19,7 +19,7 @@ export interface Cost {
 /** The highest possible fee of a transaction, in wei. */
 export const feeOf = ({ gas_limit, prices, data_fee }: Cost): bigint => BigInt(gas_limit) * most(prices) + data_fee
 
-export const multipleOf = ({ policies }: Policed): bigint => BigInt(policies.max_fee_multiple ?? defaultFeeMultiple)
+export const multipleOf = ({ policies }: Policed): bigint => BigInt(policies.max_fee_multiplier ?? defaultFeeMultiplier)
 
 /**
  * The highest gas price that the policies allow, in wei: the lower of `gas_price_cap` and `max_fee_per_transaction`, without the data fee,
@@ -65,7 +65,7 @@ function marketRule(relayer: Policed, prices: Prices, market: Market): Fault[] {
   const message =
     `The gas price ${gwei(price)} is above the limit of ${gwei(highest)}: ${multiple} times the market price for ${referenceTier}. ` +
     'Lower the price, or set the policy gas_price_cap'
-  return [{ of: 'policies', field: ['max_fee_multiple'], message }]
+  return [{ of: 'policies', field: ['max_fee_multiplier'], message }]
 }
 
 /** 10 gwei is always allowed: on chains with very cheap gas, usual tips are many times the market price. */

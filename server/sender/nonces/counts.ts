@@ -210,7 +210,7 @@ const reopened = ({ row_id, revision }: TransactionRow): TransactionUpdate => ({
 
 export const explainRestart = (nextNonce: number, latest: number): string =>
   `The chain was restarted: this account has used ${nextNonce} nonces on the former chain and ${latest} on this one. ` +
-  'Sending is stopped. Restore the former chain, or on a test network POST .../nonce/heal with {"chain_restarted": true} to ' +
+  'Sending is stopped. Restore the former chain, or on a test network POST .../nonce/reconcile with {"chain_restarted": true} to ' +
   'start over on this one'
 
 /** An operator asks to follow the chain. `stated`: the account's transaction count, as the operator knows it. */
@@ -408,7 +408,7 @@ const explainDoubt = (counted: number, nextNonce: number): string =>
 
 /** The action that resolves an uncertain count. */
 export const needed =
-  'POST .../nonce/heal finds a majority of at least two endpoints, or is given the count from a trusted source, for example a ' +
+  'POST .../nonce/reconcile finds a majority of at least two endpoints, or is given the count from a trusted source, for example a ' +
   'block explorer: {"next_nonce": 5000}'
 
 const implausible = (stated: number, counted: number) =>

@@ -18,7 +18,7 @@ import { spendingOf } from '../../domain/policies/transaction-policies.ts'
 import type { Proof } from '../../domain/proof.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
 import type { Spend, TransactionRow, TransactionUpdate, WholeTransactionRow } from '../../domain/transaction-rows.ts'
-import { isSameWait, unprovenWait, type Wait, waitColumns } from '../../domain/wait-reason.ts'
+import { isSameWait, quorumWait, type Wait, waitColumns } from '../../domain/wait-reason.ts'
 import { BoundedMap } from '../../lib/bounded-map.ts'
 import type { NonceContext } from '../context.ts'
 import type { Counts } from './counts.ts'
@@ -181,7 +181,7 @@ export class NonceUsers {
     const { hash, receipt } = fact
     const effect = effectOf(row)
     const [proof] = await proveReceipts(witnesses, [{ attempts: [{ hash, purpose: 'send' }], effect }])
-    if (!(proof && proof !== 'shallow')) return this.#wait(row, unprovenWait({ ...receipt, outcome: 'unknown' }))
+    if (!(proof && proof !== 'shallow')) return this.#wait(row, quorumWait({ ...receipt, outcome: 'unknown' }))
     const copy = 'Sent at this nonce by another copy of this service'
     const { block_number, block_hash, succeeded } = receipt
     const block = { hash, block_number, block_hash, receipt: receiptOf(receipt) }
@@ -216,7 +216,7 @@ export class NonceUsers {
     for (const row of await this.#context.store.pending(row_id, { from: 0, below }, maxRenumbered)) {
       const unsigned = neverSigned(row)
       if (!unsigned || !(await this.#isNew(row))) continue
-      const reason = `Nonce ${row.nonce} was used outside this service, as POST .../nonce/heal accepted`
+      const reason = `Nonce ${row.nonce} was used outside this service, as POST .../nonce/reconcile accepted`
       await renumber(this.#context, row, { unsigned, used: proof }, { reason })
     }
   }
@@ -255,14 +255,14 @@ async function renumber(
 }
 
 const uncertainNonce = ({ nonce }: TransactionRow): Wait => ({
-  waiting_for: 'uncertain_nonce',
+  wait_reason: 'uncertain_nonce',
   text:
     `the nodes say that nonce ${nonce} is used, but by no transaction of this service, and none of them shows the ` +
     'transaction that used it',
 })
 
 const missingReceipt = (fact: SignedTransaction): Wait => ({
-  waiting_for: 'missing_receipt',
+  wait_reason: 'missing_receipt',
   text:
     `block ${fact.block_number} lists its transaction ${fact.hash}, and no node shows the receipt, without which its outcome is ` +
     'not known. It ends when more than half of all nodes show the receipt',

@@ -66,7 +66,7 @@ export class Nonces {
    * On request: asks every endpoint, accepts the count of most of at least two or the operator's own (`stated`), and closes gaps.
    * Throws DomainError (409) when the count stays uncertain, and for an implausible number.
    */
-  async heal(relayer: RelayerRow, witnesses: Asked, stated?: number): Promise<void> {
+  async reconcile(relayer: RelayerRow, witnesses: Asked, stated?: number): Promise<void> {
     // Not from the shared poll, which asks for a count only twice per block.
     const latest = await witnesses.chain.latestNonce(relayer.address)
     const { next_nonce } = await this.#context.store.getAccount(relayer.chain_id, relayer.address)

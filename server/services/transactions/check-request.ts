@@ -78,8 +78,8 @@ export const ceilingColumns = (request: TransactionRequest) => {
   return { fee_ceiling: fee?.toString() ?? null, tip_ceiling: tip?.toString() ?? null }
 }
 
-const defaultMaxUnfinished = 10_000
-const defaultMaxUnfinishedBytes = 64 * 1024 * 1024
+const defaultMaxPending = 10_000
+const defaultMaxPendingBytes = 64 * 1024 * 1024
 /** About the block time, after which some transactions may have ended. */
 const retryAfterS = 5
 
@@ -87,14 +87,14 @@ const retryAfterS = 5
  * The most unfinished transactions of a relayer, and the most bytes of data in them, so that one caller cannot fill the service.
  */
 export const capacityOf = ({ policies }: Pick<RelayerRow, 'policies'>): Capacity => ({
-  max_unfinished: policies.max_unfinished ?? defaultMaxUnfinished,
-  max_unfinished_bytes: policies.max_unfinished_bytes ?? defaultMaxUnfinishedBytes,
+  max_pending: policies.max_pending ?? defaultMaxPending,
+  max_pending_bytes: policies.max_pending_bytes ?? defaultMaxPendingBytes,
 })
 
 /** The DomainError (429, with Retry-After) for a relayer with too many unfinished transactions. Nothing was changed. */
 export function tooMany({ policy, limit }: AtCapacity): DomainError {
   const message =
-    policy === 'max_unfinished'
+    policy === 'max_pending'
       ? `The relayer has reached its limit of ${limit} unfinished transactions`
       : `The data of the relayer's unfinished transactions would exceed the limit of ${limit} bytes`
   return new DomainError('rate_limited', [{ of: 'policies', field: [policy], message }], { retry_after_s: retryAfterS })

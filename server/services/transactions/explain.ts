@@ -60,12 +60,12 @@ export async function explainTransaction(
   const explained = explain(row, facts)
   // The steps that help the blocking transaction also help the transactions behind it.
   const blocker =
-    explained.waiting_for === 'earlier_nonce' && first
+    explained.wait_reason === 'earlier_nonce' && first
       ? await store.getTransaction(relayer.row_id, first.id)
       : undefined
   if (blocker && !facts.isFirstSeen) return { ...explained, suggestions: [] }
-  const waitingFor = blocker ? explain(blocker, facts).waiting_for : explained.waiting_for
-  return { ...explained, suggestions: suggestionsOf(blocker ?? row, waitingFor, facts) }
+  const waitReason = blocker ? explain(blocker, facts).wait_reason : explained.wait_reason
+  return { ...explained, suggestions: suggestionsOf(blocker ?? row, waitReason, facts) }
 }
 
 /** Each fact by itself: one that no node tells in time leaves the others. */
@@ -102,10 +102,10 @@ export interface Facts extends ChainPace {
   gas_limit: number
 }
 
-type Code = Explanation['waiting_for']
+type Code = Explanation['wait_reason']
 
 interface Cause {
-  waiting_for: Code
+  wait_reason: Code
   /** The end of the sentence "It waits: …". */
   text: string
 }
@@ -121,15 +121,15 @@ export function explain(row: WholeTransactionRow, facts: Facts): Omit<Explanatio
   const price = prices && most(prices)
   const ceiling = row.intent === 'send' ? ceilingOf(row).fee : undefined
   const confirmations = row.block_number === null || head === undefined ? 0 : Math.max(0, head - row.block_number + 1)
-  const { waiting_for, text } = causeOf(row, facts, { base_fee: baseFee, price, cap, ceiling, confirmations })
+  const { wait_reason, text } = causeOf(row, facts, { base_fee: baseFee, price, cap, ceiling, confirmations })
   return {
     transaction_id: row.id,
     status: row.status,
     summary: text,
-    waiting_for,
+    wait_reason,
     ...(row.call && row.data && { call: row.call }),
-    since: sinceOf(row, waiting_for),
-    blocked_by: waiting_for === 'earlier_nonce' && facts.isFirstSeen ? (facts.first?.id ?? null) : null,
+    since: sinceOf(row, wait_reason),
+    blocked_by: wait_reason === 'earlier_nonce' && facts.isFirstSeen ? (facts.first?.id ?? null) : null,
     figures: {
       nonce: row.nonce,
       next_nonce: facts.next_nonce ?? null,
@@ -156,17 +156,18 @@ interface Figures {
 
 function causeOf(row: WholeTransactionRow, facts: Facts, figures: Figures): Cause {
   const ended = endOf(row)
-  if (ended !== undefined) return { waiting_for: null, text: ended }
+  if (ended !== undefined) return { wait_reason: null, text: ended }
   if (row.block_number !== null) {
     const wanted = facts.required_confirmations ?? 'the required'
     const what = row.intent === 'send' ? 'It' : 'The transfer that uses its nonce'
-    if (row.waiting_for === 'unproven') return { waiting_for: 'unproven', text: `It waits: ${reasonOf(row)}.` }
+    if (row.wait_reason === 'awaiting_quorum')
+      return { wait_reason: 'awaiting_quorum', text: `It waits: ${reasonOf(row)}.` }
     const text = `${what} is in block ${row.block_number}, with ${figures.confirmations} of ${wanted} confirmations.`
-    return { waiting_for: 'confirmations', text }
+    return { wait_reason: 'confirmations', text }
   }
-  const { waiting_for, text } = waitOf(row, facts, figures)
+  const { wait_reason, text } = waitOf(row, facts, figures)
   const withdrawn = row.intent === 'send' ? '' : 'It is being canceled. '
-  return { waiting_for, text: `${withdrawn}It waits: ${text.replace(/\.?$/, '.')}` }
+  return { wait_reason, text: `${withdrawn}It waits: ${text.replace(/\.?$/, '.')}` }
 }
 
 function endOf({ status, status_reason, block_number, error }: WholeTransactionRow): string | undefined {
@@ -181,28 +182,28 @@ function endOf({ status, status_reason, block_number, error }: WholeTransactionR
 function waitOf(row: WholeTransactionRow, facts: Facts, figures: Figures): Cause {
   const { relayer, first } = facts
   if (first && first.row_id !== row.row_id && row.nonce !== null && (first.nonce as number) < row.nonce) {
-    if (!facts.isFirstSeen) return { waiting_for: 'earlier_nonce', text: `nonce ${first.nonce} comes first` }
+    if (!facts.isFirstSeen) return { wait_reason: 'earlier_nonce', text: `nonce ${first.nonce} comes first` }
     const why = reasonToWait(first, facts) === null ? '' : `, which waits: ${reasonOf(first)}`
-    return { waiting_for: 'earlier_nonce', text: `nonce ${first.nonce} comes first (transaction ${first.id})${why}` }
+    return { wait_reason: 'earlier_nonce', text: `nonce ${first.nonce} comes first (transaction ${first.id})${why}` }
   }
-  if (relayer.disabled_reason !== null) return { waiting_for: 'disabled', text: relayer.disabled_reason }
-  if (relayer.paused) return { waiting_for: 'paused', text: 'the relayer is paused' }
-  const waitingFor = reasonToWait(row, facts)
-  if (waitingFor !== null) return { waiting_for: waitingFor, text: reasonOf(row) }
+  if (relayer.disabled_reason !== null) return { wait_reason: 'disabled', text: relayer.disabled_reason }
+  if (relayer.paused) return { wait_reason: 'paused', text: 'the relayer is paused' }
+  const waitReason = reasonToWait(row, facts)
+  if (waitReason !== null) return { wait_reason: waitReason, text: reasonOf(row) }
   const priceWait = row.status === 'pending' ? undefined : waitForPrice(figures)
   return priceWait ?? nextStep(row, facts)
 }
 
 /** A wait for a block is as long as a node has it, whatever it waited for meanwhile. */
-const sinceOf = (row: TransactionRow, waitingFor: Code): string =>
-  (waitingFor === 'block' ? row.sent_at : null) ?? row.changed_at ?? row.confirmed_at ?? row.sent_at ?? row.created_at
+const sinceOf = (row: TransactionRow, waitReason: Code): string =>
+  (waitReason === 'block' ? row.sent_at : null) ?? row.changed_at ?? row.confirmed_at ?? row.sent_at ?? row.created_at
 
 const reasonOf = ({ wait_text, status_reason }: TransactionRow): string => wait_text ?? status_reason ?? 'unknown'
 
 /** The steps that can resolve this cause, the best first. Each is accepted by its operation as it stands. */
 export function suggestionsOf(
   row: WholeTransactionRow,
-  waitingFor: Code,
+  waitReason: Code,
   { relayer, market, gas_limit }: Facts,
 ): Suggestion[] {
   const its = { relayer_id: row.relayer_id, transaction_id: null, body: null }
@@ -215,16 +216,16 @@ export function suggestionsOf(
     isWithdrawn || row.sponsored
       ? []
       : [{ ...own, operation: 'replaceTransaction', summary, body: { ...contentOf(row), ...prices } }]
-  switch (waitingFor) {
+  switch (waitReason) {
     case 'price_cap': {
       const asked = askedFor(row, market)
       const body = asked === undefined ? null : { policies: { gas_price_cap: asked.toString() } }
       return [update('Raise the policy gas_price_cap above the base fee.', body), ...cancel]
     }
-    case 'fee_multiple': {
-      const maxFeeMultiple = Math.min(Number(multipleOf(relayer)) * 2, maxMultiple)
+    case 'fee_multiplier': {
+      const maxFeeMultiplier = Math.min(Number(multipleOf(relayer)) * 2, maxMultiple)
       return [
-        update('Raise the policy max_fee_multiple.', { policies: { max_fee_multiple: maxFeeMultiple } }),
+        update('Raise the policy max_fee_multiplier.', { policies: { max_fee_multiplier: maxFeeMultiplier } }),
         ...cancel,
       ]
     }
@@ -243,7 +244,7 @@ export function suggestionsOf(
       return [advise('Replace it with a transaction that the nodes accept; see the reason.'), ...cancel]
     case 'unreachable':
       return [advise("Check the nodes in the network's rpc_urls.")]
-    case 'contested_nonce': {
+    case 'nonce_conflict': {
       const prices = market && pricesToEvict(row, relayer, market)
       const summary = 'Pay more than the other transaction at its nonce, if that one may be replaced.'
       return [
@@ -254,7 +255,7 @@ export function suggestionsOf(
     case 'uncertain_nonce':
       return [
         advise(
-          'Compare the account with a block explorer. If the count there is higher, heal the nonces with it: {"next_nonce": 5000}.',
+          'Compare the account with a block explorer. If the count there is higher, reconcile the nonces with it: {"next_nonce": 5000}.',
         ),
         advise(
           "Or add the URL of a node that has old blocks to the network's rpc_urls: it shows the transaction that used the nonce.",
@@ -266,7 +267,7 @@ export function suggestionsOf(
           "Add the URL of a node that has the receipt to the network's rpc_urls: more than half of all must show it.",
         ),
       ]
-    case 'unproven':
+    case 'awaiting_quorum':
       return [advise("Check the nodes in the network's rpc_urls: more than half of all must agree.")]
     case 'private_relay':
     case 'block':
@@ -275,7 +276,7 @@ export function suggestionsOf(
     case 'paused':
       return [update('Resume the relayer.', { paused: false })]
     case 'disabled':
-      return [advise('Remove the cause, then heal the nonces (see "Get a relayer\'s nonce state").')]
+      return [advise('Remove the cause, then reconcile the nonces (see "Get a relayer\'s nonce state").')]
     default:
       return []
   }

@@ -87,7 +87,7 @@ export async function replace(
         type: quote.type,
         ...ceilingColumns(request),
         // Prices at a nonce that another sender uses in the pool: the caller's word to pay more than that one.
-        replaces_foreign: row.replaces_foreign || (row.waiting_for === 'contested_nonce' && isPriced(request)),
+        replaces_external: row.replaces_external || (row.wait_reason === 'nonce_conflict' && isPriced(request)),
         ...priceColumns(replacing),
         speed: { tier, percentile: percentileOf[tier] },
         status_reason: null,

@@ -225,8 +225,8 @@ export function warningsOf(
   { prices, market, max_cost, reserved, balance, funds, latest, next_nonce, has_code }: TransactionQuote,
 ): Warning[] {
   const warnings: Warning[] = []
-  const warn = (code: Warning['code'], message: string, waitingFor: Warning['waiting_for'] = null) =>
-    warnings.push({ code, message, waiting_for: waitingFor })
+  const warn = (code: Warning['code'], message: string, waitReason: Warning['wait_reason'] = null) =>
+    warnings.push({ code, message, wait_reason: waitReason })
 
   const price = most(prices)
   const { gas_price_cap, min_balance } = policies

@@ -17,7 +17,7 @@ export interface Row {
   name: string
   secret_hash: Uint8Array
   former_hash: Uint8Array | null
-  former_valid_until: string | null
+  previous_token_expires_at: string | null
   scopes: string
   relayer_ids: string | null
   pool_ids: string | null
@@ -58,7 +58,7 @@ const relayerIds: Record<Engine, string> = {
   sqlite: 'json_group_array(relayers.id ORDER BY relayers.row_id)',
   postgres: `coalesce(json_agg(relayers.id ORDER BY relayers.row_id), '[]')::text`,
 }
-const columnsOf = (engine: Engine) => `id, name, secret_hash, former_hash, former_valid_until, scopes,
+const columnsOf = (engine: Engine) => `id, name, secret_hash, former_hash, previous_token_expires_at, scopes,
   CASE WHEN is_limited = 1 THEN (
     SELECT ${relayerIds[engine]}
     FROM api_key_relayers JOIN relayers ON relayers.row_id = relayer_row_id WHERE api_key_row_id = api_keys.row_id
@@ -89,8 +89,8 @@ const update = sql(`
     rate_limit = $rate_limit, expires_at = $expires_at
   WHERE id = $id`)
 const rotate = sql(`
-  UPDATE api_keys SET former_hash = CASE WHEN $former_valid_until::text IS NULL THEN NULL ELSE secret_hash END,
-    former_valid_until = $former_valid_until, secret_hash = $secret_hash
+  UPDATE api_keys SET former_hash = CASE WHEN $previous_token_expires_at::text IS NULL THEN NULL ELSE secret_hash END,
+    previous_token_expires_at = $previous_token_expires_at, secret_hash = $secret_hash
   WHERE row_id = $row_id`)
 const remove = sql('DELETE FROM api_keys WHERE row_id = $row_id')
 const ofSponsorship = sql('SELECT 1 FROM sponsorships WHERE api_key_id = $id')
@@ -214,18 +214,18 @@ export const updateApiKey = (
     return (await get(transaction, id)) as ApiKeyRow
   }, auditEntry)
 
-/** The present secret stays valid until `former_valid_until`; null: it becomes invalid at once. */
+/** The present secret stays valid until `previous_token_expires_at`; null: it becomes invalid at once. */
 export const rotateApiKey = (
   database: Database,
   id: string,
-  { secret_hash, former_valid_until }: { secret_hash: Uint8Array; former_valid_until: string | null },
+  { secret_hash, previous_token_expires_at }: { secret_hash: Uint8Array; previous_token_expires_at: string | null },
   auditEntry?: PendingAuditEntry,
 ): Promise<ApiKeyRow | undefined> =>
   database.writeCached(async (transaction) => {
     const row = await transaction.one(rowIdOf, { id })
     if (!row) return undefined
     await database.rights.updated(transaction, 'api_keys', row.row_id)
-    await transaction.run(rotate, { ...row, secret_hash, former_valid_until })
+    await transaction.run(rotate, { ...row, secret_hash, previous_token_expires_at })
     return get(transaction, id)
   }, auditEntry)
 

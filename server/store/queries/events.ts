@@ -1,7 +1,7 @@
 import type {
   FundingStatus,
   NotificationFilter,
-  WaitingFor,
+  WaitReason,
   Event as WebhookEvent,
 } from '../../../generated/openapi.ts'
 import { type EventRow, maxEventCharacters, type RelayerRow } from '../../domain/rows.ts'
@@ -219,12 +219,12 @@ export async function writeStatusEvents(transaction: Transaction, rows: Transact
 /** Writes that a transaction waits, for the reason that it holds. */
 export async function writeWaitEvent(
   transaction: Transaction,
-  row: TransactionRow & { waiting_for: WaitingFor | null },
+  row: TransactionRow & { wait_reason: WaitReason | null },
 ): Promise<void> {
   await writeEvents(transaction, [waitEvent(row)])
-  const { relayer_id, id: transactionId, nonce, waiting_for } = row
-  const [reason, waitingFor] = [shownReason(row), waiting_for ?? 'other']
-  const wait = { relayer_id, transaction_id: transactionId, nonce, waiting_for: waitingFor, reason }
+  const { relayer_id, id: transactionId, nonce, wait_reason } = row
+  const [reason, waitReason] = [shownReason(row), wait_reason ?? 'other']
+  const wait = { relayer_id, transaction_id: transactionId, nonce, wait_reason: waitReason, reason }
   transaction.afterCommit(() => transaction.effects.observer?.waits?.(wait))
 }
 
@@ -255,10 +255,10 @@ const transactionEvent = (row: TransactionRow): NewEvent => ({
 })
 
 /** A transaction waits, for the reason that it holds. */
-const waitEvent = (row: TransactionRow & { waiting_for: WaitingFor | null }): NewEvent => ({
+const waitEvent = (row: TransactionRow & { wait_reason: WaitReason | null }): NewEvent => ({
   ...ofTransaction(row),
   event: 'transaction_waiting',
-  payload: { payload_type: 'transaction_waiting', waiting_for: row.waiting_for ?? 'other', ...withoutData(row) },
+  payload: { payload_type: 'transaction_waiting', wait_reason: row.wait_reason ?? 'other', ...withoutData(row) },
 })
 
 /** The event of a relayer that was disabled or enabled; undefined: it was neither. */
@@ -266,8 +266,8 @@ export function changeEvent(before: RelayerRow, after: RelayerRow): NewEvent | u
   const stopped = (relayer: RelayerRow) => relayer.paused || relayer.system_disabled
   const relayer = showRelayer(after)
   if (stopped(after) && (!stopped(before) || before.disabled_reason !== after.disabled_reason)) {
-    const disableReason = after.disabled_reason ?? 'Paused by request'
-    return stateEvent(after, { payload_type: 'relayer_disabled', relayer, disable_reason: disableReason })
+    const disabledReason = after.disabled_reason ?? 'Paused by request'
+    return stateEvent(after, { payload_type: 'relayer_disabled', relayer, disabled_reason: disabledReason })
   }
   const isEnabled = stopped(before) && !stopped(after)
   return isEnabled ? stateEvent(after, { payload_type: 'relayer_enabled', relayer, retry_count: 0 }) : undefined
@@ -299,9 +299,12 @@ const ofTransaction = ({ relayer_row_id, id, data_row_id }: TransactionRow) => (
   data_row_id,
 })
 
-const stateEvent = ({ row_id, id }: RelayerRow, payload: WebhookEvent['payload']): NewEvent => ({
+const stateEvent = (
+  { row_id, id }: RelayerRow,
+  payload: Extract<WebhookEvent['payload'], { relayer: object }>,
+): NewEvent => ({
   relayer_row_id: row_id,
-  event: 'relayer_state_update',
+  event: payload.payload_type,
   subject: `relayer ${id}`,
   payload,
   data_row_id: null,

@@ -298,7 +298,7 @@ export async function loadsOf(
     unfinishedOfAll(database.read, relayerRowIds),
     firstsInLine(database.read, relayerRowIds),
   ])
-  const waiting = new Set(firsts.flatMap((row) => (row.waiting_for === null ? [] : row.relayer_row_id)))
+  const waiting = new Set(firsts.flatMap((row) => (row.wait_reason === null ? [] : row.relayer_row_id)))
   return relayerRowIds.map((relayerRowId) => ({
     relayer_row_id: relayerRowId,
     unfinished: (counts.get(relayerRowId) ?? nothing).count,

@@ -105,13 +105,13 @@ async function movedBy(transaction: Transaction, before: TransactionRow, move: T
  * wait for it, and may be thousands.
  */
 async function tellWaits(transaction: Transaction, rows: TransactionRow[]): Promise<void> {
-  const untold = rows.filter(({ waiting_for, waits_told }) => waiting_for !== null && !waits_told.includes(waiting_for))
+  const untold = rows.filter(({ wait_reason, waits_told }) => wait_reason !== null && !waits_told.includes(wait_reason))
   if (untold.length === 0) return
   const firsts = await firstsInLine(transaction, [...new Set(untold.map(({ relayer_row_id }) => relayer_row_id))])
   for (const row of untold) {
-    const { row_id, waiting_for, waits_told } = row
-    if (waiting_for === null || !firsts.some((first) => first.row_id === row_id)) continue
-    row.waits_told = [...waits_told, waiting_for]
+    const { row_id, wait_reason, waits_told } = row
+    if (wait_reason === null || !firsts.some((first) => first.row_id === row_id)) continue
+    row.waits_told = [...waits_told, wait_reason]
     await transaction.run(setWaitsTold, { row_id, waits_told: JSON.stringify(row.waits_told) })
     await writeWaitEvent(transaction, row)
   }
@@ -200,7 +200,7 @@ const batches: GroupedChange<TransactionUpdate[], (TransactionRow | undefined)[]
 
 /**
  * Compare-and-set by `revision`, each with its event; undefined where the revision has changed. The event `transaction_waiting` is
- * written for the first in line, once per `waiting_for`. Small moves share one database transaction; moves of large transactions are
+ * written for the first in line, once per `wait_reason`. Small moves share one database transaction; moves of large transactions are
  * split into several, between which other work runs.
  */
 export async function move(database: Database, moves: TransactionUpdate[]): Promise<(TransactionRow | undefined)[]> {
@@ -239,11 +239,11 @@ function movedRow(
   const { data: _, ...others } = set
   const status = end?.status ?? set.status ?? before.status
   const after: TransactionRow = { ...before, ...waitOf(set), ...others, status, revision: before.revision + 1 }
-  if (isFinal(after.status)) Object.assign(after, { waiting_for: null, wait_text: null })
+  if (isFinal(after.status)) Object.assign(after, { wait_reason: null, wait_text: null })
   // Until it ends, it counts however old it is (daily-limits.ts); what it paid counts for a day from its end.
   const isEnded = isFinal(after.status) && !isFinal(before.status)
   if (isEnded && after.sponsored) after.sponsored = { ...after.sponsored, bucket: bucketAt(now) }
-  const isChanged = after.status !== before.status || after.waiting_for !== before.waiting_for
+  const isChanged = after.status !== before.status || after.wait_reason !== before.wait_reason
   if (isChanged) after.changed_at = new Date(now).toISOString()
   return after
 }
@@ -251,8 +251,8 @@ function movedRow(
 /** Setting a reason clears why it waits, unless that is set too. */
 const waitOf = ({
   status_reason,
-}: TransactionUpdate['set']): Pick<TransactionUpdate['set'], 'waiting_for' | 'wait_text'> =>
-  status_reason === undefined ? {} : { waiting_for: null, wait_text: null }
+}: TransactionUpdate['set']): Pick<TransactionUpdate['set'], 'wait_reason' | 'wait_text'> =>
+  status_reason === undefined ? {} : { wait_reason: null, wait_text: null }
 
 const finalColumns = [
   'status',
@@ -269,14 +269,14 @@ const finalColumns = [
  * else. A list, because a caller chooses what a replacement changes, and each statement is kept.
  */
 const columnSets: readonly (readonly ChangingName[])[] = [
-  ['waiting_for', 'wait_text', 'changed_at', 'reprice_at', 'revision'],
+  ['wait_reason', 'wait_text', 'changed_at', 'reprice_at', 'revision'],
   ['status', 'sent_at', 'changed_at', 'revision'],
   ['hash', 'status', 'signature', 'changed_at', 'reprice_at', 'revision'],
   finalColumns,
   [...finalColumns, 'sponsored'],
   [
     ...(['hash', 'gas_price', 'max_fee_per_gas', 'max_priority_fee_per_gas', 'signature', 'resign'] as const),
-    ...(['waiting_for', 'wait_text', 'reserved', 'changed_at', 'reprice_at', 'revision'] as const),
+    ...(['wait_reason', 'wait_text', 'reserved', 'changed_at', 'reprice_at', 'revision'] as const),
   ],
   changingNames,
 ]

@@ -199,25 +199,25 @@ CREATE TABLE sponsorships (
 -- a key derived from the master key; a version is given once in a database. The manifest, encrypted, holds the last version given and, of
 -- each table, a keyed set hash of its rows' keys and versions: an older row or a missing one does not match it (store/row-mac.ts).
 CREATE TABLE api_keys (
-  row_id             INTEGER PRIMARY KEY AUTOINCREMENT,
-  id                 TEXT NOT NULL UNIQUE,
-  name               TEXT NOT NULL,
-  secret_hash        BLOB NOT NULL CHECK (length(secret_hash) = 32),
+  row_id                    INTEGER PRIMARY KEY AUTOINCREMENT,
+  id                        TEXT NOT NULL UNIQUE,
+  name                      TEXT NOT NULL,
+  secret_hash               BLOB NOT NULL CHECK (length(secret_hash) = 32),
   -- The secret before the last rotation, accepted until then.
-  former_hash        BLOB CHECK (length(former_hash) = 32),
-  former_valid_until TEXT,
-  scopes             TEXT NOT NULL CHECK (json_valid(scopes)),
+  former_hash               BLOB CHECK (length(former_hash) = 32),
+  previous_token_expires_at TEXT,
+  scopes                    TEXT NOT NULL CHECK (json_valid(scopes)),
   -- Limited to what api_key_relayers lists, even when that is nothing any more.
-  is_limited         INTEGER NOT NULL CHECK (is_limited IN (0, 1)),
-  allowed_cidrs      TEXT CHECK (json_valid(allowed_cidrs)),
-  rate_limit         TEXT CHECK (json_valid(rate_limit)),
-  expires_at         TEXT,
-  created_at         TEXT NOT NULL,
-  last_used_at       TEXT,
+  is_limited                INTEGER NOT NULL CHECK (is_limited IN (0, 1)),
+  allowed_cidrs             TEXT CHECK (json_valid(allowed_cidrs)),
+  rate_limit                TEXT CHECK (json_valid(rate_limit)),
+  expires_at                TEXT,
+  created_at                TEXT NOT NULL,
+  last_used_at              TEXT,
   -- The pools that a key may use without rights to their relayers, as a JSON array; NULL: none.
-  pool_ids           TEXT,
-  rights_version     INTEGER NOT NULL DEFAULT 0,
-  rights_mac         BLOB
+  pool_ids                  TEXT,
+  rights_version            INTEGER NOT NULL DEFAULT 0,
+  rights_mac                BLOB
 ) STRICT;
 -- `relayer apply` finds an API key by its name.
 CREATE UNIQUE INDEX api_keys_by_name ON api_keys (name);
@@ -348,13 +348,13 @@ CREATE TABLE transactions (
   sponsored                TEXT,
   sponsored_lane           TEXT,
   -- The caller asked to replace what another sender put into the mempool at this nonce.
-  replaces_foreign         INTEGER NOT NULL DEFAULT 0 CHECK (replaces_foreign IN (0, 1)),
+  replaces_external        INTEGER NOT NULL DEFAULT 0 CHECK (replaces_external IN (0, 1)),
   status                   TEXT NOT NULL CHECK (status IN ('pending', 'sent', 'submitted', 'mined', 'confirmed', 'failed', 'canceled', 'expired')),
   status_reason            TEXT,
   -- Why it reverted or failed (JSON).
   error                    TEXT,
   -- Why it makes no progress, as a code and as a sentence; NULL while it does. `waits_told`: the codes that an event reported, as JSON.
-  waiting_for              TEXT,
+  wait_reason              TEXT,
   wait_text                TEXT,
   waits_told               TEXT NOT NULL DEFAULT '[]',
   -- How it shall end.

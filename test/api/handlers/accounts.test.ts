@@ -40,7 +40,7 @@ async function start(options: AnvilOptions = {}, policies: RelayerPoliciesInput 
     balance: async () => (await client.get(`${base}/balance`, { path })).data,
     status: async () => (await client.get(`${base}/status`, { path })).data,
     nonce: async () => (await client.get(`${base}/nonce`, { path })).data,
-    heal: async (body = {}) => (await client.post(`${base}/nonce/heal`, { path, body })).data,
+    heal: async (body = {}) => (await client.post(`${base}/nonce/reconcile`, { path, body })).data,
     byNonce: async (nonce: string) =>
       (await client.get(`${transactions}/by-nonce/{nonce}`, { path: { ...path, nonce } })).data,
     async rpc(method: string, params: unknown[] = []) {
@@ -68,16 +68,16 @@ test('shows balance, status and nonce from the chain and the queue, and reports 
   expect(await balance()).toEqual({ balance: has, unit: 'wei' })
   const well = { paused: false, system_disabled: false, disabled_reason: null }
   const last = 'last_confirmed_transaction_timestamp'
-  const idle = { network_type: 'evm', nonce: '0', pending_transactions_count: 0, [last]: null }
+  const idle = { network_type: 'evm', nonce: 0, pending_transactions_count: 0, [last]: null }
   expect(await status()).toEqual({ ...idle, ...well, balance: has })
   const inStep = { gaps: [], status: 'in_step' }
   expect(await nonce()).toMatchObject({ ...inStep, next_nonce: 0, chain_latest: 0, chain_pending: 0 })
 
   await send({ value: `${ether}` }, 'submitted')
   expect(await nonce()).toMatchObject({ ...inStep, next_nonce: 1, chain_latest: 0, chain_pending: 1 })
-  expect(await status()).toMatchObject({ nonce: '1', pending_transactions_count: 1, [last]: null })
+  expect(await status()).toMatchObject({ nonce: 1, pending_transactions_count: 1, [last]: null })
   await chain.mine()
-  await expect.poll(status).toMatchObject({ nonce: '1', pending_transactions_count: 0 })
+  await expect.poll(status).toMatchObject({ nonce: 1, pending_transactions_count: 0 })
   const { balance: left } = await balance()
   expect(BigInt(left)).toBeLessThan(99n * ether)
   expect(await status()).toMatchObject({ [last]: (await byNonce('0')).confirmed_at, balance: left })
@@ -91,7 +91,7 @@ test('shows balance, status and nonce from the chain and the queue, and reports 
   await cut()
   expect(await refusal(balance())).toMatchObject({ status: 503, path: 'network' })
   expect(await refusal(heal())).toMatchObject({ status: 503, path: 'network' })
-  expect(await status()).toMatchObject({ nonce: '8', balance: null })
+  expect(await status()).toMatchObject({ nonce: 8, balance: null })
   expect(await nonce()).toMatchObject({ next_nonce: 8, chain_latest: null, chain_pending: null, status: 'unreachable' })
 })
 

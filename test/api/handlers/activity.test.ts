@@ -191,7 +191,7 @@ test('shows the first transaction of each relayer’s queue and the reason of it
   await rig.chain.mine()
   const queues = async (by = client) => (await by.get('/api/v1/queues', {})).data
   const queueOf = async (id: string) => (await queues()).find(({ relayer_id }) => relayer_id === id)
-  await expect.poll(async () => (await queueOf(stuck.relayer_id))?.first?.waiting_for).toBe('price_cap')
+  await expect.poll(async () => (await queueOf(stuck.relayer_id))?.first?.wait_reason).toBe('price_cap')
   expect(await queueOf(stuck.relayer_id)).toMatchObject({
     unfinished: 3,
     first: {
@@ -250,7 +250,7 @@ test('examines the nodes of a network one by one', async () => {
 test('shows an API key its rights', async () => {
   const rig = await testRig()
   const client = rig.client()
-  const rights = async (by: RelayerClient) => (await by.get('/api/v1/caller')).data
+  const rights = async (by: RelayerClient) => (await by.get('/api/v1/api-keys/self')).data
   expect(await rights(client)).toEqual({
     id: 'environment',
     name: null,

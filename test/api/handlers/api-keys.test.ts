@@ -104,7 +104,7 @@ describe('rights of a key', () => {
     const shared = guarded.filter((operation) => !ofRelayer.includes(operation) && !ofCreator(operation))
     const open = new Set([
       ...['listRelayers', 'listAllTransactions', 'listQueues', 'getActivity', 'getSpending'],
-      ...['listNetworks', 'getNetwork', 'listNodes', 'getCaller', 'listAbis', 'getAbi'],
+      ...['listNetworks', 'getNetwork', 'listNodes', 'getApiKeySelf', 'listAbis', 'getAbi'],
       ...['getPool', 'sendPoolTransaction', 'dryRunPoolTransaction', 'listPoolTransactions', 'getPoolTransaction'],
       ...[
         'sendPoolTransactionBatch',
@@ -208,7 +208,7 @@ describe('the life cycle of a key', () => {
     const { token: first, path } = await makeKey(service)
     const rotate = async (body = {}) => (await service.client.post(`${oneKey}/rotate`, { path, body })).data
     const { token: second, api_key } = await rotate()
-    expect(api_key.former_valid_until).toBe('2030-01-02T00:00:00.000Z')
+    expect(api_key.previous_token_expires_at).toBe('2030-01-02T00:00:00.000Z')
     expect([await signs(service, first), await signs(service, second)]).toEqual([200, 200])
     const { token: third } = await rotate({ former_valid_seconds: 60 })
     expect([await signs(service, first), await signs(service, second), await signs(service, third)]).toEqual([

@@ -127,7 +127,7 @@ test.each([
     [{}, {}, {}],
     { status: 403, details: [{ path: 'policies/max_value_per_day' }] },
   ],
-  ['the limit of unfinished transactions', { max_unfinished: 2 }, [{}, {}, {}], { status: 429, code: 'rate_limited' }],
+  ['the limit of unfinished transactions', { max_pending: 2 }, [{}, {}, {}], { status: 429, code: 'rate_limited' }],
   [
     'the balance',
     {},

@@ -36,7 +36,7 @@ async function start(confirmations = 1) {
       await until(`it waits for ${code}`, async () => {
         explained = await explain(nonce)
         const isWhole = explained.figures.base_fee !== null || !(code === 'block' || code === 'earlier_nonce')
-        return explained.waiting_for === code && isWhole
+        return explained.wait_reason === code && isWhole
       })
       return explained
     },
@@ -109,8 +109,8 @@ test('explains a cap below the base fee, also for later transactions and dry run
     ['cap_below_base_fee', 'price_cap'],
     ['price_limited_by_cap', null],
   ]
-  const told = (warnings: { code: string; waiting_for: string | null }[]) =>
-    warnings.map(({ code, waiting_for }) => [code, waiting_for])
+  const told = (warnings: { code: string; wait_reason: string | null }[]) =>
+    warnings.map(({ code, wait_reason }) => [code, wait_reason])
   const body = { to: second?.to ?? null, value: '3', gas_limit: 21_000 }
   const path = { relayer_id }
   expect(told((await client().post(`${base}/transactions/dry-run`, { path, body })).data.warnings)).toEqual(codes)
@@ -138,12 +138,12 @@ test('suggests a replacement that pays a base fee above the price', async () => 
 
 test('names no limit of the price as the reason while the chain makes no blocks', async () => {
   const { send, explain, waitsFor, patch, chain, proxy, client, clock } = await start()
-  await patch({ policies: { max_fee_multiple: 1 } })
+  await patch({ policies: { max_fee_multiplier: 1 } })
   await proxy.setFault({ kind: 'accepted_and_forgotten' })
   await send(2)
   await until(
     'blocks left it out, up to the limit of its price',
-    async () => (await explain()).waiting_for === 'fee_multiple',
+    async () => (await explain()).wait_reason === 'fee_multiplier',
     async () => {
       clock.passed_ms += 60_000
       await chain.rpc('evm_increaseTime', [60])
@@ -156,7 +156,7 @@ test('names no limit of the price as the reason while the chain makes no blocks'
   expect(explained.summary).toMatch(
     /^It waits: no block has included it for \d+ min; the chain's last block is \d+ \w+ old\.$/,
   )
-  expect((await waitsFor('earlier_nonce', 1)).summary).not.toContain('max_fee_multiple')
+  expect((await waitsFor('earlier_nonce', 1)).summary).not.toContain('max_fee_multiplier')
   await until('the problem says the same', async () => {
     const { problems } = (await client().get('/api/v1/problems', { query: {} })).data
     const kinds = problems.map(({ kind }) => kind)

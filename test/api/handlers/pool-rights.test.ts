@@ -43,7 +43,7 @@ async function start() {
   const pooled = async (by: RelayerClient, body: SendTransactionRequest = {}) =>
     (await by.post(`${base}/transactions`, { path, body: { to, value: '1', gas_limit: 21_000, ...body } })).data
   const weigh = (relayerId: string, weight: number) =>
-    client.patch(`${base}/relayers/{member_id}`, { path: { ...path, member_id: relayerId }, body: { weight } })
+    client.patch(`${base}/relayers/{relayer_id}`, { path: { ...path, relayer_id: relayerId }, body: { weight } })
   return { rig, client, web, token, accounts, relayer_ids: relayerIds, clientFor, direct, pooled, weigh }
 }
 
@@ -99,9 +99,9 @@ test('the right to a pool is one to what was sent through it: never to what anot
 
   // Of what it waits behind, only the nonce is told.
   const shown = (await web.get(get, one(own.id))).data
-  expect(shown).toMatchObject({ waiting_for: 'earlier_nonce' })
+  expect(shown).toMatchObject({ wait_reason: 'earlier_nonce' })
   const explained = (await web.get(`${get}/explanation`, one(own.id))).data
-  expect(explained).toMatchObject({ waiting_for: 'earlier_nonce', blocked_by: null, suggestions: [] })
+  expect(explained).toMatchObject({ wait_reason: 'earlier_nonce', blocked_by: null, suggestions: [] })
   const told = JSON.stringify([shown, explained])
   for (const secret of [blocker.id, payment.id, otherReceiver, 'txpool']) expect(told).not.toContain(secret)
 

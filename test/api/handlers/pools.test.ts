@@ -42,7 +42,7 @@ async function start(count: number, { mining = false } = {}) {
       (error) => (error instanceof RelayerError ? `${error.status} ${error.code} ${error.details?.[0]?.path}` : error),
     )
   const weigh = (relayerId: string, weight: number) =>
-    client.patch(`${base}/relayers/{member_id}`, { path: { ...path, member_id: relayerId }, body: { weight } })
+    client.patch(`${base}/relayers/{relayer_id}`, { path: { ...path, relayer_id: relayerId }, body: { weight } })
   const change = (relayerId: string, body: object) =>
     client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: relayerId }, body })
   return { rig, client, accounts, relayer_ids: relayerIds, send, sendBy, codeOf, weigh, change }
@@ -66,10 +66,10 @@ test('keeps pools: create, list, change, weigh, delete; names what is wrong', as
   expect(await create({ network: 'none', relayer_ids: [first] })).toBe('400 invalid_request /body/network')
   expect(await create({ relayer_ids: [first, first] })).toBe('400 invalid_request /body/relayer_ids')
 
-  const weight = { path: { ...path, member_id: first }, body: { weight: 7 } }
-  expect((await client.patch(`${base}/relayers/{member_id}`, weight)).data.relayers[0]).toMatchObject({ weight: 7 })
-  const strange = { path: { ...path, member_id: 'demo' }, body: { weight: 7 } }
-  expect(await codeOf(client.patch(`${base}/relayers/{member_id}`, strange))).toBe('404 not_found /path/member_id')
+  const weight = { path: { ...path, relayer_id: first }, body: { weight: 7 } }
+  expect((await client.patch(`${base}/relayers/{relayer_id}`, weight)).data.relayers[0]).toMatchObject({ weight: 7 })
+  const strange = { path: { ...path, relayer_id: 'demo' }, body: { weight: 7 } }
+  expect(await codeOf(client.patch(`${base}/relayers/{relayer_id}`, strange))).toBe('404 not_found undefined')
 
   const update = async (body: object) => (await client.patch(base, { path, body: body as never })).data
   expect(await update({ name: 'Pay', relayer_ids: [first] })).toMatchObject({ name: 'Pay', relayers: [{ weight: 7 }] })
@@ -272,7 +272,7 @@ test('an API key that is limited to a pool sends through it, and has no rights t
     (await limited.get(`${base}/transactions/{transaction_id}`, { path: { ...path, transaction_id: id } })).data.id,
   ).toBe(id)
   expect((await limited.get(`${base}/transactions`, { path })).data).toHaveLength(1)
-  expect((await limited.get('/api/v1/caller')).data).toMatchObject({ relayer_ids: [], pool_ids: ['payouts'] })
+  expect((await limited.get('/api/v1/api-keys/self')).data).toMatchObject({ relayer_ids: [], pool_ids: ['payouts'] })
   const relayer = { relayer_id: relayer_ids[0] as string }
   const transactions = '/api/v1/relayers/{relayer_id}/transactions'
   expect(await codeOf(limited.post(transactions, { path: relayer, body: { to, value: '1' } }))).toBe(

@@ -27,7 +27,7 @@ test('shows the process, its database and the incidents, also of before its star
   const incidents = async () =>
     (await state()).incidents.filter(({ subject }) => subject === host).map(({ severity }) => severity)
   const path = { relayer_id: account.relayer_id }
-  const ask = () => client.post('/api/v1/relayers/{relayer_id}/nonce/heal', { path }).catch(() => undefined)
+  const ask = () => client.post('/api/v1/relayers/{relayer_id}/nonce/reconcile', { path }).catch(() => undefined)
   await rig.proxy.setFault({ kind: 'http_502_html' })
   await expect.poll(async () => ask().then(incidents)).toEqual(['warning'])
   await rig.proxy.setFault(undefined)

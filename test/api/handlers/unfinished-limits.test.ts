@@ -42,26 +42,26 @@ const refused = (policy: string) => ({
 })
 
 test('refuses a transaction above the limit of unfinished ones, until one of them ends', async () => {
-  const { chain, send, dryRun, unfinished } = await start({ max_unfinished: 3 })
+  const { chain, send, dryRun, unfinished } = await start({ max_pending: 3 })
   const sent = await Promise.allSettled(Array.from({ length: 8 }, () => send()))
   expect(sent.filter(({ status }) => status === 'fulfilled')).toHaveLength(3)
   for (const one of sent) {
     if (one.status === 'rejected') {
       expect(one.reason).toBeInstanceOf(RelayerError)
-      expect(one.reason).toMatchObject(refused('max_unfinished'))
+      expect(one.reason).toMatchObject(refused('max_pending'))
     }
   }
-  expect(await dryRun()).toMatchObject([{ status: 429, details: [{ path: 'policies/max_unfinished' }] }])
+  expect(await dryRun()).toMatchObject([{ status: 429, details: [{ path: 'policies/max_pending' }] }])
   await until('they end', async () => (await unfinished()) === 0, chain.mine)
   await send()
 })
 
 test('limits the data of unfinished transactions, and counts the increase of a replacement', async () => {
-  const { send, dryRun, replace } = await start({ max_unfinished_bytes: 2_000 })
+  const { send, dryRun, replace } = await start({ max_pending_bytes: 2_000 })
   const first = await send(1_500)
-  await expect(send(501)).rejects.toMatchObject(refused('max_unfinished_bytes'))
-  expect(await dryRun(501)).toMatchObject([{ details: [{ path: 'policies/max_unfinished_bytes' }] }])
-  await expect(replace(first, 2_001)).rejects.toMatchObject(refused('max_unfinished_bytes'))
+  await expect(send(501)).rejects.toMatchObject(refused('max_pending_bytes'))
+  expect(await dryRun(501)).toMatchObject([{ details: [{ path: 'policies/max_pending_bytes' }] }])
+  await expect(replace(first, 2_001)).rejects.toMatchObject(refused('max_pending_bytes'))
   await replace(first, 1_000)
   await send(1_000)
   // What takes no room is not refused.

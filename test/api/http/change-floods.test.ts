@@ -63,7 +63,14 @@ test('reads the row of a key only for its own next request, not the rows of all 
   const keys = Array.from({ length: 3 }, (_, index) => {
     const id = `00000000-0000-4000-8000-00000000000${index}`
     const { token, secret_hash } = makeToken(id)
-    const row = { id, secret_hash, former_hash: null, former_valid_until: null, scopes: ['sign'], relayer_ids: null }
+    const row = {
+      id,
+      secret_hash,
+      former_hash: null,
+      previous_token_expires_at: null,
+      scopes: ['sign'],
+      relayer_ids: null,
+    }
     return { token, row: { ...row, allowed_cidrs: null, rate_limit: null, expires_at: null } as unknown as ApiKeyRow }
   })
   const rows = new Map(keys.map(({ row }) => [row.id, row]))

@@ -24,7 +24,7 @@ test.each([1, 3])(
     await until('a node has it', async () => (await firstOf(account))?.status === 'submitted')
     for (const node of nodes) node.lie = (method) => (method === 'eth_getTransactionReceipt' ? null : undefined)
     await rig.chain.mine()
-    await until('it says why it waits', async () => (await firstOf(account))?.waiting_for === 'missing_receipt')
+    await until('it says why it waits', async () => (await firstOf(account))?.wait_reason === 'missing_receipt')
     const looks = () => nodes.reduce((sum, { counts }) => sum + (counts.eth_getTransactionReceipt ?? 0), 0)
     for (let hours = 0; hours < 3; hours += 1) {
       const before = looks()
@@ -35,7 +35,7 @@ test.each([1, 3])(
     const path = { relayer_id: account.relayer_id, transaction_id: `${sent?.id}` }
     expect((await rig.client().get(`${one}/explanation`, { path })).data).toMatchObject({
       status: 'submitted',
-      waiting_for: 'missing_receipt',
+      wait_reason: 'missing_receipt',
       suggestions: [{ summary: expect.stringContaining('rpc_urls') }],
     })
     for (const node of nodes) node.lie = undefined
@@ -132,7 +132,7 @@ test('an account call is a success by the code that most nodes show in its block
       ? { error: { code: -32_000, message: 'missing trie node' } }
       : undefined
   for (const proxy of its.rig.proxies) proxy.setLiar(noState)
-  await until('it waits', async () => (await row()).waiting_for === 'unproven', its.rig.chain.mine)
+  await until('it waits', async () => (await row()).wait_reason === 'awaiting_quorum', its.rig.chain.mine)
   expect(await row()).toMatchObject({
     status: 'mined',
     status_reason: expect.stringContaining('state they no longer have'),

@@ -31,7 +31,7 @@ async function start(refusal: string, policies = {}, network = {}) {
 
 test.each([
   ['in steps', 'transaction underpriced', {}],
-  ['in steps, of a legacy price', 'transaction underpriced', { eip1559_pricing: false, max_fee_multiple: 10 }],
+  ['in steps, of a legacy price', 'transaction underpriced', { eip1559_pricing: false, max_fee_multiplier: 10 }],
 ])('raises the price of a transaction that the nodes call underpriced, %s', async (_, refusal, policies) => {
   const { account, signed, mine, row } = await start(refusal, policies)
   await account.send(1)
@@ -52,14 +52,14 @@ test('raises the price at once to the figure that the refusal names', async () =
 
 test.each([
   ['gas_price_cap', { gas_price_cap: `${2n * gwei}` }, 'price_cap'],
-  ['max_fee_multiple', { max_fee_multiple: 1 }, 'fee_multiple'],
+  ['max_fee_multiplier', { max_fee_multiplier: 1 }, 'fee_multiplier'],
 ])('raises it within the policy %s, and says what it waits for', async (_, policies, reason) => {
   const { account, client, mine, row } = await start('transaction underpriced', policies)
   const [{ id = '' } = {}] = await account.send(1)
   const path = { relayer_id: account.relayer_id, transaction_id: id }
   const explain = async () =>
     (await client().get('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/explanation', { path })).data
-  await until('it says why', async () => (await explain()).waiting_for === reason, mine)
+  await until('it says why', async () => (await explain()).wait_reason === reason, mine)
   const { suggestions, figures } = await explain()
   const [advice] = suggestions
   const cap = (advice?.body as { policies?: { gas_price_cap?: string } } | null)?.policies?.gas_price_cap

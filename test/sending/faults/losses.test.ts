@@ -79,7 +79,7 @@ test('J1: a restarted chain that was healed takes transactions again', async () 
   rig.clock.passed_ms += 2_000
   expect(await post(rig, account, { value: '1' })).toBe(503)
   const healed = { path: { relayer_id: account.relayer_id }, body: { chain_restarted: true } }
-  await rig.client().post('/api/v1/relayers/{relayer_id}/nonce/heal', healed)
+  await rig.client().post('/api/v1/relayers/{relayer_id}/nonce/reconcile', healed)
   const answers: [number, boolean][] = []
   for (let tries = 0; tries < 5; tries += 1) {
     rig.clock.passed_ms += 2_000
@@ -341,7 +341,7 @@ test('H3: no attempt of a cancellation costs more than max_fee_per_transaction a
   await account.cancel((await firstOf(account))?.id ?? '')
   const path = { relayer_id: account.relayer_id }
   const isWaiting = async () =>
-    (await rig.client().get('/api/v1/relayers/{relayer_id}/nonce', { path })).data.blocking?.waiting_for ===
+    (await rig.client().get('/api/v1/relayers/{relayer_id}/nonce', { path })).data.blocking?.wait_reason ===
     'fee_budget'
   await until('the cancellation waits, or is signed', async () => signed.length > 1 || (await isWaiting()))
   const fees = signed.map(({ gas = 0n, gasPrice, maxFeePerGas = 0n }) => gas * (gasPrice ?? maxFeePerGas))

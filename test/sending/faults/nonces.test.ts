@@ -44,7 +44,7 @@ test('J1: sends again after a restarted chain was healed, without a restart of t
   expect(refused).toMatchObject({ status: 503 })
   expect(refused.details[0].message).toContain('The chain was restarted')
   expect(await statusOf(rig, account)).toMatchObject({ system_disabled: true })
-  await rig.client().post('/api/v1/relayers/{relayer_id}/nonce/heal', {
+  await rig.client().post('/api/v1/relayers/{relayer_id}/nonce/reconcile', {
     path: { relayer_id: account.relayer_id },
     body: { chain_restarted: true },
   })
@@ -80,7 +80,7 @@ test('H1: does not replace another sender’s transaction at the next nonce, unt
   const account = await rig.addAccount({ key: knownKey(rig) })
   const hash = await elsewhere(rig.chain, knownKey(rig))(0, receiver, 5n)
   const { data: sent } = await sendOnce(rig, account, '7')
-  await until('it waits', async () => (await nonceOf(rig, account)).blocking?.waiting_for === 'contested_nonce')
+  await until('it waits', async () => (await nonceOf(rig, account)).blocking?.wait_reason === 'nonce_conflict')
   expect((await firstOf(account))?.status_reason).toContain(hash)
   expect(await nonceOf(rig, account)).toMatchObject({ chain_pending: 1, foreign: { nonce: 0, hash } })
   expect((await firstOf(account))?.hash).toBeNull()
@@ -94,7 +94,7 @@ test('H1: does not replace another sender’s transaction at the next nonce, unt
   const other = `0x${'5e'.repeat(20)}`
   await elsewhere(rig.chain, knownKey(rig))(2, other, 5n)
   const { data: second } = await sendOnce(rig, account, '9')
-  await until('it waits', async () => (await nonceOf(rig, account)).blocking?.waiting_for === 'contested_nonce')
+  await until('it waits', async () => (await nonceOf(rig, account)).blocking?.wait_reason === 'nonce_conflict')
   const path = { relayer_id: account.relayer_id, transaction_id: second.id }
   const { data: explained } = await rig.client().get(`${transaction}/explanation`, { path })
   const [advice] = explained.suggestions.filter(({ operation }) => operation === 'replaceTransaction')
@@ -178,7 +178,7 @@ test('M1: after an older copy of the database is started, no pending payment of 
   expect(await nonceOf(rig, account)).toMatchObject({ status: 'chain_ahead', next_nonce: 1, chain_pending: 2 })
   await until('it is noticed', async () => (await nonceOf(rig, account)).foreign?.hash === hash)
   await sendOnce(rig, account, '23')
-  await until('it waits', async () => (await nonceOf(rig, account)).blocking?.waiting_for === 'contested_nonce')
+  await until('it waits', async () => (await nonceOf(rig, account)).blocking?.wait_reason === 'nonce_conflict')
   await account.finished(rig.chain.mine)
   // 1, the payment of the newer copy, and the one after it.
   expect(await received(rig, receiver)).toBe(1n + 21n + 23n)

@@ -40,7 +40,7 @@ test('J3: signs nothing above the price that the caller gave, and says what the 
   await rig.chain.setBaseFee(100n * gwei)
   await rig.chain.mine()
   const [{ id = '' } = {}] = await account.send(1, priced(20n * gwei))
-  await until('it waits for its price', async () => (await explain(rig, account, id)).waiting_for === 'fee_too_low')
+  await until('it waits for its price', async () => (await explain(rig, account, id)).wait_reason === 'fee_too_low')
   const explained = await explain(rig, account, id)
   expect(explained.summary).toContain('at most 20 gwei')
   expect(explained.figures).toMatchObject({ price: `${20n * gwei}`, price_ceiling: `${20n * gwei}` })
@@ -69,14 +69,14 @@ test.each([
     await rig.chain.mine()
     const [sent] = await account.send(1, { gas_limit: 21_000 })
     const { id = '', value = '1', to = null } = sent ?? {}
-    await until('it waits', async () => (await explain(rig, account, id)).waiting_for === 'price_cap')
+    await until('it waits', async () => (await explain(rig, account, id)).wait_reason === 'price_cap')
     const before = await attemptsOf(rig, account, id)
     const refused = await replace(rig, account, id, { to, value, gas_limit: 21_000, ...body }).catch((error) => error)
     expect(refused).toBeInstanceOf(RelayerError)
     expect(refused).toMatchObject({ status: 409, code: 'conflict' })
     expect(refused.details[0].message).toContain('at most 30 gwei')
     expect(await attemptsOf(rig, account, id)).toEqual(before)
-    expect((await explain(rig, account, id)).waiting_for).toBe('price_cap')
+    expect((await explain(rig, account, id)).wait_reason).toBe('price_cap')
   },
 )
 

@@ -72,7 +72,7 @@ test('refills again after a restart of a development chain, whose blocks begin a
   const path = { relayer_id: treasury.relayer_id }
   const nonce = async () => (await rig.client().get('/api/v1/relayers/{relayer_id}/nonce', { path })).data
   await until('the restart is noticed', async () => (await nonce()).status === 'chain_restarted')
-  await rig.client().post('/api/v1/relayers/{relayer_id}/nonce/heal', { path, body: { chain_restarted: true } })
+  await rig.client().post('/api/v1/relayers/{relayer_id}/nonce/reconcile', { path, body: { chain_restarted: true } })
   await rig.chain.setBalance(relayer.address, ether)
   await look()
   await reaches('sufficient', 2)

@@ -33,7 +33,7 @@ const unknownOf = async (rig: Rig, { relayer_id }: Account) => {
 }
 
 const acknowledge = (rig: Rig, { relayer_id }: Account) =>
-  rig.client().post(`${relayer}/nonce/heal`, { path: { relayer_id }, body: { acknowledge_unknown: true } })
+  rig.client().post(`${relayer}/nonce/reconcile`, { path: { relayer_id }, body: { acknowledge_unknown: true } })
 
 const payments = Array.from({ length: 10 }, (_, index) => 1_000 + index)
 const paid = BigInt(payments.reduce((sum, value) => sum + value))

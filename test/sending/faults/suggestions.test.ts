@@ -67,7 +67,7 @@ test.each(Object.keys(reasons))('accepts each suggestion for a transaction that 
     let explained = await explain(rig, account, id)
     await until('it waits', async () => {
       explained = await explain(rig, account, id)
-      return explained.waiting_for === reason
+      return explained.wait_reason === reason
     })
     const suggestion = explained.suggestions[index]
     refuse(undefined)

@@ -1,6 +1,6 @@
 import { JsonRpcProvider, keccak256, Transaction, Wallet } from 'ethers'
 import { expect, onTestFinished, test } from 'vitest'
-import type { RelayerPoliciesInput, SendTransactionRequest, WaitingFor } from '../../../client/index.ts'
+import type { RelayerPoliciesInput, SendTransactionRequest, WaitReason } from '../../../client/index.ts'
 import { startHeldSigner } from '../../support/held-signer.ts'
 import { type Liar, type Lie, testLiar } from '../../support/liar.ts'
 import { type PrivateRelay, startPrivateRelay } from '../../support/private-relay.ts'
@@ -108,7 +108,7 @@ const expirePrivate = async (stage: Stage) => {
 }
 
 /** Of a transaction that waits for no reason but a block, and for each reason. */
-const ways: Record<WaitingFor | 'block', Way[]> = {
+const ways: Record<WaitReason | 'block', Way[]> = {
   price_cap: [
     {
       policies: { gas_price_cap: `${5n * gwei}` },
@@ -121,9 +121,9 @@ const ways: Record<WaitingFor | 'block', Way[]> = {
       ends: 'confirmed',
     },
   ],
-  fee_multiple: [
+  fee_multiplier: [
     {
-      policies: { max_fee_multiple: 1 },
+      policies: { max_fee_multiplier: 1 },
       async bring(stage) {
         stage.node.lie = forgetting
         await submitted(stage, { speed: 'fastest' })
@@ -206,7 +206,7 @@ const ways: Record<WaitingFor | 'block', Way[]> = {
       ends: 'confirmed',
     },
   ],
-  contested_nonce: [
+  nonce_conflict: [
     {
       key: 'known',
       async bring(stage) {
@@ -267,7 +267,7 @@ const ways: Record<WaitingFor | 'block', Way[]> = {
       ends: 'confirmed',
     },
   ],
-  unproven: [
+  awaiting_quorum: [
     {
       async bring(stage) {
         await submitted(stage)
@@ -325,7 +325,7 @@ const ways: Record<WaitingFor | 'block', Way[]> = {
       },
       operation: 'healNonces',
       carryOut: ({ rig, path }) =>
-        rig.client().post('/api/v1/relayers/{relayer_id}/nonce/heal', { path, body: { chain_restarted: true } }),
+        rig.client().post('/api/v1/relayers/{relayer_id}/nonce/reconcile', { path, body: { chain_restarted: true } }),
       ends: 'failed',
     },
   ],
@@ -408,10 +408,10 @@ test.each(rows)('$reason ($kind) is left by $operation', async (way) => {
     await rig.chain.mine()
   }
   // Blocks pass where the state lasts.
-  const isLasting = !['base_fee', 'funds', 'node', 'contested_nonce', 'earlier_nonce'].includes(way.reason)
+  const isLasting = !['base_fee', 'funds', 'node', 'nonce_conflict', 'earlier_nonce'].includes(way.reason)
   await until(
     `it waits for ${way.reason}`,
-    async () => (await explained()).waiting_for === way.reason,
+    async () => (await explained()).wait_reason === way.reason,
     isLasting ? pass : undefined,
   )
   if (way.intent !== undefined && way.submission === 'private') {
@@ -431,7 +431,7 @@ test.each(rows)('$reason ($kind) is left by $operation', async (way) => {
   }
   // What is released waits for a block as before.
   if (way.submission !== 'private')
-    await until('it has moved on', async () => (await explained()).waiting_for !== way.reason, pass)
+    await until('it has moved on', async () => (await explained()).wait_reason !== way.reason, pass)
   node.lie = undefined
   await account.finished(pass)
   expect((await get()).status).toBe(way.ends)
@@ -449,7 +449,7 @@ async function start({ policies = {}, key, signer: kind, submission, relayer }: 
   relay.watch(rig.proxy)
   await rig.client().patch('/api/v1/networks/{network_id}', {
     path: { network_id: 'evm:local' },
-    body: { private_rpc_urls: [{ url: relay.url, drops_after_blocks: 1_000 }] },
+    body: { private_rpc_urls: [{ url: relay.url, private_expiry_blocks: 1_000 }] },
   })
   const signer = kind && (await startHeldSigner())
   const account = await rig.addAccount({
@@ -483,7 +483,7 @@ test('the cancellation of a private call of a sponsorship is released to the pub
   relay.watch(rig.proxy)
   await client.patch('/api/v1/networks/{network_id}', {
     path: { network_id: 'evm:local' },
-    body: { private_rpc_urls: [{ url: relay.url, drops_after_blocks: 1_000 }], submission: { mode: 'private' } },
+    body: { private_rpc_urls: [{ url: relay.url, private_expiry_blocks: 1_000 }], submission: { mode: 'private' } },
   })
   const body = { to: its.forwarder, data: await its.forward(newUser()) }
   const sent = await client.post('/api/v1/sponsorships/{sponsorship_id}/calls', {

@@ -104,7 +104,7 @@ test('H3: a cancellation pays no more than max_fee_per_transaction, at the gas l
   const [{ id = '' } = {}] = await account.send(1, { gas_limit: 30_000, speed: 'fast' })
   await until('a node has it', async () => (await firstOf(account))?.status === 'submitted')
   await account.cancel(id)
-  await until('it says why it waits', async () => (await explain(rig, account, id)).waiting_for === 'fee_budget')
+  await until('it says why it waits', async () => (await explain(rig, account, id)).wait_reason === 'fee_budget')
   for (const { gas = 0n, maxFeePerGas = 0n } of state.signed) expect(gas * maxFeePerGas).toBeLessThanOrEqual(limit)
   // The suggestion is accepted as it stands, and helps.
   const [advice] = (await explain(rig, account, id)).suggestions

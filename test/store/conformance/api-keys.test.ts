@@ -60,20 +60,20 @@ onEveryStore((opened) => {
     const { id } = apiKeyOf(unique('key'))
     await store.createApiKey(apiKeyOf(id))
     const until = '2026-02-01T00:00:00.000Z'
-    const rotated = await store.rotateApiKey(id, { secret_hash: Buffer.alloc(32, 8), former_valid_until: until })
-    expect([hex(rotated?.secret_hash), hex(rotated?.former_hash), rotated?.former_valid_until]).toEqual([
+    const rotated = await store.rotateApiKey(id, { secret_hash: Buffer.alloc(32, 8), previous_token_expires_at: until })
+    expect([hex(rotated?.secret_hash), hex(rotated?.former_hash), rotated?.previous_token_expires_at]).toEqual([
       '08'.repeat(32),
       '07'.repeat(32),
       until,
     ])
-    const again = await store.rotateApiKey(id, { secret_hash: Buffer.alloc(32, 9), former_valid_until: null })
-    expect([hex(again?.secret_hash), again?.former_hash, again?.former_valid_until]).toEqual([
+    const again = await store.rotateApiKey(id, { secret_hash: Buffer.alloc(32, 9), previous_token_expires_at: null })
+    expect([hex(again?.secret_hash), again?.former_hash, again?.previous_token_expires_at]).toEqual([
       '09'.repeat(32),
       null,
       null,
     ])
     expect(
-      await store.rotateApiKey('none', { secret_hash: Buffer.alloc(32), former_valid_until: null }),
+      await store.rotateApiKey('none', { secret_hash: Buffer.alloc(32), previous_token_expires_at: null }),
     ).toBeUndefined()
   })
 

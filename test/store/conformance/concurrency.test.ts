@@ -162,7 +162,7 @@ onEveryStore((opened) => {
         {
           row_id: second,
           revision: 1,
-          set: { waiting_for: 'node', wait_text: 'a \ud800 b' },
+          set: { wait_reason: 'node', wait_text: 'a \ud800 b' },
           refused: { number: 1, refusal: 'x', kind: 'unknown' },
         },
         { row_id: third, revision: 7, set: {}, end: endAs('failed') },

@@ -65,7 +65,7 @@ export function history(seed: number): () => Call {
       ...(funds && { funds }),
       ...pick([{}, { idempotency: { caller: 'c', key: `k${below(8)}`, body_hash: pick(['x', 'y']) } }]),
       ...pick([{}, {}, {}, { nonce: below(12) }, { expected_nonce: below(12) }]),
-      capacity: { max_unfinished: 8, max_unfinished_bytes: 20_000 },
+      capacity: { max_pending: 8, max_pending_bytes: 20_000 },
     }
     return ({ store }, relayers) =>
       store.createTransaction(newTransaction(relayers[relayer] as PlantedRelayer, id, changes), entry(`create ${id}`))
@@ -83,7 +83,7 @@ export function history(seed: number): () => Call {
   }
   const move = (): Call => {
     const id = pick(known)
-    const [status, waitingFor, isStale] = [pick(statuses), pick(waits), below(8) === 0]
+    const [status, waitReason, isStale] = [pick(statuses), pick(waits), below(8) === 0]
     const isMined = status === 'mined' || status === 'confirmed'
     const isSet = below(3) > 0
     const end = isSet && isFinal(status) ? { end: endAs(status) } : {}
@@ -96,7 +96,7 @@ export function history(seed: number): () => Call {
       ]),
       ...pick([
         {},
-        { waiting_for: waitingFor, wait_text: waitingFor && `because of ${waitingFor}` },
+        { wait_reason: waitReason, wait_text: waitReason && `because of ${waitReason}` },
         { status_reason: 'x' },
       ]),
       ...pick([{}, {}, { data: data() }]),
@@ -154,7 +154,7 @@ export function history(seed: number): () => Call {
     return async (opened, relayers) => {
       const row = await rowOf(opened, relayers, id)
       if (!row) return 'unknown'
-      const capacity = { max_unfinished: 10, max_unfinished_bytes: 9_000 }
+      const capacity = { max_pending: 10, max_pending_bytes: 9_000 }
       return opened.store.replaceTransaction(
         { row_id: row.row_id, revision: row.revision, set },
         { spending: spends, capacity },
@@ -234,7 +234,7 @@ export function history(seed: number): () => Call {
         await store.inFlight(row_id, 10),
         await store.mined(row_id, block, 10),
         await store.countUnfinished(row_id),
-        await store.exceededCapacity(row_id, 100, { max_unfinished: 5, max_unfinished_bytes: 500 }),
+        await store.exceededCapacity(row_id, 100, { max_pending: 5, max_pending_bytes: 500 }),
         await store.lastConfirmedAt(row_id),
         await store.endedSince(row_id, block),
         await store.failedUnmined(row_id, 10),

@@ -35,8 +35,8 @@ onEveryStore((opened) => {
     const { relayer_row_id, target } = await scene(opened(), 3)
     const events = await store.events(relayer_row_id, 1, 10)
     expect(events.map(({ sequence, event }) => [sequence, event])).toEqual([
-      [2, 'relayer_state_update'],
-      [3, 'relayer_state_update'],
+      [2, 'relayer_enabled'],
+      [3, 'relayer_disabled'],
     ])
     expect(await store.events(relayer_row_id, 0, 1)).toHaveLength(1)
     expect(await store.targetsAtWork()).toContain(target)
@@ -79,7 +79,7 @@ onEveryStore((opened) => {
     expect(items).toMatchObject([
       {
         status: 'delivered',
-        event: 'relayer_state_update',
+        event: 'relayer_disabled',
         sequence: 1,
         relayer_id: id,
         transaction_id: null,

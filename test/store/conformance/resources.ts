@@ -69,7 +69,7 @@ export const apiKeyOf = (id: string, changes: Partial<ApiKeyRow> = {}): ApiKeyRo
   allowed_cidrs: null,
   rate_limit: null,
   expires_at: null,
-  former_valid_until: null,
+  previous_token_expires_at: null,
   created_at: '2026-01-01T00:00:00.000Z',
   last_used_at: null,
   secret_hash: Buffer.alloc(32, 7),

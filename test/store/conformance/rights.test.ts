@@ -40,7 +40,7 @@ onEveryStore((opened) => {
         store.updateNetwork(`evm:${network}`, (its) => ({ ...its, required_confirmations: index + 1 })),
         store.updateNotification(hook, { url: `https://example.com/${index}`, former_until: 1 }),
         store.updateApiKey(key, { name: `Name ${index}` }),
-        store.rotateApiKey(key, { secret_hash: Buffer.alloc(32, index), former_valid_until: null }),
+        store.rotateApiKey(key, { secret_hash: Buffer.alloc(32, index), previous_token_expires_at: null }),
         store.getRelayer(id),
         store.getNetwork(`evm:${network}`),
       ]).flat(),
