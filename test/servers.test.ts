@@ -274,10 +274,12 @@ test('accepts and sends for other relayers while another connection holds the ro
       answered += 1
     }),
   )
+  // A failure below must not leave them behind.
+  const ended = Promise.allSettled(waiting)
   const sent = others.flatMap((id, index) => [send(index, id, '1'), send(index, id, '2', undefined, 'confirmed')])
   const statuses = (await Promise.all(sent)).map(({ data }) => data.status)
   expect(statuses.filter((status) => status === 'confirmed')).toHaveLength(others.length)
   expect(answered).toBe(0)
   await own.query('ROLLBACK')
-  await Promise.all(waiting)
+  expect(new Set((await ended).map(({ status }) => status))).toEqual(new Set(['fulfilled']))
 })

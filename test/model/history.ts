@@ -29,6 +29,8 @@ export interface History {
   was_final_block_removed: boolean
   /** A fork made transfers dearer or cheaper: what was signed before may be refused for good. */
   was_gas_rule_changed: boolean
+  /** The only node called transactions hopeless: what it refused for minutes was withdrawn, whether or not it is mined after all. */
+  did_only_node_refuse: boolean
   peak_base_fee: bigint
   internal_errors: string[]
   /** Not ended after the faults had stopped. */

@@ -96,7 +96,10 @@ function unasked(history: History, rows: Transaction[], attempts: Attempt[]): st
   const wrong = attempts.filter(({ transaction: { from, to, value, nonce }, transaction_id }) => {
     if (to !== from || value !== 0n) return false
     const wasGivenUp = /Check the chain|refused it again and again|intrinsic gas too low/
-    if (wasGivenUp.test(rowOf.get(transaction_id)?.status_reason ?? '')) return false
+    const { status, status_reason } = rowOf.get(transaction_id) ?? {}
+    if (wasGivenUp.test(status_reason ?? '')) return false
+    // What was withdrawn because of that word, and mined after all in an earlier version.
+    if (history.did_only_node_refuse && status === 'confirmed') return false
     const asked = history.asked.get(transaction_id)
     return asked ? !asked.may_end_withdrawn : !history.given_back.has(nonce) && !givenUp.has(nonce)
   })

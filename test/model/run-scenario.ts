@@ -50,6 +50,7 @@ export async function runScenario({ nodes, shares_key, pool, seed, steps }: Scen
     was_price_lie_told: false,
     was_final_block_removed: false,
     was_gas_rule_changed: false,
+    did_only_node_refuse: false,
     peak_base_fee: world.chain.prices.base_fee,
     internal_errors: [],
     unfinished: [],
@@ -267,6 +268,7 @@ function createActor(
         return allNodes(step.name)
       case 'lie':
         if (step.name.includes('price')) history.was_price_lie_told = true
+        if (step.name === 'hopeless' && nodeCount === 1) history.did_only_node_refuse = true
         return nodes.setManner(0, step.name)
       case 'base_fee':
         chain.prices.base_fee = BigInt(step.gwei) * gwei

@@ -73,15 +73,17 @@ function team(kind: WorkKind) {
 
 describe('fair shares of servers', () => {
   test.each([
-    { of: 'the only one', rank: 0, held: [0], at_work: 7, share: { most: 7, surplus: 0 } },
-    { of: 'the first of two', rank: 0, held: [0, 0], at_work: 7, share: { most: 4, surplus: 0 } },
-    { of: 'the second of two', rank: 1, held: [0, 0], at_work: 7, share: { most: 3, surplus: 0 } },
-    { of: 'one with all rows beside a new one', rank: 0, held: [7, 0], at_work: 7, share: { most: 4, surplus: 3 } },
-    { of: 'one whose row would only move', rank: 1, held: [3, 4], at_work: 7, share: { most: 3, surplus: 0 } },
-    { of: 'one that is not registered', rank: 9, held: [3, 4], at_work: 7, share: { most: 0, surplus: 0 } },
-  ])('$of', ({ rank, held, at_work, share }) => {
+    { of: 'the only one', rank: 0, held: [0], free: 7, share: { most: 7, surplus: 0 } },
+    { of: 'the first of two', rank: 0, held: [0, 0], free: 7, share: { most: 4, surplus: 0 } },
+    { of: 'the second of two', rank: 1, held: [0, 0], free: 7, share: { most: 3, surplus: 0 } },
+    { of: 'one with all rows beside a new one', rank: 0, held: [7, 0], free: 0, share: { most: 4, surplus: 3 } },
+    { of: 'one whose row would only move', rank: 1, held: [3, 4], free: 0, share: { most: 3, surplus: 0 } },
+    { of: 'one beside rows without work', rank: 1, held: [2, 2, 2], free: 1, share: { most: 2, surplus: 0 } },
+    { of: 'the first beside rows without work', rank: 0, held: [2, 2, 2], free: 1, share: { most: 3, surplus: 0 } },
+    { of: 'one that is not registered', rank: 9, held: [3, 4], free: 0, share: { most: 0, surplus: 0 } },
+  ])('$of', ({ rank, held, free, share }) => {
     const servers = held.map((count, rowId) => ({ row_id: rowId, held: count }))
-    expect(fairShare(rank, servers, at_work)).toMatchObject(share)
+    expect(fairShare(rank, servers, free)).toMatchObject(share)
   })
 })
 
@@ -135,6 +137,20 @@ describe('leases of rows', () => {
     await first?.share.release()
     await settles([4, 3])
     await first?.close()
+  })
+
+  test('are taken at once for a row that has work while all servers keep rows without work', async () => {
+    const [one, two] = [await startServer(), await startServer()]
+    const shares = [one.share('funding'), two.share('funding')]
+    const [first, second] = shares as [(typeof shares)[0], (typeof shares)[0]]
+    for (const rowId of [1, 2]) await until('the first has it', () => first.claim(rowId))
+    for (const rowId of [3, 4]) await until('the second has it', () => second.claim(rowId))
+    // Both compare their parts before the new row has work.
+    for (const share of shares) await share.divide([1, 2, 3, 4])
+    expect(shares.map((share) => share.held().length)).toEqual([2, 2])
+    const own = []
+    for (const share of shares) own.push(...(await share.divide([5])).own)
+    expect(own).toEqual([5])
   })
 
   test('are claimed by the first server that requests them, and returned to the others', async () => {

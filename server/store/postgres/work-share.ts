@@ -22,8 +22,11 @@ interface Held {
   worked_at: number
 }
 
-const select = sql<Server>(`
-  SELECT servers.row_id, count(work_leases.row_id) AS held
+// `free`: those of the rows that no server has.
+const select = sql<Server & { free: number }>(`
+  SELECT servers.row_id, count(work_leases.row_id) AS held, (
+    SELECT count(*) FROM unnest($row_ids::bigint[]) AS wanted (row_id)
+    WHERE NOT EXISTS (SELECT 1 FROM work_leases AS taken WHERE taken.kind = $kind AND taken.row_id = wanted.row_id)) AS free
   FROM servers LEFT JOIN work_leases ON server_row_id = servers.row_id AND kind = $kind
   WHERE state = 'running' AND until > clock_timestamp() GROUP BY servers.row_id ORDER BY servers.row_id`)
 // Each server chooses others of the free rows, and all insert in one order. Without a token: another server was faster. A lease of a
@@ -61,10 +64,11 @@ function createShare({ read, fences, membership, signals }: LeaseConnection, kin
   /** Rows of others, and when to ask again. */
   const refused = new Map<number, number>()
   let share: FairShare = { most: 0, surplus: 0, held: 0, rows: 0, servers: 0 }
-  /** Rows that were taken since the parts were compared, and are not counted in them. */
+  /** The rows at work when the parts were compared; what was taken of others since then is not counted in them. */
+  let compared: ReadonlySet<number> = new Set()
   let claimed = 0
   let balancedAt = Number.NEGATIVE_INFINITY
-  let atWork = 0
+  let atWork: readonly number[] = []
   let isStale = true
   let isSurplusKnown = false
   /** The database has more leases of this server than it knows of. */
@@ -115,8 +119,10 @@ function createShare({ read, fences, membership, signals }: LeaseConnection, kin
     refused.clear()
     // Only now: while a server starts, the others do its part.
     await membership.enter()
-    const servers = await read.all(select, { kind })
-    share = fairShare(serverRowId, servers, atWork)
+    const rowIds = [...atWork]
+    const servers = await read.all(select, { kind, row_ids: rowIds })
+    share = fairShare(serverRowId, servers, servers[0]?.free ?? 0)
+    compared = new Set(rowIds)
     claimed = 0
     hasStrays = share.held > held.size
     isSurplusKnown = true
@@ -136,15 +142,14 @@ function createShare({ read, fences, membership, signals }: LeaseConnection, kin
     if (dropped > 0) signals.tell({ kind: 'leases' })
   }
 
-  /** Takes those of the rows that are free and belong to this server's share. `isNew`: the share does not count the row yet. */
-  const acquire = coalesce(async (asked: { row_id: number; isNew: boolean }[]) => {
+  /** Takes those of the rows that are free and belong to this server's share. */
+  const acquire = coalesce(async (asked: number[]) => {
     await dropStrays()
-    const wanted = asked.filter(({ row_id }) => !held.has(row_id))
-    if (isLeaving || !membership.isValid() || wanted.length === 0) return
-    const fresh = wanted.filter(({ isNew }) => isNew).length
+    const rowIds = asked.filter((rowId) => !held.has(rowId))
+    if (isLeaving || !membership.isValid() || rowIds.length === 0) return
+    const fresh = rowIds.filter((rowId) => !compared.has(rowId)).length
     const room = (fresh > 0 ? mostWith(share, claimed + fresh) : share.most) - held.size
     if (room <= 0) return
-    const rowIds = wanted.map(({ row_id }) => row_id)
     let taken = 0
     for (let tries = 1, missed = true; missed && tries <= maxTries; tries += 1) {
       const rows = await read.all(take, { kind, server_row_id: serverRowId, row_ids: rowIds, room: room - taken })
@@ -183,14 +188,14 @@ function createShare({ read, fences, membership, signals }: LeaseConnection, kin
 
   return {
     async divide(rowIds) {
-      atWork = rowIds.length
+      atWork = rowIds
       await balanced()
       for (const rowId of rowIds) {
         const its = held.get(rowId)
         if (its) its.worked_at = now()
       }
       const wanted = rowIds.filter((rowId) => !held.has(rowId) && (refused.get(rowId) ?? 0) < now())
-      await acquire(wanted.map((rowId) => ({ row_id: rowId, isNew: false })))
+      await acquire(wanted)
       noteRefusals(wanted)
       const surplus = isSurplusKnown ? surplusOf() : []
       isSurplusKnown = false
@@ -200,7 +205,7 @@ function createShare({ read, fences, membership, signals }: LeaseConnection, kin
       if (holds(rowId)) return true
       if (held.has(rowId) || isLeaving || (refused.get(rowId) ?? 0) > now()) return false
       await balanced()
-      await acquire([{ row_id: rowId, isNew: true }])
+      await acquire([rowId])
       noteRefusals([rowId])
       return holds(rowId)
     },
@@ -254,16 +259,15 @@ interface FairShare {
 }
 
 /**
- * The share of one server. Rows are spread evenly; where they do not divide, the servers that registered first have one more. A row
+ * The share of one server. Rows, those that servers have and the `free` ones, are spread evenly; where they do not divide, the servers that registered first have one more. A row
  * moves only where it makes the parts more even.
  */
-export function fairShare(rowId: number, servers: readonly Server[], atWork: number): FairShare {
+export function fairShare(rowId: number, servers: readonly Server[], free: number): FairShare {
   const rank = servers.findIndex((server) => server.row_id === rowId)
   const own = servers[rank]
   // Its registration has just ended.
   if (!own) return { most: 0, surplus: 0, held: 0, rows: 0, servers: 0 }
-  const held = servers.reduce((sum, server) => sum + server.held, 0)
-  const rows = Math.max(atWork, held)
+  const rows = servers.reduce((sum, server) => sum + server.held, free)
   const most = Math.floor(rows / servers.length) + (rank < rows % servers.length ? 1 : 0)
   const least = Math.min(...servers.map((server) => server.held))
   const surplus = own.held - least >= 2 ? Math.max(0, own.held - most) : 0
