@@ -418,6 +418,33 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "Blob transactions (EIP-4844) are not supported."
   ]
  ],
+ "post /api/v1/relayers/{relayer_id}/transactions/{transaction_id}/speed-up": [
+  [
+   "speed",
+   "safe_low | average | fast | fastest",
+   "The fee tier."
+  ],
+  [
+   "max_fee_per_gas",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest price per unit of gas; of a transaction with a gas price, the highest gas price."
+  ],
+  [
+   "max_priority_fee_per_gas",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest priority fee per unit of gas, as `max_fee_per_gas`."
+  ],
+  [
+   "submission.mode",
+   "public | private | private_then_public",
+   ""
+  ],
+  [
+   "submission.after_blocks",
+   "integer",
+   "Required with `private_then_public`, and not permitted otherwise."
+  ]
+ ],
  "post /api/v1/relayers/{relayer_id}/sign-authorization": [
   [
    "address",

@@ -38,6 +38,8 @@ export interface GeneratedMethods {
     replace(relayer_id: string, transaction_id: string, body: Body<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'put'>, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'put'>): Promise<Data<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'put'>>
     /** Cancel a transaction. */
     cancel(relayer_id: string, transaction_id: string, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'delete'>): Promise<Data<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'delete'>>
+    /** Speed up a transaction. */
+    speedUp(relayer_id: string, transaction_id: string, body: Body<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/speed-up', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/speed-up', 'post'> & Once): Promise<Data<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/speed-up', 'post'>>
     /** List the signed versions of a transaction. */
     listAttempts(relayer_id: string, transaction_id: string, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/attempts', 'get'>): AsyncGenerator<ItemOf<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/attempts'>, void, undefined>
     /** Explain a transaction. */
@@ -261,6 +263,7 @@ export const methods = {
     get: ['get', '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'plain'],
     replace: ['put', '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'body'],
     cancel: ['delete', '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'plain'],
+    speedUp: ['post', '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/speed-up', 'once'],
     listAttempts: ['get', '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/attempts', 'list'],
     explain: ['get', '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/explanation', 'plain'],
   },

@@ -392,6 +392,47 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/speed-up": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+                /**
+                 * @description The transaction's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
+                 */
+                transaction_id: components["parameters"]["transaction_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Speed up a transaction
+         * @description Signs the same transaction again at a higher price, with its nonce and under its id. The content is the stored
+         *     one of this moment: a replacement that another caller has made meanwhile stays. Only one version can be mined.
+         *
+         *     The price is that of the tier `speed`, and at least 10 % above the prices that a node has accepted. `max_fee_per_gas`
+         *     is a ceiling for this version and for all later ones that the service signs by itself: send the price that was
+         *     confirmed. When it does not cover 10 % more, the request is refused with 409 and nothing changes. Without it,
+         *     only the policies limit the price. A transaction that waits for `nonce_conflict` is signed at the given ceiling.
+         *
+         *     A transaction that is mined, finished or being canceled is refused with 409, and so is the call of a sponsorship.
+         *
+         *     **Idempotency-Key**: the same key and body return the first response again, and nothing is priced twice.
+         */
+        post: operations["speedUpTransaction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/attempts": {
         parameters: {
             query?: never;
@@ -3251,6 +3292,19 @@ export interface components {
             message: string;
             wait_reason: components["schemas"]["WaitReason"] | null;
         };
+        SpeedUpRequest: {
+            /** @description The fee tier. If absent, `fastest`. */
+            speed?: components["schemas"]["Speed"];
+            /**
+             * @description The highest price per unit of gas; of a transaction with a gas price, the highest gas price. It holds for
+             *     this version and later ones. If absent, the policies limit the price.
+             */
+            max_fee_per_gas?: components["schemas"]["AmountInput"];
+            /** @description The highest priority fee per unit of gas, as `max_fee_per_gas`. */
+            max_priority_fee_per_gas?: components["schemas"]["AmountInput"];
+            /** @description How it reaches the chain from now on. If absent, as before. */
+            submission?: components["schemas"]["Submission"];
+        };
         SendTransactionRequest: {
             /** @description The recipient. Absent or null creates a contract from `data`. */
             to?: components["schemas"]["AddressInputOrNull"];
@@ -3492,17 +3546,9 @@ export interface components {
                     max_fee_per_transaction?: components["schemas"]["Amount"];
                     max_fee_per_day?: components["schemas"]["Amount"];
                 };
-                to?: components["schemas"]["AddressOrNull"];
-                value?: components["schemas"]["Amount"];
-                data?: components["schemas"]["BytesOrNull"];
-                gas_limit?: number | null;
                 speed?: components["schemas"]["Speed"];
-                gas_price?: components["schemas"]["Amount"];
                 max_fee_per_gas?: components["schemas"]["Amount"];
                 max_priority_fee_per_gas?: components["schemas"]["Amount"];
-                valid_until?: components["schemas"]["TimestampOrNull"];
-                access_list?: components["schemas"]["AccessList"] | null;
-                authorization_list?: components["schemas"]["AuthorizationList"] | null;
                 submission?: components["schemas"]["Submission"];
             } | null;
         };
@@ -6391,6 +6437,7 @@ export type TransactionEventFields = components['schemas']['TransactionEventFiel
 export type AcceptedTransaction = components['schemas']['AcceptedTransaction'];
 export type Warnings = components['schemas']['Warnings'];
 export type Warning = components['schemas']['Warning'];
+export type SpeedUpRequest = components['schemas']['SpeedUpRequest'];
 export type SendTransactionRequest = components['schemas']['SendTransactionRequest'];
 export type ContractCall = components['schemas']['ContractCall'];
 export type DecodedCall = components['schemas']['DecodedCall'];
@@ -7147,6 +7194,48 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    speedUpTransaction: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without.
+                 * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
+                 */
+                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+                /**
+                 * @description The transaction's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
+                 */
+                transaction_id: components["parameters"]["transaction_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SpeedUpRequest"];
+            };
+        };
+        responses: {
+            200: components["responses"]["TransactionSuccess"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];
         };
     };

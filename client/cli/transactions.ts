@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import {
-  type SendTransactionRequest,
+  type SpeedUpRequest,
+  speedValues,
   type Transaction,
   type TransactionStatus,
   transactionStatusValues,
@@ -8,7 +9,7 @@ import {
 import type { Context } from './context.ts'
 import { findTransaction } from './find-transaction.ts'
 import { addList, type ListOptions, listQuery } from './list-options.ts'
-import { addPrices, type PriceOptions, pricesOf } from './prices.ts'
+import { type PriceOptions, pricesOf } from './prices.ts'
 import { collect } from './resources.ts'
 import { addContent, bodyOf, type ContentOptions } from './send.ts'
 import { addTimeout, addWait, follow, inOneLine, type WaitOptions, waitUntil } from './wait.ts'
@@ -36,7 +37,7 @@ interface Filters extends ListOptions<TransactionStatus> {
   createdBefore?: string
 }
 
-/** `tx`: list, show, attempts, watch, cancel, speed-up, replace. A transaction is named by its id or by a hash. */
+/** `tx`: list, show, attempts, watch, cancel, speed-up, release, replace. A transaction is named by its id or by a hash. */
 export function addTransactions(program: Command, context: () => Context): void {
   const group = program.command('tx').description('transactions, named by their id or a hash')
   addLists(group, context)
@@ -102,17 +103,29 @@ function addChanges(group: Command, context: () => Context): void {
       const { data } = await world.client.delete(onePath, { path: await pathOf(world, name) })
       world.print.one(data, inOneLine(data))
     })
-  const faster = group
-    .command('speed-up <id>')
-    .description('sign it again at higher prices: by default at least 10 % more')
-  addWait(addPrices(faster)).action(async (name: string, options: PriceOptions & WaitOptions) => {
+  addWait(
+    group
+      .command('speed-up <id>')
+      .description('sign it again at a higher price, with the content that it has then')
+      .addOption(new Option('--speed <tier>', 'the fee tier').choices(speedValues).default('fastest'))
+      .option('--max-fee <amount>', 'the highest price per unit of gas, now and later, for example 30gwei')
+      .option('--priority-fee <amount>', 'the highest priority fee'),
+  ).action(async (name: string, { speed, maxFee, priorityFee, ...options }: PriceOptions & WaitOptions) => {
     const world = context()
-    const transaction = await findTransaction(world, name)
-    const { relayer_id, id } = transaction
-    const body = replacement(transaction, pricesOf(options))
-    const { data } = await world.client.put(onePath, { path: { relayer_id, transaction_id: id }, body })
+    const { relayer_id, id } = await findTransaction(world, name)
+    const body = pricesOf({ speed, maxFee, priorityFee } as PriceOptions) as SpeedUpRequest
+    const data = await world.client.transactions.speedUp(relayer_id, id, body)
     await follow(world, relayer_id, data, options)
   })
+  group
+    .command('release <id>')
+    .description('give a private transaction to the public nodes')
+    .action(async (name: string) => {
+      const world = context()
+      const body = { submission: { mode: 'public' as const } }
+      const { data } = await world.client.put(onePath, { path: await pathOf(world, name), body })
+      world.print.one(data, inOneLine(data))
+    })
   const other = group
     .command('replace <id> [arguments...]')
     .description('send another transaction with its nonce; the arguments are those of --call')
@@ -138,9 +151,3 @@ async function pathOf(world: Context, name: string) {
   const { relayer_id, id } = await findTransaction(world, name)
   return { relayer_id, transaction_id: id }
 }
-
-/** The same content at other prices. */
-const replacement = (
-  { to, value, data, gas_limit, access_list, authorization_list }: Transaction,
-  prices: SendTransactionRequest,
-): SendTransactionRequest => ({ to, value, data, gas_limit, access_list, authorization_list, ...prices })

@@ -36,8 +36,10 @@ function commandOf({ operation, relayer_id, transaction_id, body }: Suggestion):
   switch (operation) {
     case 'cancelTransaction':
       return `relayer tx cancel ${transaction_id} ${of}`
-    case 'replaceTransaction':
+    case 'speedUpTransaction':
       return `relayer tx speed-up ${transaction_id} ${of}${pricesIn(body)}`
+    case 'replaceTransaction':
+      return `relayer tx release ${transaction_id} ${of}`
     default:
       return `relayer relayers change ${relayer_id}${set.join('')}`
   }
@@ -45,7 +47,7 @@ function commandOf({ operation, relayer_id, transaction_id, body }: Suggestion):
 
 const pricesIn = (body: Suggestion['body']): string =>
   [
-    ['--gas-price', body?.gas_price],
+    ['--speed', body?.speed],
     ['--max-fee', body?.max_fee_per_gas],
     ['--priority-fee', body?.max_priority_fee_per_gas],
   ]

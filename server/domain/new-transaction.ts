@@ -44,7 +44,7 @@ export type NewTransaction = Pick<
   /** The transaction is created only if this is the account's next nonce. */
   expected_nonce?: number
   /** `pool_row_id`: the key belongs to this pool, not to the relayer. */
-  idempotency?: { caller: string; key: string; body_hash: string; pool_row_id?: number }
+  idempotency?: Once & { pool_row_id?: number }
   /** No other transaction of the chain may have it; absent: none. */
   deduplication_id?: string
   /** The amounts that daily limits count; absent: none. */
@@ -59,6 +59,13 @@ export type NewTransaction = Pick<
   sponsored?: Omit<Sponsored, 'bucket'> & { lane: string | null }
   /** Absent: it refills no relayer. */
   refill?: NewRefill
+}
+
+/** The idempotency key of a caller, and the hash of what was asked with it. */
+export interface Once {
+  caller: string
+  key: string
+  body_hash: string
 }
 
 /** The refill of a relayer. It is accepted only while none is open, and `after` (a row id; null: none) is the newest. */

@@ -26,6 +26,7 @@ const maxNiceness = 19
 const weights: Record<string, number> = {
   sendTransaction: 8,
   replaceTransaction: 2,
+  speedUpTransaction: 2,
   cancelPendingTransactions: 1,
   dryRunTransaction: 4,
   callRpc: 4,

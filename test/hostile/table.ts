@@ -140,6 +140,7 @@ export const table: Record<string, Make> = {
     ...transaction,
     speed: 'fast',
   })),
+  speedUpTransaction: send('POST', '/relayers/demo/transactions/{unfinished}/speed-up', () => ({})),
   cancelTransaction: send('DELETE', '/relayers/demo/transactions/{unfinished}'),
   listTransactions: get(
     `/relayers/full/transactions/?${page}&page={last}`,

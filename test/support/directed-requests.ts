@@ -214,6 +214,7 @@ async function sendAndCancel(relayer: string, ask: Ask): Promise<void> {
   await ask('listTransactions', [relayer])
   await ask('listUnknownTransactions', [relayer])
   await ask('replaceTransaction', [relayer, id], example('replaceTransaction', {}))
+  await ask('speedUpTransaction', [relayer, id], example('speedUpTransaction', {}))
   await ask('cancelTransaction', [relayer, id])
   await ask('sendTransactionBatch', [relayer], example('sendTransactionBatch', {}))
   await ask('cancelPendingTransactions', [relayer])

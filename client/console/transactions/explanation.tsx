@@ -1,16 +1,24 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
-import type { Explanation, RelayerPoliciesPatch, SendTransactionRequest, Suggestion, Transaction } from '../../index.ts'
+import type {
+  Explanation,
+  RelayerPoliciesPatch,
+  SendTransactionRequest,
+  SpeedUpRequest,
+  Suggestion,
+  Transaction,
+} from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { Callout, type Severity } from '../components/feedback.tsx'
 import { about, Bytes, Copyable, Figures, Lasting, Moment, RelayerLink } from '../components/values.tsx'
 import { amount, gwei, reasonText } from '../data/format.ts'
+import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
 import { useNetworkOf, useProblems, useSymbolOf } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { isSlow, type Tone, toneOf } from '../data/statuses.ts'
 import { useIsStill } from '../relayers/relayer-troubles.tsx'
-import { PriceChange } from './price-change.tsx'
+import { again, lackOfPrice, PriceChange, type PriceFigures, speedUpTo } from './price-change.tsx'
 import { Reason } from './reason.tsx'
 
 /** Why a transaction waits or failed, with what the service suggests. */
@@ -167,21 +175,22 @@ function Remedy({
         />
       )
     }
+    case 'speedUpTransaction':
+      if (!may('send')) return null
+      if (isAbove) return <span className="hint">“Speed up”</span>
+      return <SpeedUp relayer_id={relayer_id} id={id} body={body as SpeedUpRequest} whileOpen={whileOpen} />
     case 'replaceTransaction':
       if (!may('send')) return null
-      if (!body) return <Link to={paths.sandboxOf(relayer_id, id)}>Open in the sandbox</Link>
       if (isAbove) return <span className="hint">“Speed up”</span>
       return (
         <Action
           {...whileOpen}
-          label="Speed up"
+          label="Release it"
           tone="primary"
-          effect={`Signs the same transaction again with the same nonce, at the price of the tier “${body.speed}”.`}
+          effect="Gives the signed bytes to the public nodes. Everybody sees them."
           run={(client) => client.transactions.replace(relayer_id, id, body as SendTransactionRequest)}
-          message={<>{link} is sped up. Its timeline shows what the nodes answer.</>}
-        >
-          <PriceChange of={transaction} body={body as SendTransactionRequest} />
-        </Action>
+          message={<>{link} is released to the public nodes.</>}
+        />
       )
     case 'cancelTransaction':
       if (!may('send')) return null
@@ -221,6 +230,45 @@ function Remedy({
     default:
       return null
   }
+}
+
+/** Of another transaction than the page's. */
+function SpeedUp({
+  relayer_id,
+  id,
+  body,
+  whileOpen,
+}: {
+  relayer_id: string
+  id: string
+  body: SpeedUpRequest
+  whileOpen: { opened: () => void; closed: () => void }
+}) {
+  const [figures, setFigures] = useState<PriceFigures>()
+  const other = useGet('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', {
+    path: { relayer_id, transaction_id: id },
+  })
+  const { speed = 'fastest' } = body
+  return (
+    <Action
+      {...whileOpen}
+      label="Speed up"
+      tone="primary"
+      effect="Signs the same transaction again with the same nonce, at most at the price shown here."
+      lack={lackOfPrice(figures)}
+      run={(client, idempotencyKey) =>
+        client.transactions.speedUp(relayer_id, id, speedUpTo(speed, figures as PriceFigures), { idempotencyKey })
+      }
+      message={
+        <>
+          <Link to={paths.transaction({ relayer_id, id })}>The transaction</Link> is sped up. Its timeline shows what
+          the nodes answer.
+        </>
+      }
+    >
+      {other.data && <PriceChange of={other.data} body={again(other.data, speed)} shown={setFigures} />}
+    </Action>
+  )
 }
 
 function changeText({ paused, policies }: { paused?: boolean; policies?: RelayerPoliciesPatch }): string {

@@ -1,5 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
-import type { Explanation, RelayerClient, SendTransactionRequest, Speed, Transaction } from '../../index.ts'
+import { useEffect } from 'react'
+import type {
+  Explanation,
+  RelayerClient,
+  SendTransactionRequest,
+  Speed,
+  SpeedUpRequest,
+  Transaction,
+} from '../../index.ts'
 import { Loaded } from '../components/feedback.tsx'
 import { Figures, Price } from '../components/values.tsx'
 import { amount, count } from '../data/format.ts'
@@ -10,16 +18,19 @@ interface PriceChangeProps {
   of: Transaction
   body: SendTransactionRequest
   isOther?: boolean
+  /** Gets the figures that are shown; undefined: none are. */
+  shown?: (figures: PriceFigures | undefined) => void
 }
 
 /** What a replacement with this body would pay, beside what the transaction pays now. `isOther`: it has another content, as a cancellation has. */
-export function PriceChange({ of: its, body, isOther }: PriceChangeProps) {
+export function PriceChange({ of: its, body, isOther, shown }: PriceChangeProps) {
   const { client } = useSession()
   const symbol = useSymbolOf(its.relayer_id)
   const change = useQuery({
     queryKey: ['price figures', its.id, body, isOther],
     queryFn: ({ signal }) => priceChange(client, isOther ? { ...its, gas_limit: null } : its, body, signal),
   })
+  useEffect(() => shown?.(change.data), [change.data, shown])
   return (
     <Loaded query={change} lines={2}>
       {(found) => (
@@ -62,11 +73,28 @@ export interface PriceFigures {
   more: bigint | null
 }
 
-/** The same transaction at another price. */
+/** The same transaction at another price: only to ask for its figures. */
 export const again = (its: Transaction, speed: Speed): SendTransactionRequest => {
   const { to, value, data, gas_limit, access_list, authorization_list } = its
   return { to, value, data, gas_limit, access_list, authorization_list, speed }
 }
+
+/** The price of a replacement, which is signed at it. */
+export function priceOf({ gas_price }: Transaction, figures: PriceFigures | undefined): SendTransactionRequest {
+  const price = figures?.next?.toString()
+  if (price === undefined) return {}
+  return gas_price === null ? { max_fee_per_gas: price } : { gas_price: price }
+}
+
+/** Why a new price cannot be confirmed yet. */
+export const lackOfPrice = (figures: PriceFigures | undefined): string | undefined =>
+  figures?.next == null ? 'The price is not known yet.' : undefined
+
+/** The price that the reader has seen is the highest that is signed. */
+export const speedUpTo = (speed: Speed, { next }: Pick<PriceFigures, 'next'>): SpeedUpRequest => ({
+  speed,
+  ...(next !== null && { max_fee_per_gas: next.toString() }),
+})
 
 /** Asks the service for the prices of a replacement with this body. */
 export async function priceChange(

@@ -7,7 +7,7 @@ import { Figures, Price, transactionName } from '../components/values.tsx'
 import { amount, count, exactAmount, gwei, words } from '../data/format.ts'
 import { useRelayers, useSymbols } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
-import { again, isAboveCap, type PriceFigures, priceChange } from './price-change.tsx'
+import { again, isAboveCap, type PriceFigures, priceChange, speedUpTo } from './price-change.tsx'
 
 /** The service is asked twice for each before anything is sent. */
 const maxChosen = 200
@@ -37,12 +37,13 @@ export function SpeedUpChosen({ choice, changeable }: { choice: Choice<Transacti
   const networkOf = ({ relayer_id }: Transaction) => relayers?.find(({ id }) => id === relayer_id)?.network
   const changes = (prices.data?.changes ?? []).map((found) => ({ ...found, network: networkOf(found.transaction) }))
   const left = prices.data?.left ?? []
+  const figuresOf = ({ id }: Transaction) => (changes.find(({ transaction }) => transaction.id === id) as Change).change
   return (
     <Bulk
       label="Speed up chosen"
       title={changes.length === 0 ? 'Speed up chosen' : `Speed up ${transactionsText(changes.length)}`}
       tone="primary"
-      effect="Signs each again with its nonce at the price “fastest”. Only one version of each can be mined. Prices and costs are the highest possible."
+      effect="Signs each again with its nonce at the price “fastest”. Only one version of each can be mined. None is signed above the price shown here."
       choice={choice}
       items={changes.map(({ transaction }) => transaction)}
       disabled={changeable.length === 0}
@@ -52,7 +53,7 @@ export function SpeedUpChosen({ choice, changeable }: { choice: Choice<Transacti
       }}
       lack={lackOf()}
       nameOf={transactionName}
-      run={(client, its) => client.transactions.replace(its.relayer_id, its.id, again(its, 'fastest'))}
+      run={(client, its) => client.transactions.speedUp(its.relayer_id, its.id, speedUpTo('fastest', figuresOf(its)))}
       did="sped up"
     >
       {!isTooMany && !prices.isSuccess && <Skeleton lines={Math.min(changeable.length + 1, shownRows)} as="rows" />}

@@ -9,7 +9,7 @@ import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
 import { usePools, useSymbolOf } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
-import { again, PriceChange } from './price-change.tsx'
+import { again, lackOfPrice, PriceChange, type PriceFigures, priceOf, speedUpTo } from './price-change.tsx'
 import { SubmissionFields, submissionOf, submissionStart, submissionText } from './submission.tsx'
 
 const speeds = ['average', 'fast', 'fastest'] as const
@@ -27,22 +27,28 @@ export function TransactionActions({ transaction, isEnded, hasRemedy }: Transact
   const { id, relayer_id, status, to, value, nonce } = transaction
   const [speed, setSpeed] = useState<Speed>('fastest')
   const other = useForm({ to: to ?? '', value: exactly(value) })
-  const way = useForm(submissionStart)
+  const submission = useForm(submissionStart)
+  const [figures, setFigures] = useState<PriceFigures>()
   const symbol = useSymbolOf(relayer_id)
   if (!may('send') || isEnded || status === 'mined') return null
   const name = nonce === null ? 'transaction' : `nonce ${nonce}`
   const link = <Link to={paths.transaction(transaction)}>{nonce === null ? 'The transaction' : `Nonce ${nonce}`}</Link>
-  const released = submissionOf(way.values)
-  const faster = { ...again(transaction, speed), ...(released && { submission: released }) }
-  const { submission } = transaction
+  const released = submissionOf(submission.values)
+  const faster = again(transaction, speed)
+  const way = released && { submission: released }
+  const lack = lackOfPrice(figures)
   const isSame = other.values.to.trim() === (to ?? '') && weiOf(other.values.value) === value
   const price = (
     <>
       <Select label="Price" values={speeds} value={speed} onChange={({ target }) => setSpeed(target.value as Speed)} />
-      {submission?.public_since === null && (
-        <SubmissionFields bind={way.bind} none={`stays ${submissionText(submission)}`} only={['public']} />
+      {transaction.submission?.public_since === null && (
+        <SubmissionFields
+          bind={submission.bind}
+          none={`stays ${submissionText(transaction.submission)}`}
+          only={['public']}
+        />
       )}
-      <PriceChange of={transaction} body={faster} />
+      <PriceChange of={transaction} body={faster} shown={setFigures} />
     </>
   )
   return (
@@ -51,8 +57,12 @@ export function TransactionActions({ transaction, isEnded, hasRemedy }: Transact
         label="Speed up"
         title={`Speed up ${name}`}
         tone={hasRemedy ? undefined : 'primary'}
-        effect={`Signs the same transaction again with nonce ${nonce}, at a higher price. Only one version can be mined.`}
-        run={(client) => client.transactions.replace(relayer_id, id, faster)}
+        effect={`Signs the same transaction again with nonce ${nonce}, at a higher price: at most the one shown here. Only one version can be mined.`}
+        lack={lack}
+        run={(client, idempotencyKey) => {
+          const body = { ...speedUpTo(speed, figures as PriceFigures), ...way }
+          return client.transactions.speedUp(relayer_id, id, body, { idempotencyKey })
+        }}
         message={<>{link} is sped up. The timeline shows what the nodes answer.</>}
       >
         {price}
@@ -63,10 +73,12 @@ export function TransactionActions({ transaction, isEnded, hasRemedy }: Transact
         message={<>{link} is replaced. Its page shows which version is mined.</>}
         opened={other.reset}
         effect={`Signs a different transaction with nonce ${nonce}. Either version may be mined; this page shows which one was.`}
-        lack={isSame ? 'Change the receiver or the value first.' : undefined}
+        lack={isSame ? 'Change the receiver or the value first.' : lack}
         run={async (client) =>
           client.transactions.replace(relayer_id, id, {
             ...faster,
+            ...way,
+            ...priceOf(transaction, figures),
             to: other.values.to.trim() || null,
             value: weiIn('value', other.values.value, symbol),
           })

@@ -1,6 +1,5 @@
 import type { SendTransactionRequest } from '../../../generated/openapi.ts'
 import { type Handlers, type OperationRequest, Page } from '../../domain/operation.ts'
-import { shownTransaction } from '../../domain/show-transaction.ts'
 import type { TransactionFilter } from '../../domain/transaction-rows.ts'
 import { readAddress, readTime } from '../../domain/values.ts'
 import type { ServicesContext } from '../../services/context.ts'
@@ -19,6 +18,7 @@ import {
 import { replace } from '../../services/transactions/replace.ts'
 import { send } from '../../services/transactions/send.ts'
 import { sendBatch } from '../../services/transactions/send-batch.ts'
+import { speedUp } from '../../services/transactions/speed-up.ts'
 import { placeToWait } from '../../services/transactions/wait-for-status.ts'
 import { badRequestAt, readFrom, shownDryRun } from '../http/errors.ts'
 
@@ -34,6 +34,7 @@ type Transactions = Pick<
   | 'listAttempts'
   | 'explainTransaction'
   | 'replaceTransaction'
+  | 'speedUpTransaction'
   | 'cancelTransaction'
   | 'cancelPendingTransactions'
 >
@@ -79,7 +80,13 @@ export const transactions = (context: ServicesContext): Transactions => ({
     }
     const asker = { auditEntry, nodes, authorize: () => authorize('replaceTransaction') }
     const { relayer_id, transaction_id: transactionId } = path
-    return shownTransaction(await replace(context, asker, relayer_id, { transactionId, body }))
+    return replace(context, asker, relayer_id, { transactionId, body })
+  },
+
+  async speedUpTransaction({ path, body, idempotency, auditEntry, authorize, nodes }) {
+    const asker = { idempotency, auditEntry, nodes, authorize: () => authorize('speedUpTransaction') }
+    const { relayer_id, transaction_id: transactionId } = path
+    return speedUp(context, asker, relayer_id, { transactionId, body })
   },
 
   cancelTransaction: ({ path, query, auditEntry }) =>

@@ -6,7 +6,6 @@ import {
   minReplacementFee,
   most,
   type Prices,
-  priceColumns,
   pricesOf,
   quote,
   type Tier,
@@ -212,10 +211,8 @@ export function suggestionsOf(
   const isWithdrawn = row.intent !== 'send'
   const own = { ...its, transaction_id: row.id }
   const cancel = isWithdrawn ? [] : [{ ...own, operation: 'cancelTransaction', summary: 'Cancel it.' }]
-  const replace = (summary: string, prices: Partial<NonNullable<Suggestion['body']>>) =>
-    isWithdrawn || row.sponsored
-      ? []
-      : [{ ...own, operation: 'replaceTransaction', summary, body: { ...contentOf(row), ...prices } }]
+  const speedUp = (summary: string, body: NonNullable<Suggestion['body']>) =>
+    isWithdrawn || row.sponsored ? [] : [{ ...own, operation: 'speedUpTransaction', summary, body }]
   switch (waitReason) {
     case 'price_cap': {
       const asked = askedFor(row, market)
@@ -235,9 +232,9 @@ export function suggestionsOf(
         ...cancel,
       ]
     case 'base_fee':
-      return [...replace('Replace it at the price of a faster tier.', { speed: 'fast' }), ...cancel]
+      return [...speedUp('Speed it up: sign it at the price of a faster tier.', { speed: 'fast' }), ...cancel]
     case 'fee_too_low':
-      return [...replace('Replace it without a price, so that the service chooses one.', { speed: 'fast' }), ...cancel]
+      return [...speedUp('Speed it up without a price, so that the service chooses one.', { speed: 'fast' }), ...cancel]
     case 'funds':
       return [advise(`Fund ${row.from}${row.reserved ? `; it costs up to ${row.reserved} wei` : ''}.`), ...cancel]
     case 'node':
@@ -249,7 +246,7 @@ export function suggestionsOf(
       const summary = 'Pay more than the other transaction at its nonce, if that one may be replaced.'
       return [
         advise('Wait until the other transaction at its nonce is mined.'),
-        ...(prices ? replace(summary, prices) : []),
+        ...(prices ? speedUp(summary, prices) : []),
       ]
     }
     case 'uncertain_nonce':
@@ -293,26 +290,6 @@ function release({ id, relayer_id, intent, submission }: TransactionRow): Sugges
   return [{ operation: 'replaceTransaction', summary, relayer_id, transaction_id: id, body }]
 }
 
-/** The members of a replacement that does the same. */
-const contentOf = ({
-  to,
-  value,
-  data,
-  gas_limit,
-  gas_is_given,
-  valid_until,
-  access_list,
-  authorization_list,
-}: WholeTransactionRow) => ({
-  to,
-  value,
-  data,
-  gas_limit: gas_is_given ? gas_limit : null,
-  valid_until,
-  access_list,
-  authorization_list,
-})
-
 /** The price of a tier, and never less than what replaces what the transaction has. */
 function askedFor(row: WholeTransactionRow, market: Market | undefined, tier: Tier = tierOf(row)): bigint | undefined {
   const asked = market && quote(market, tier, priceKindOf(row.type))
@@ -346,6 +323,7 @@ function pricesToEvict(row: WholeTransactionRow, relayer: RelayerRow, market: Ma
   const cap = capOf(relayer, row.gas_limit ?? undefined, BigInt(row.data_fee ?? 0))
   const wanted = aboveHeld(row, quote(market, 'fastest', priceKindOf(row.type)))
   if (cap !== undefined && most(wanted) > cap) return undefined
-  const given = Object.entries(priceColumns(wanted)).filter(([, price]) => price !== null)
-  return Object.fromEntries(given) as Partial<NonNullable<Suggestion['body']>>
+  if (wanted.kind === 'legacy') return { max_fee_per_gas: `${wanted.gas_price}` }
+  const { max_fee_per_gas: fee, max_priority_fee_per_gas: tip } = wanted
+  return { max_fee_per_gas: `${fee}`, max_priority_fee_per_gas: `${tip}` }
 }

@@ -1,13 +1,19 @@
-import type { SendTransactionRequest } from '../../../generated/openapi.ts'
+import { isDeepStrictEqual } from 'node:util'
+import type { SendTransactionRequest, Transaction } from '../../../generated/openapi.ts'
 import { aboveRefused, highestTaken } from '../../domain/attempts.ts'
 import { readCall } from '../../domain/decoding/decoded-call.ts'
-import { badRequest, DomainError, transactionNotFound } from '../../domain/errors.ts'
+import { badRequest, DomainError, inputFault, transactionNotFound } from '../../domain/errors.ts'
 import {
+  applyMaxFee,
+  atLeastPrices,
   bump,
+  type Ceiling,
+  type FeeMarketPrices,
   gwei,
   isEnough,
   liftedTo,
   limit,
+  limitTo,
   minReplacementFee,
   most,
   type Prices,
@@ -15,10 +21,13 @@ import {
   priceColumns,
   pricesOf,
   quote,
+  under,
 } from '../../domain/fees.ts'
+import type { Once, Replay } from '../../domain/new-transaction.ts'
 import { capOf, checkFees, feeOf } from '../../domain/policies/fee-policies.ts'
-import { overLimit, spendingOf } from '../../domain/policies/transaction-policies.ts'
+import { spendingOf } from '../../domain/policies/transaction-policies.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
+import { shownTransaction } from '../../domain/show-transaction.ts'
 import { isUnmined } from '../../domain/statuses.ts'
 import { replacedSubmission } from '../../domain/submission.ts'
 import type { TransactionType } from '../../domain/transaction-form.ts'
@@ -27,78 +36,154 @@ import type { TransactionRow, TransactionUpdate, WholeTransactionRow } from '../
 import { tierOf } from '../../sender/context.ts'
 import type { Store } from '../../store/store.ts'
 import type { ServicesContext } from '../context.ts'
-import { capacityOf, ceilingColumns, checkPause, isPriced, tooMany } from './check-request.ts'
+import { capacityOf, ceilingIn, checkPause, isPriced } from './check-request.ts'
 import { costColumns, defaultTier, type TransactionQuote } from './quote.ts'
-import { type Asker, prepare, type SendContext } from './send.ts'
+import { type Asker, type Prepared, prepare, type SendContext, unwrapInsert } from './send.ts'
+
+/** What becomes of a transaction that is in no block. */
+export interface Change {
+  transactionId: string
+  /** Its request from now on, by its row of this moment. Throws DomainError. */
+  requestOf(row: WholeTransactionRow): TransactionRequest
+  /** Given: only the prices change, up to these, and nothing of the content is written. */
+  ceiling?: Ceiling
+  /** A repeated request with this key gets the first one's answer. */
+  once?: Once | undefined
+}
+
+type ChangeContext = SendContext & Pick<ServicesContext, 'pollNow'>
 
 /** Replaces the content or the prices of a transaction that is in no block; its nonce stays. */
-export async function replace(
-  context: SendContext & Pick<ServicesContext, 'pollNow'>,
+export function replace(
+  context: ChangeContext,
   asker: Asker,
   relayerId: string,
   { transactionId, body }: { transactionId: string; body: SendTransactionRequest },
-): Promise<WholeTransactionRow> {
-  const { store, keyring } = context
-  const found = await keyring.findRelayer(relayerId)
-  checkPause(found)
-  const replaced = await findOpen(store, found, transactionId)
-  checkContent(body)
-  const request = readTransactionRequest(body)
-  const { relayer, quote } = await prepare(context, asker, { relayer: found, request, replaced })
-  const { prices, market, gas_limit, data_fee } = quote
+): Promise<Transaction> {
+  let request: TransactionRequest | undefined
+  const requestOf = () => {
+    checkContent(body)
+    request ??= readTransactionRequest(body)
+    return request
+  }
+  return changeTransaction(context, asker, relayerId, { transactionId, requestOf })
+}
 
-  // The sender may change the row meanwhile; then it is read again.
+/** Signs it again at other prices, or with another content; its nonce stays. Throws DomainError. */
+export async function changeTransaction(
+  context: ChangeContext,
+  asker: Asker,
+  relayerId: string,
+  change: Change,
+): Promise<Transaction> {
+  const { store, keyring } = context
+  const { once } = change
+  const found = await keyring.findRelayer(relayerId)
+  const replayed = once && (await store.replay(found.row_id, once))
+  if (replayed) return shownAgain(replayed, found.id, asker)
+  checkPause(found)
+  let prepared: (Prepared & { request: TransactionRequest }) | undefined
+
+  // Another request or the sender may change the row while the chain answers; then it is read again.
   for (;;) {
-    const row = await findOpen(store, relayer, transactionId)
-    const tier = request.tier ?? row.speed?.tier ?? defaultTier
-    const attempts = await store.attempts(row.row_id)
-    const before = highestTaken(attempts, row.nonce)
-    const refused = isPriced(request) ? undefined : aboveRefused(attempts, row.nonce)
-    const asked = refused ? limit(liftedTo(prices, refused), capOf(relayer, gas_limit, data_fee)) : prices
-    const replacing = before ? atLeast(before, request, relayer, quote, row) : asked
-    checkDifference(relayer, row, request, { ...quote, prices: replacing })
-    checkFees(relayer, { gas_limit, prices: replacing, data_fee, market })
-    const spending = spendingOf(relayer, request, feeOf({ gas_limit, prices: replacing, data_fee }))
-    const fragments = quote.fragments ?? (request.data === row.data ? row.fragments : null)
-    const { to, value, data, valid_until, access_list, authorization_list } = request
-    const move: TransactionUpdate = {
-      row_id: row.row_id,
-      revision: row.revision,
-      set: {
-        fragments,
-        call: readCall(fragments, data),
-        to,
-        value,
-        data,
-        access_list,
-        authorization_list,
-        gas_limit,
-        gas_is_given: request.gas_limit !== null,
-        is_sweep: false,
-        ...costColumns(quote),
-        ...(valid_until !== undefined && { valid_until }),
-        ...(request.reference !== undefined && { reference: request.reference }),
-        ...(request.metadata !== undefined && { metadata: request.metadata }),
-        submission: replacedSubmission(row, request.submission && quote.submission, {
-          isSigned: row.status !== 'pending',
-          now: context.now(),
-        }),
-        resign: row.status !== 'pending',
-        type: quote.type,
-        ...ceilingColumns(request),
-        // Prices at a nonce that another sender uses in the pool: the caller's word to pay more than that one.
-        replaces_external: row.replaces_external || (row.wait_reason === 'nonce_conflict' && isPriced(request)),
-        ...priceColumns(replacing),
-        speed: { tier, percentile: percentileOf[tier] },
-        status_reason: null,
-      },
+    const row = await findOpen(store, found, change.transactionId)
+    const request = change.requestOf(row)
+    if (!prepared || !isDeepStrictEqual(prepared.request, request)) {
+      prepared = { ...(await prepare(context, asker, { relayer: found, request, replaced: row })), request }
+      continue
     }
-    const moved = await store.replaceTransaction(move, { spending, capacity: capacityOf(relayer) }, asker.auditEntry)
+    const { relayer } = prepared
+    const quote = { ...prepared.quote, prices: await newPrices(store, row, prepared, change.ceiling) }
+    checkDifference(relayer, row, request, quote)
+    checkFees(relayer, quote)
+    const move = updateOf(row, request, quote, change.ceiling)
+    move.set.submission = replacedSubmission(row, request.submission && quote.submission, {
+      isSigned: row.status !== 'pending',
+      now: context.now(),
+    })
+    const limits = { spending: spendingOf(relayer, request, feeOf(quote)), capacity: capacityOf(relayer) }
+    const moved = await store.replaceTransaction(move, { ...limits, once }, asker.auditEntry)
     if (!moved) continue
-    if ('outcome' in moved) throw moved.outcome === 'at_capacity' ? tooMany(moved) : overLimit(moved)
+    if ('outcome' in moved) return shownAgain(moved, relayer.id, asker)
     context.wake(relayer.row_id)
     context.pollNow(relayer.row_id)
-    return { ...moved, data }
+    return shownTransaction({ ...moved, data: request.data })
+  }
+}
+
+/** The answer of the first request with this idempotency key. Throws DomainError for a refusal. */
+function shownAgain(replay: Replay, relayerId: string, { auditEntry }: Asker): Transaction {
+  const { warnings: _, ...transaction } = unwrapInsert(replay, relayerId, auditEntry)
+  return transaction
+}
+
+/** The prices of the next version. Throws DomainError (400, 409) when there is no room for them. */
+async function newPrices(
+  store: Store,
+  row: WholeTransactionRow,
+  { relayer, quote, request }: Prepared & { request: TransactionRequest },
+  ceiling: Ceiling | undefined,
+): Promise<Prices> {
+  const attempts = await store.attempts(row.row_id)
+  const before = highestTaken(attempts, row.nonce)
+  if (before) return atLeast(before, request, { relayer, quote, ceiling }, row)
+  const refused = isPriced(request) ? undefined : aboveRefused(attempts, row.nonce)
+  const cap = capOf(relayer, quote.gas_limit, quote.data_fee)
+  const asked = refused ? limit(liftedTo(quote.prices, refused), cap) : quote.prices
+  if (!ceiling) return asked
+  // What another sender has put into the pool may cost more than the market.
+  return row.wait_reason === 'nonce_conflict' ? limit(applyMaxFee(asked, ceiling), cap) : limitTo(asked, ceiling)
+}
+
+function updateOf(
+  row: WholeTransactionRow,
+  request: TransactionRequest,
+  quote: TransactionQuote,
+  ceiling: Ceiling | undefined,
+): TransactionUpdate {
+  const tier = request.tier ?? defaultTier
+  const { fee, tip } = ceiling ?? ceilingIn(request)
+  const isPriced = fee !== undefined || tip !== undefined
+  return {
+    row_id: row.row_id,
+    revision: row.revision,
+    set: {
+      ...(!ceiling && contentColumns(row, request, quote)),
+      gas_limit: quote.gas_limit,
+      ...costColumns(quote),
+      resign: row.status !== 'pending',
+      fee_ceiling: fee?.toString() ?? null,
+      tip_ceiling: tip?.toString() ?? null,
+      // Prices at a nonce that another sender uses in the pool: the caller's word to pay more than that one.
+      replaces_external: row.replaces_external || (row.wait_reason === 'nonce_conflict' && isPriced),
+      ...priceColumns(quote.prices),
+      speed: { tier, percentile: percentileOf[tier] },
+      status_reason: null,
+    },
+  }
+}
+
+function contentColumns(
+  row: WholeTransactionRow,
+  request: TransactionRequest,
+  quote: TransactionQuote,
+): TransactionUpdate['set'] {
+  const { to, value, data, valid_until, access_list, authorization_list, reference, metadata } = request
+  const fragments = quote.fragments ?? (data === row.data ? row.fragments : null)
+  return {
+    fragments,
+    call: readCall(fragments, data),
+    to,
+    value,
+    data,
+    access_list,
+    authorization_list,
+    gas_is_given: request.gas_limit !== null,
+    is_sweep: false,
+    type: quote.type,
+    ...(valid_until !== undefined && { valid_until }),
+    ...(reference !== undefined && { reference }),
+    ...(metadata !== undefined && { metadata }),
   }
 }
 
@@ -129,32 +214,56 @@ export const stateOf = ({ status, intent }: TransactionRow): string =>
  * The prices of a replacement, in wei per unit of gas. They must be 10 % above `before`, the prices that a node has: given prices are
  * checked (DomainError 400), absent ones are raised. DomainError (409) when the policies leave no room for that.
  */
-export function atLeast(
+function atLeast(
   before: Prices,
   request: TransactionRequest,
-  relayer: RelayerRow,
-  its: TransactionQuote,
+  { relayer, quote: its, ceiling = noCeiling }: Prepared & { ceiling: Ceiling | undefined },
   row: TransactionRow,
 ): Prices {
   const { prices, market, gas_limit, data_fee } = its
   const least = minReplacementFee(before, prices.kind)
   if (isPriced(request)) {
-    if (isEnough(prices, least)) return prices
+    const raised = raiseTip(prices, least, request)
+    if (isEnough(raised, least)) return raised
     const message = `must pay at least 10 % more for both fees than the transaction that it replaces: ${shown(least)}`
     throw badRequest([], message)
   }
   const cap = capOf(relayer, gas_limit, data_fee)
   const asked = quote(market, request.tier ?? tierOf(row), prices.kind)
-  const raised = bump(before, asked, cap)
+  const raised = bump(before, asked, under(ceiling, cap))
   if (raised) return raised
+  // Also with the policies alone: the ceiling is what forbids it.
+  if (bump(before, asked, cap)) throw aboveCeiling(least, ceiling)
   throw capped(
     `Replacing it takes a price of at least ${gwei(most(least))}, and its tier asks for ${gwei(most(asked))}`,
     cap,
   )
 }
 
+/** A priority fee that the request leaves out, beside a highest price, is raised to what replaces. */
+function raiseTip(prices: Prices, least: Prices, request: TransactionRequest): Prices {
+  const isGiven = request.max_fee_per_gas === null || request.max_priority_fee_per_gas !== null
+  if (isGiven || prices.kind === 'legacy' || least.kind === 'legacy') return prices
+  const { max_priority_fee_per_gas } = atLeastPrices(prices, least) as FeeMarketPrices
+  return limitTo({ ...prices, max_priority_fee_per_gas }, { fee: undefined, tip: prices.max_fee_per_gas })
+}
+
+const noCeiling: Ceiling = { fee: undefined, tip: undefined }
+
+function aboveCeiling(least: Prices, { fee }: Ceiling): DomainError {
+  const needed = tipOf(least)
+  const [field, price] =
+    fee !== undefined && fee < most(least) ? ['max_fee_per_gas', most(least)] : ['max_priority_fee_per_gas', needed]
+  return new DomainError('conflict', [
+    inputFault(
+      [`${field}`],
+      `is below ${gwei(price)}, the least that replaces the signed version. Nothing was changed`,
+    ),
+  ])
+}
+
 /** Throws DomainError (409) when the replacement would be the very bytes that are signed already. */
-export function checkDifference(
+function checkDifference(
   relayer: RelayerRow,
   row: WholeTransactionRow,
   request: TransactionRequest,

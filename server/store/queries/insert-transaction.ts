@@ -14,7 +14,17 @@ import {
 import { shownTransaction } from '../../domain/show-transaction.ts'
 import type { Account, OverLimit, Spend, Sponsored, TransactionRow } from '../../domain/transaction-rows.ts'
 import { accountOf, type ReservationSums, reservedOf, sumsAfter } from './accounts.ts'
-import { bytesOf, hexOf, newRow, read, recallRow, rememberRow, type StoredRow, show } from './transaction-rows.ts'
+import {
+  bytesOf,
+  hexOf,
+  newRow,
+  read,
+  recallRow,
+  rememberRow,
+  type ShownRow,
+  type StoredRow,
+  show,
+} from './transaction-rows.ts'
 
 /** The state that is read before several transactions are accepted together. It follows each acceptance, and is written once for all. */
 export interface InsertState {
@@ -196,7 +206,7 @@ interface StoredAnswer extends Pick<AcceptedTransaction, 'warnings'> {
   data?: string | null
 }
 
-export const rememberAnswer = (row: StoredRow, warnings: StoredAnswer['warnings']): StoredAnswer => ({
+export const rememberAnswer = (row: ShownRow, warnings: StoredAnswer['warnings']): StoredAnswer => ({
   row: rememberRow(row),
   warnings,
 })

@@ -4,36 +4,27 @@ import type {
   NewTransaction,
   PoolInsertResult,
   PoolTransaction,
-  Replay,
 } from '../../domain/new-transaction.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
-import { type Database, type GroupedChange, type Session, sql, type Transaction } from './database.ts'
+import { type Database, type GroupedChange, sql, type Transaction } from './database.ts'
 import { prepareEvents, writeStatusEvents } from './events.ts'
+import { knownOf, remember } from './idempotency.ts'
 import { readInsertState } from './insert-batch.ts'
 import {
   acceptInPool,
-  answerAgain,
   answerBatchAgain,
   deduplicationOf,
   idempotencyScope,
   insertTransaction,
-  type KnownAnswer,
   lanesOf,
   type PoolState,
   Refused,
   rememberAnswer,
 } from './insert-transaction.ts'
 import { readPoolState, writeOrders } from './pools.ts'
-import { dataColumn, hexOf } from './transaction-rows.ts'
+import { hexOf } from './transaction-rows.ts'
 import { endUnmined, isSigned, transactionById, withoutData } from './transactions.ts'
-
-const selectKnown = sql<KnownAnswer>(`
-  SELECT body_hash, answer, transaction_row_id, ${dataColumn('idempotency')} FROM idempotency
-  WHERE caller = $caller AND relayer_row_id = $relayer_row_id AND idempotency_key = $key`)
-const insertKnown = sql(`
-  INSERT INTO idempotency (caller, relayer_row_id, idempotency_key, body_hash, transaction_row_id, answer, data_row_id)
-  VALUES ($caller, $relayer_row_id, $key, $body_hash, $transaction_row_id, $answer, $data_row_id)`)
 
 const moveDeduplicationId = sql(
   'UPDATE deduplication_ids SET transaction_row_id = $to WHERE transaction_row_id = $from',
@@ -59,9 +50,6 @@ type Accepted = ReturnType<typeof acceptInPool>
 const isForPool = (wanted: Wanted): wanted is PoolTransaction => 'candidates' in wanted
 const candidatesOf = (wanted: Wanted): NewTransaction[] =>
   isForPool(wanted) ? wanted.candidates.map(({ transaction }) => transaction) : [wanted]
-
-const knownOf = (session: Session, relayerRowId: number, its: { caller: string; key: string }) =>
-  session.one(selectKnown, { caller: its.caller, key: its.key, relayer_row_id: relayerRowId })
 
 /** What the acceptance of some transactions depends on. The caller holds the locks of the relayers. */
 async function readAhead(transaction: Transaction, wanted: Wanted[]): Promise<Ahead> {
@@ -218,7 +206,6 @@ export async function createTransactions(
       const inserted = ahead.ledger.accepted
       const last = inserted.at(-1)
       if (idempotency && last) {
-        const { caller, key, body_hash } = idempotency
         const warnings = new Map(accepted.map((its) => [its.id, its.warnings]))
         const answer = JSON.stringify(
           inserted.map(({ row, data }) => ({
@@ -227,7 +214,7 @@ export async function createTransactions(
           })),
         )
         const row = { relayer_row_id: holder, transaction_row_id: last.row.row_id, answer, data_row_id: null }
-        await transaction.run(insertKnown, { caller, key, body_hash, ...row })
+        await remember(transaction, idempotency, row)
       }
       return { outcome: 'created', transactions: accepted }
     })
@@ -236,25 +223,3 @@ export async function createTransactions(
     return { outcome: 'refused', index: error.index, creation: error.creation }
   }
 }
-
-type KeyOfCaller = Pick<NonNullable<NewTransaction['idempotency']>, 'caller' | 'key' | 'body_hash'>
-
-/** The first response to the idempotency key of a batch; undefined for a new key. `holder`: its `idempotencyScope`. */
-export async function replayBatch(
-  { read }: Database,
-  holder: number,
-  its: KeyOfCaller,
-): Promise<Exclude<BatchCreation, { outcome: 'refused' }> | undefined> {
-  const known = await knownOf(read, holder, its)
-  return known && answerBatchAgain(known, its.body_hash)
-}
-
-/** The first response to an idempotency key; undefined for a new key. */
-export async function replay({ read }: Database, holder: number, its: KeyOfCaller): Promise<Replay | undefined> {
-  const known = await knownOf(read, holder, its)
-  return known && answerAgain(known, its.body_hash)
-}
-
-/** The same for a key that belongs to a pool. */
-export const replayInPool = (database: Database, poolRowId: number, its: KeyOfCaller): Promise<Replay | undefined> =>
-  replay(database, idempotencyScope(0, poolRowId), its)

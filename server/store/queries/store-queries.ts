@@ -9,6 +9,7 @@ import type { Database } from './database.ts'
 import * as deliveries from './deliveries.ts'
 import * as events from './events.ts'
 import * as funding from './funding.ts'
+import * as idempotency from './idempotency.ts'
 import * as insertTransactions from './insert-transactions.ts'
 import * as networks from './networks.ts'
 import * as nonceCompaction from './nonce-compaction.ts'
@@ -39,6 +40,7 @@ const queries = {
   ...deliveries,
   ...events,
   ...funding,
+  ...idempotency,
   ...insertTransactions,
   ...networks,
   ...nonceCompaction,

@@ -1,7 +1,7 @@
 import type { TransactionError } from '../../../generated/openapi.ts'
 import { endOfIntent } from '../../domain/decide.ts'
 import { type FirstBlock, type ForeignUse, type NeverSigned, neverSigned } from '../../domain/ending.ts'
-import { type AtCapacity, type Capacity, exceededBy } from '../../domain/new-transaction.ts'
+import { type Capacity, exceededBy, type Once, type Replay } from '../../domain/new-transaction.ts'
 import type { Proof } from '../../domain/proof.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { isFinal, isUnmined } from '../../domain/statuses.ts'
@@ -21,8 +21,10 @@ import { waitColumns } from '../../domain/wait-reason.ts'
 import { nextNonce, setNonce } from './accounts.ts'
 import { giveSpendingBack, takeMoreSpending, takeSpendingAgain } from './daily-limits.ts'
 import { type Database, sql, type Transaction } from './database.ts'
+import { knownOf, remember } from './idempotency.ts'
+import { answerAgain, rememberAnswer } from './insert-transaction.ts'
 import { unfinishedOf } from './transaction-reads.ts'
-import { bytesOf, columns, hexOf, type Row, read, type WholeRow, wholeColumns } from './transaction-rows.ts'
+import { bytesOf, columns, encode, hexOf, type Row, read, type WholeRow, wholeColumns } from './transaction-rows.ts'
 import { moveAll, rowById } from './update-transactions.ts'
 
 const move = async (transaction: Transaction, one: TransactionUpdate) => (await moveAll(transaction, [one]))[0]
@@ -68,21 +70,41 @@ export const renumber = (
     return move(transaction, { row_id, revision, set })
   })
 
-/** A `move` that also checks the daily limits for the added spending, and the room for its data. */
+/**
+ * A `move` that also checks the daily limits for the added spending, and the room for its data. `once`: a repetition changes nothing.
+ * Undefined: the revision has changed.
+ */
 export const replaceTransaction = (
   database: Database,
   wanted: Omit<TransactionUpdate, 'end'>,
-  { spending, capacity }: { spending: Spend[]; capacity: Capacity },
+  { spending, capacity, once }: { spending: Spend[]; capacity: Capacity; once?: Once | undefined },
   auditEntry?: PendingAuditEntry,
-): Promise<TransactionRow | OverLimit | AtCapacity | undefined> =>
+): Promise<TransactionRow | Replay | undefined> =>
   database.write(async (transaction) => {
     await transaction.lockRelayers({ transactions: [wanted.row_id] })
     const row = await transaction.one(rowById, { row_id: wanted.row_id })
+    const holder = row?.relayer_row_id ?? 0
+    const known = once && (await knownOf(transaction, holder, once))
+    if (known) return answerAgain(known, once.body_hash)
     if (row?.revision !== wanted.revision) return undefined
-    const bytes = bytesOf(wanted.set.data ?? null) - row.data_bytes
-    const unfinished = await unfinishedOf(transaction, row.relayer_row_id)
-    const exceeded = exceededBy(unfinished, { count: 0, bytes }, capacity)
-    return exceeded ?? (await takeMoreSpending(transaction, row, spending)) ?? (await move(transaction, wanted))
+    const { data } = wanted.set
+    const bytes = data === undefined ? 0 : bytesOf(data) - row.data_bytes
+    const unfinished = await unfinishedOf(transaction, holder)
+    const refused =
+      exceededBy(unfinished, { count: 0, bytes }, capacity) ?? (await takeMoreSpending(transaction, row, spending))
+    if (refused) return refused
+    const moved = await move(transaction, wanted)
+    if (once && moved) {
+      const answer = JSON.stringify(rememberAnswer(encode(moved), []))
+      const { row_id: transactionRowId, data_row_id } = moved
+      await remember(transaction, once, {
+        relayer_row_id: holder,
+        transaction_row_id: transactionRowId,
+        answer,
+        data_row_id,
+      })
+    }
+    return moved
   }, auditEntry)
 
 /**

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Explanation, RelayerPoliciesPatch, Transaction } from '../../../client/index.ts'
+import type { Explanation, RelayerPoliciesPatch, SpeedUpRequest, Transaction } from '../../../client/index.ts'
 import { testRig } from '../../support/test-rig.ts'
 import { until } from '../../support/until.ts'
 
@@ -122,16 +122,16 @@ test('explains a cap below the base fee, also for later transactions and dry run
   expect((await byNonce(1)).status).toBe('confirmed')
 })
 
-test('suggests a replacement that pays a base fee above the price', async () => {
+test('suggests a speed-up that pays a base fee above the price', async () => {
   const { send, waitsFor, chain, client, relayer_id, finished, byNonce } = await start()
   await send(1)
   await waitsFor('block')
   await chain.setBaseFee(100n * gwei)
   await chain.mine()
   const [help] = (await waitsFor('base_fee')).suggestions
-  expect(help).toMatchObject({ operation: 'replaceTransaction', relayer_id })
+  expect(help).toMatchObject({ operation: 'speedUpTransaction', relayer_id })
   const path = { relayer_id, transaction_id: help?.transaction_id as string }
-  await client().put(`${base}/transactions/{transaction_id}`, { path, body: help?.body as { value: string } })
+  await client().post(`${base}/transactions/{transaction_id}/speed-up`, { path, body: help?.body as SpeedUpRequest })
   await finished(chain.mine)
   expect((await byNonce(0)).status).toBe('confirmed')
 })

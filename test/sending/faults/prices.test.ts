@@ -1,6 +1,6 @@
 import { parseTransaction } from 'viem'
 import { expect, test } from 'vitest'
-import { RelayerError, type SendTransactionRequest } from '../../../client/index.ts'
+import { RelayerError, type SendTransactionRequest, type SpeedUpRequest } from '../../../client/index.ts'
 import { jsonRpcOf } from '../../support/json-rpc.ts'
 import { type Lie, testLiar } from '../../support/liar.ts'
 import type { Account, Rig } from '../../support/rig.ts'
@@ -52,8 +52,8 @@ test('J3: signs nothing above the price that the caller gave, and says what the 
   expect(signed.every(({ gasPrice = 0n }) => gasPrice <= 20n * gwei)).toBe(true)
   // The suggestion leaves the price to the service, and is accepted as it stands.
   const [advice] = explained.suggestions
-  expect(advice).toMatchObject({ operation: 'replaceTransaction' })
-  await replace(rig, account, id, advice?.body as SendTransactionRequest)
+  expect(advice).toMatchObject({ operation: 'speedUpTransaction' })
+  await rig.client().transactions.speedUp(account.relayer_id, id, advice?.body as SpeedUpRequest)
   await account.finished(rig.chain.mine)
   expect(await firstOf(account)).toMatchObject({ status: 'confirmed', error: null })
 })

@@ -16,7 +16,8 @@ async function carryOut({ client }: Rig, { operation, relayer_id, transaction_id
   const path = { relayer_id, transaction_id: transaction_id as string }
   if (operation === 'updateRelayer') {
     await client().patch('/api/v1/relayers/{relayer_id}', { path, body: body as never })
-  } else if (operation === 'replaceTransaction') await client().put(transaction, { path, body: body as never })
+  } else if (operation === 'speedUpTransaction')
+    await client().post(`${transaction}/speed-up`, { path, body: body as never })
   else if (operation === 'cancelTransaction') await client().delete(transaction, { path })
   else expect(operation, 'a step outside the API').toBeNull()
 }

@@ -78,6 +78,8 @@ const suggested = (operation: string) => ({
       return body !== undefined
     })
     if (operation === 'replaceTransaction') await rig.client().put(one, { path, body: body as never })
+    else if (operation === 'speedUpTransaction')
+      await rig.client().post(`${one}/speed-up`, { path, body: body as never })
     else await rig.client().patch('/api/v1/relayers/{relayer_id}', { path, body: body as never })
   },
 })
@@ -153,7 +155,7 @@ const ways: Record<WaitReason | 'block', Way[]> = {
         await stage.rig.chain.setBaseFee(50n * gwei)
         await stage.rig.chain.mine()
       },
-      ...suggested('replaceTransaction'),
+      ...suggested('speedUpTransaction'),
       ends: 'confirmed',
     },
   ],
@@ -164,7 +166,7 @@ const ways: Record<WaitReason | 'block', Way[]> = {
         await rig.chain.mine()
         await send({ gas_price: `${20n * gwei}` })
       },
-      ...suggested('replaceTransaction'),
+      ...suggested('speedUpTransaction'),
       ends: 'confirmed',
     },
   ],
@@ -213,11 +215,11 @@ const ways: Record<WaitReason | 'block', Way[]> = {
         await useElsewhere(stage)
         await stage.send()
       },
-      operation: 'replaceTransaction',
+      operation: 'speedUpTransaction',
       carryOut: ({ rig, path }) =>
-        rig.client().put(one, {
+        rig.client().post(`${one}/speed-up`, {
           path,
-          body: { to, value: '7', max_fee_per_gas: `${12n * gwei}`, max_priority_fee_per_gas: `${6n * gwei}` },
+          body: { max_fee_per_gas: `${12n * gwei}`, max_priority_fee_per_gas: `${6n * gwei}` },
         }),
       ends: 'confirmed',
     },
