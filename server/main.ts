@@ -9,6 +9,15 @@ import { removeSecrets } from './secret-files.ts'
 // Files that this process creates (database, log, keys) are readable by its own user only.
 process.umask(0o077)
 
+const words = process.argv.slice(2)
+if (words.length > 0) {
+  const isHelpWanted = words.some((word) => word === '--help' || word === '-h')
+  process.stdout.write(
+    'Usage: npm start\nIt takes no arguments: its settings are environment variables, see docs/settings.md.\n',
+  )
+  process.exit(isHelpWanted ? 0 : 1)
+}
+
 let service: Service | undefined
 let stopping = false
 const stopped = new AbortController()

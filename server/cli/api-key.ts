@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import type { parseArgs } from 'node:util'
 import type { CreateApiKeyRequest } from '../../generated/openapi.ts'
 import { readContract } from '../api/http/contract.ts'
 import { schemaCheck } from '../api/http/schema-check.ts'
@@ -14,7 +14,7 @@ import { openPostgresStore } from '../store/postgres.ts'
 import type { StoreWorld } from '../store/queries/database.ts'
 import { openSqliteStore } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
-import { explain, requireDatabase } from './command.ts'
+import { requireDatabase, runCommand, UsageError } from './command.ts'
 
 /*
  * Manages API keys in the database of a service that has started once. The service may run or not; a running one applies every
@@ -26,8 +26,7 @@ const usage = `Usage:
   npm run api-key -- list
   npm run api-key -- rotate ID [--former-valid-seconds N]
   npm run api-key -- revoke ID
-Scopes: sign, send, read, notifications, manage.
-`
+Scopes: sign, send, read, notifications, manage.`
 
 const options = {
   name: { type: 'string' },
@@ -42,20 +41,10 @@ const options = {
 
 type Options = ReturnType<typeof parseArgs<{ options: typeof options }>>['values']
 
-class UsageError extends Error {}
+await runCommand({ usage, options }, ({ values, positionals: [command, id = ''] }) => run(command, id, values))
 
-// Only this user may read the database, even if this command creates it.
-process.umask(0o077)
-try {
-  await run()
-} catch (error) {
-  process.stderr.write(`${error instanceof UsageError ? `${error.message}\n${usage}`.trim() : explain(error)}\n`)
-  process.exitCode = 1
-}
-
-async function run(): Promise<void> {
-  const { values, positionals } = readArguments()
-  const [command, id = ''] = positionals
+/** Resolves to what goes to standard output. */
+async function run(command: string | undefined, id: string, values: Options): Promise<string> {
   const contract = readContract()
   const config = readConfig(process.env)
   await requireDatabase(config)
@@ -80,28 +69,34 @@ async function run(): Promise<void> {
       const wrong = schemaCheck(contract, 'CreateApiKeyRequest')(body)
       if (wrong !== undefined) throw new UsageError(wrong)
       const { token, api_key } = await createApiKey(context, body, auditEntryOf('createApiKey', 201))
-      show(token, `API key ${api_key.id} (${body.name}). Its token is shown this once:`)
-    } else if (command === 'list') {
+      process.stderr.write(`API key ${api_key.id} (${body.name}). Its token is shown this once:\n`)
+      return token
+    }
+    if (command === 'list') {
+      const lines: string[] = []
       for (const { id, name, scopes, relayer_ids, expires_at, last_used_at } of await store.apiKeys()) {
         const told = [id, name, scopes.join(','), relayer_ids?.join(',') ?? 'all relayers']
-        process.stdout.write(
-          `${[...told, `expires ${expires_at ?? 'never'}, last used ${last_used_at ?? 'never'}`].join('  ')}\n`,
-        )
+        lines.push([...told, `expires ${expires_at ?? 'never'}, last used ${last_used_at ?? 'never'}`].join('  '))
       }
-    } else if (command === 'rotate' && id) {
+      return lines.join('\n')
+    }
+    if (command === 'rotate' && id) {
       const body = values['former-valid-seconds']
         ? { former_valid_seconds: readNumber(values['former-valid-seconds'], '--former-valid-seconds') }
         : {}
       const wrong = schemaCheck(contract, 'RotateApiKeyRequest')(body)
       if (wrong !== undefined) throw new UsageError(wrong)
       const { token, api_key } = await rotateApiKey(context, id, body, auditEntryOf('rotateApiKey'))
-      show(token, `API key ${id}: the previous token is accepted until ${api_key.previous_token_expires_at ?? 'now'}.`)
-    } else if (command === 'revoke' && id) {
+      const until = api_key.previous_token_expires_at ?? 'now'
+      process.stderr.write(`API key ${id}: the previous token is accepted until ${until}.\n`)
+      return token
+    }
+    if (command === 'revoke' && id) {
       await revokeApiKey(context, id, auditEntryOf('deleteApiKey'))
       process.stderr.write(`API key ${id} is revoked.\n`)
-    } else {
-      throw new UsageError('')
+      return ''
     }
+    throw new UsageError()
   } finally {
     await store.close()
   }
@@ -109,14 +104,6 @@ async function run(): Promise<void> {
 
 async function openStore({ database }: Config, world: StoreWorld): Promise<Store> {
   return database.type === 'sqlite' ? openSqliteStore(database.file, world) : openPostgresStore(database, world)
-}
-
-function readArguments() {
-  try {
-    return parseArgs({ options, allowPositionals: true })
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
 }
 
 function readKey(values: Options): CreateApiKeyRequest {
@@ -139,9 +126,4 @@ function readNumber(text: string | undefined, option: string): number {
   if (text === undefined || !/^[0-9]{1,9}$/.test(text))
     throw new UsageError(`${option} must be a whole number, for example 10`)
   return Number(text)
-}
-
-function show(token: string, words: string): void {
-  process.stderr.write(`${words}\n`)
-  process.stdout.write(`${token}\n`)
 }

@@ -1,55 +1,44 @@
 import { readFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
 import { readConfig } from '../config.ts'
-import { ConfigError } from '../domain/errors.ts'
 import { connectClient } from '../store/postgres/pool.ts'
 import { createSession } from '../store/postgres/session.ts'
 import { checkTrail, headOfAll, type ToldHead, type TrailVerdict } from '../store/queries/audit.ts'
-import { StoreError } from '../store/queries/database.ts'
 import { checkAudit } from '../store/sqlite/audit.ts'
-import { CommandError, pickSettings, requireDatabase, sqliteDatabase } from './command.ts'
+import { CommandError, pickSettings, requireDatabase, runCommand, sqliteDatabase, UsageError } from './command.ts'
 
 /*
  * Verifies the audit trail. Exit code 0: unchanged. 1: changed. The service may keep running.
  */
 const usage = `Usage: npm run audit -- verify [--log FILE]
-  --log FILE  the logs of all servers, or their lines "audit head": also detects a missing end of the trail
-`
+  --log FILE  the logs of all servers, or their lines "audit head": also detects a missing end of the trail`
 
-try {
-  process.exitCode = await run()
-} catch (error) {
-  if (!(error instanceof CommandError || error instanceof ConfigError || error instanceof StoreError)) throw error
-  process.exitCode = refuse(`${error.message}\n`)
-}
+const options = { log: { type: 'string' } } as const
+await runCommand({ usage, options, isReadOnly: true }, ({ values: { log }, positionals }) => {
+  if (positionals.join() !== 'verify') throw new UsageError()
+  return verify(log)
+})
 
-async function run(): Promise<number> {
-  const { values, positionals } = parseArgs({
-    options: { log: { type: 'string' } },
-    allowPositionals: true,
-    strict: false,
-  })
-  const { log } = values as { log?: string }
-  if (positionals.join() !== 'verify') return refuse(usage)
+/** The report; throws CommandError. */
+async function verify(log: string | undefined): Promise<string> {
   const told = log === undefined ? [] : headsIn(readFileSync(log, 'utf8'))
   const { heads, checkpoints, skipped, fault } = await check(told)
-  if (fault !== undefined) return refuse(`${fault}.\n`)
+  if (fault !== undefined) throw new CommandError(`${fault}.`)
   const { up_to, hash } = headOfAll(heads)
   const removed = checkpoints.reduce((sum, its) => sum + its.up_to, 0)
-  process.stdout.write(`${up_to - removed} entries are unchanged. Head: ${hex(hash)}\n`)
+  const lines = [`${up_to - removed} entries are unchanged. Head: ${hex(hash)}`]
   for (const its of checkpoints) {
     const place = heads.length > 1 ? `Chain ${its.chain}: entries` : 'Entries'
-    process.stdout.write(`${place} 1 to ${its.up_to} were removed by age. Checkpoint: ${hex(its.hash)}\n`)
+    lines.push(`${place} 1 to ${its.up_to} were removed by age. Checkpoint: ${hex(its.hash)}`)
   }
   if (heads.length > 1) {
-    for (const its of heads) process.stdout.write(`Chain ${its.chain}: ${its.up_to} entries. Head: ${hex(its.hash)}\n`)
+    for (const its of heads) lines.push(`Chain ${its.chain}: ${its.up_to} entries. Head: ${hex(its.hash)}`)
   }
   if (log !== undefined) {
     const older = skipped === 0 ? '' : `; ${skipped} are older than the checkpoint, and were not compared`
-    process.stdout.write(`All ${told.length - skipped} heads in the log are in the trail${older}.\n`)
+    lines.push(`All ${told.length - skipped} heads in the log are in the trail${older}.`)
   }
-  return 0
+  return lines.join('\n')
 }
 
 async function check(told: ToldHead[]): Promise<TrailVerdict> {
@@ -74,11 +63,6 @@ async function checkPostgres(url: string, told: ToldHead[]) {
 
 function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex')
-}
-
-function refuse(words: string): number {
-  process.stderr.write(words)
-  return 1
 }
 
 function headsIn(log: string): ToldHead[] {

@@ -3,7 +3,9 @@ import { resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { readConfig } from '../config.ts'
 import { createFile } from '../lib/durable-file.ts'
-import { CommandError, pickSettings, runCommand, sqliteDatabase } from './command.ts'
+import { CommandError, pickSettings, runCommand, sqliteDatabase, UsageError } from './command.ts'
+
+const usage = 'Usage, while the service may run: npm run backup -- FILE'
 
 /**
  * Copies a snapshot of the database into a new file while the service may run. It uses VACUUM INTO, because SQLite's backup API
@@ -49,9 +51,8 @@ function check(file: string): void {
 }
 
 if (import.meta.main) {
-  await runCommand(() => {
-    const [name, ...more] = process.argv.slice(2)
-    if (name === undefined || more.length > 0) throw new CommandError('Usage: npm run backup -- FILE')
+  await runCommand({ usage }, ({ positionals: [name, ...more] }) => {
+    if (name === undefined || more.length > 0) throw new UsageError()
     const { INIT_CWD = process.cwd() } = process.env
     // No key is needed, because secrets in the database stay encrypted.
     const config = readConfig(pickSettings('DATA_DIR', 'DATABASE_URL'))

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { detailsOf, messageOf } from '../api/http/errors.ts'
 import type { Config } from '../config.ts'
 import { ConfigError, DomainError } from '../domain/errors.ts'
@@ -7,6 +8,9 @@ import { StoreError, UnknownOutcome } from '../store/queries/database.ts'
 
 /** An error that the operator can correct; it is shown without a stack trace. */
 export class CommandError extends Error {}
+
+/** The usage is shown after it. */
+export class UsageError extends Error {}
 
 /** These settings of the environment, each also as NAME_FILE. Other settings are left out, so that an invalid one does no harm. */
 export function pickSettings(...names: string[]): Record<string, string | undefined> {
@@ -39,16 +43,47 @@ export async function requireDatabase(config: Pick<Config, 'database'>): Promise
   throw new CommandError('The PostgreSQL database has no tables of the service: check DATABASE_URL')
 }
 
-/** Runs an operator's command, prints its result or its error, and sets the exit code 0 or 1. */
-export async function runCommand(command: () => string | Promise<string>): Promise<void> {
+/** What a command is called with. */
+interface CommandLine<Options extends ParseArgsOptionsConfig> {
+  usage: string
+  options?: Options
+  /** It only reads. */
+  isReadOnly?: boolean
+}
+
+type Arguments<Options extends ParseArgsOptionsConfig> = ReturnType<
+  typeof parseArgs<{ options: Options; allowPositionals: true }>
+>
+
+/**
+ * Runs an operator's command, prints its result or its error, and sets the exit code 0 or 1. `--help` prints the usage, and nothing
+ * else happens.
+ */
+export async function runCommand<const Options extends ParseArgsOptionsConfig>(
+  { usage, options, isReadOnly = false }: CommandLine<Options>,
+  command: (given: Arguments<Options>) => string | Promise<string>,
+): Promise<void> {
   // Files that the command writes are private to the user, as with the service.
   process.umask(0o077)
+  const isHelpWanted = process.argv.slice(2).some((word) => word === '--help' || word === '-h')
   try {
-    process.stdout.write(`${await command()}\n`)
+    const text = isHelpWanted ? usage : await command(readArguments(usage, options))
+    if (text !== '') process.stdout.write(`${text}\n`)
   } catch (error) {
-    const first = error instanceof UnknownOutcome ? '' : 'The command changed nothing.\n'
-    process.stderr.write(`${first}${explain(error)}\n`)
+    const first = isReadOnly || error instanceof UnknownOutcome ? '' : 'The command changed nothing.\n'
+    const told = error instanceof UsageError ? [error.message, usage].join('\n').trim() : explain(error)
+    process.stderr.write(`${first}${told}\n`)
     process.exitCode = 1
+  }
+}
+
+/** The message quotes no value, which may be a secret. */
+function readArguments<Options extends ParseArgsOptionsConfig>(usage: string, options = {} as Options) {
+  try {
+    return parseArgs({ options, allowPositionals: true })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    throw code?.startsWith('ERR_PARSE_ARGS') ? new UsageError(message.split('. ')[0]) : new UsageError(usage)
   }
 }
 

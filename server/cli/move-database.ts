@@ -1,6 +1,5 @@
 import { existsSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { parseArgs } from 'node:util'
 import { type Config, isPostgresUrl, postgresUrlFault, readConfig } from '../config.ts'
 import type { Unlocked } from '../keys/master-key.ts'
 import { sync } from '../lib/durable-file.ts'
@@ -8,7 +7,7 @@ import { readSecretFiles } from '../secret-files.ts'
 import { StoreError } from '../store/queries/database.ts'
 import type { Connection } from '../store/sqlite/connection.ts'
 import { moveRows } from '../store/transfer/move-rows.ts'
-import { CommandError, pickKeySettings, runCommand, sqliteDatabase } from './command.ts'
+import { CommandError, pickKeySettings, runCommand, sqliteDatabase, UsageError } from './command.ts'
 import { type KeyConfig, open, openDatabaseVault, secretsOf } from './open-secrets.ts'
 
 const usage = `Usage, with every service on both databases stopped, and MASTER_KEY or DATA_DIR as the service has them:
@@ -82,16 +81,6 @@ function putAside({ db }: Connection, file: string, aside: string): string {
   }
 }
 
-function readArguments(): { from: string; to: string | undefined } {
-  try {
-    const { values } = parseArgs({ options: { from: { type: 'string' }, to: { type: 'string' } } })
-    if (values.from !== undefined) return { from: values.from, to: values.to }
-  } catch {
-    // The message would quote the argument, which may be a URL with a password.
-  }
-  throw new CommandError(usage)
-}
-
 function readTarget(): string | undefined {
   const { values, faults } = readSecretFiles(process.env, ['DATABASE_URL'])
   if (faults.length > 0) throw new CommandError(faults.join('\n'))
@@ -99,12 +88,14 @@ function readTarget(): string | undefined {
 }
 
 if (import.meta.main) {
-  await runCommand(async () => {
-    const { from, to = readTarget() } = readArguments()
+  const options = { from: { type: 'string' }, to: { type: 'string' } } as const
+  await runCommand({ usage, options }, async ({ values, positionals }) => {
+    const { from, to = readTarget() } = values
+    if (from === undefined || positionals.length > 0) throw new UsageError()
     if (to === undefined || !isPostgresUrl(to))
-      throw new CommandError(`The target must be a URL that begins with postgres://\n${usage}`)
+      throw new UsageError('The target must be a URL that begins with postgres://')
     const fault = postgresUrlFault(to)
     if (fault) throw new CommandError(`The target ${fault}`)
-    return moveDatabase(readConfig({ ...pickKeySettings(), DATABASE_URL: from }), to)
+    return moveDatabase(readConfig({ ...pickKeySettings(), DATABASE_URL: from, DATABASE_URL_FILE: undefined }), to)
   })
 }

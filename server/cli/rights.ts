@@ -1,5 +1,5 @@
 import { type Config, readConfig } from '../config.ts'
-import { CommandError, pickKeySettings, runCommand } from './command.ts'
+import { CommandError, pickKeySettings, runCommand, UsageError } from './command.ts'
 import { type KeyConfig, openDatabaseVault, openSecrets } from './open-secrets.ts'
 
 const usage = `Usage, with every service on the database stopped:
@@ -34,9 +34,8 @@ export async function rights(config: KeyConfig & Pick<Config, 'database'>, verb:
 }
 
 if (import.meta.main) {
-  await runCommand(() => {
-    const [verb = '', ...more] = process.argv.slice(2)
-    if (!['verify', 'accept'].includes(verb) || more.length > 0) throw new CommandError(usage)
+  await runCommand({ usage }, ({ positionals: [verb = '', ...more] }) => {
+    if (!['verify', 'accept'].includes(verb) || more.length > 0) throw new UsageError()
     return rights(readConfig(pickKeySettings()), verb)
   })
 }

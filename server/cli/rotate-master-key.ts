@@ -8,8 +8,11 @@ import { type MasterKeyFile, masterKeyFile, sealProof, vaultOf } from '../keys/m
 import { createVault, type Vault } from '../keys/secret-encryption.ts'
 import { readSecretFiles } from '../secret-files.ts'
 import { UntrustedRows } from '../store/queries/secrets.ts'
-import { CommandError, pickKeySettings, runCommand } from './command.ts'
+import { CommandError, pickKeySettings, runCommand, UsageError } from './command.ts'
 import { isInFolder, type KeyConfig, openDatabaseVault, openSecrets } from './open-secrets.ts'
+
+const usage = `Usage, with every service on the database stopped: npm run rotate-master-key
+The new key is NEW_MASTER_KEY or NEW_MASTER_KEY_FILE (${masterKeyForms}); without it, one is made in the data folder.`
 
 /** Keys come only from settings and files, because every user of the machine can see command lines. */
 export interface Rotation {
@@ -113,11 +116,9 @@ function readNewKey(text: string | undefined): Buffer | KeyEncryptionKey | undef
 }
 
 if (import.meta.main) {
-  await runCommand(() => {
-    if (process.argv.length > 2)
-      throw new CommandError(
-        'The command takes no arguments, because other users can see command lines; set NEW_MASTER_KEY',
-      )
+  await runCommand({ usage }, ({ positionals }) => {
+    if (positionals.length > 0)
+      throw new UsageError('The command takes no arguments, because other users can see command lines')
     const { values, faults } = readSecretFiles(process.env, ['NEW_MASTER_KEY'])
     if (faults.length > 0) throw new CommandError(faults.join('\n'))
     const { NEW_MASTER_KEY } = { ...process.env, ...values }

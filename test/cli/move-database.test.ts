@@ -1,5 +1,14 @@
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { moveDatabase } from '../../server/cli/move-database.ts'
@@ -193,6 +202,15 @@ test('rejects a wrong master key, and rows that another program changed', async 
   const client = await connected(target)
   expect((await client.query("SELECT 1 FROM pg_tables WHERE tablename = 'relayers'")).rows).toEqual([])
   expect(existsSync(file)).toBe(true)
+})
+
+test('takes the target from DATABASE_URL_FILE', async () => {
+  const { file, target } = await start()
+  const urlFile = join(temporaryFolder(), 'database-url')
+  writeFileSync(urlFile, `${target.url}\n`)
+  const settings = { DATA_DIR: dirname(file), DATABASE_URL_FILE: urlFile, DATABASE_ALLOW_PLAINTEXT: 'true' }
+  const end = await runCommand('move-database', ['--from', `sqlite:${file}`], settings)
+  expect(end).toMatchObject({ code: 0, out: expect.stringContaining('are in PostgreSQL'), err: '' })
 })
 
 test('shows the password of the URL in no message', async () => {

@@ -31,6 +31,29 @@ test.each(commands)(
   },
 )
 
+const helped = ['api-key', 'audit', 'backup', 'move-database', 'rotate-master-key', 'rights']
+
+test.each(helped)('%s --help prints the usage and does nothing else', async (name) => {
+  const folder = temporaryFolder()
+  for (const word of ['--help', '-h']) {
+    const end = await runCommand(name, [word], { DATA_DIR: folder, INIT_CWD: folder })
+    expect(end).toMatchObject({ code: 0, out: expect.stringContaining(`npm run ${name}`), err: '' })
+  }
+  const unknown = await runCommand(name, ['--unknown=a-secret'], { DATA_DIR: folder, INIT_CWD: folder })
+  expect(unknown).toMatchObject({ code: 1, out: '', err: expect.stringContaining(`npm run ${name}`) })
+  expect(unknown.err).not.toContain('a-secret')
+  expect(readdirSync(folder)).toEqual([])
+})
+
+test('the service starts with no argument', async () => {
+  const folder = temporaryFolder()
+  expect(await runCommand('../main', ['--help'], { DATA_DIR: folder })).toMatchObject({
+    ...{ code: 0, out: expect.stringContaining('Usage: npm start'), err: '' },
+  })
+  expect(await runCommand('../main', ['--port=1'], { DATA_DIR: folder })).toMatchObject({ code: 1 })
+  expect(readdirSync(folder)).toEqual([])
+})
+
 test('refuses api-key without the master key, creates no key file, and needs no API key', async () => {
   const service = await startTestService()
   await service.close()
