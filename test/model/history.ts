@@ -27,8 +27,8 @@ export interface History {
   was_price_lie_told: boolean
   /** A reorganization was deeper than the confirmations. */
   was_final_block_removed: boolean
-  /** A fork made transfers dearer or cheaper: what was signed before may be refused for good. */
-  was_gas_rule_changed: boolean
+  /** The most gas that a fork made a transfer cost: what was signed with less may be refused for good. */
+  peak_gas: bigint
   /** The only node called transactions hopeless: what it refused for minutes was withdrawn, whether or not it is mined after all. */
   did_only_node_refuse: boolean
   peak_base_fee: bigint

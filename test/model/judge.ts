@@ -25,13 +25,19 @@ export async function judge(world: World, history: History, limits: Limits): Pro
   const attempts = world.attempts()
   const signed = new Map(attempts.map(({ transaction }) => [transaction.hash, transaction]))
   for (const [hash, { transaction }] of world.sent) signed.set(hash, transaction)
+  // A fork asks for more gas than their limit: every node refuses them for good.
+  const outdated = new Set(
+    attempts
+      .filter(({ transaction: { from, to, gas_limit } }) => to !== from && gas_limit < history.peak_gas)
+      .map((one) => one.transaction_id),
+  )
   return [
     ...world.undurable.map(({ nonce, value }) => `not durable: nonce ${nonce}, value ${value} was sent`),
     ...signedTwice(history, [...signed.values()], idOf),
-    ...paidWrong(world, history, rows, idOf),
+    ...paidWrong(world, history, rows, { idOf, outdated }),
     ...twoSenders(attempts),
     ...told(world, history),
-    ...unasked(history, rows, attempts),
+    ...unasked(history, rows, { attempts, outdated }),
     ...tooExpensive(history, attempts),
     ...overLimit(world, history, limits, idOf),
     ...refilledWrong(world, history, rows, limits.funding),
@@ -54,7 +60,12 @@ function signedTwice({ foreign }: History, signed: SignedTransaction[], idOf: Na
 }
 
 /** Each transaction transfers its value at most once, and its row states whether it did. */
-function paidWrong({ chain, accounts }: World, history: History, rows: Transaction[], idOf: Names): string[] {
+function paidWrong(
+  { chain, accounts }: World,
+  history: History,
+  rows: Transaction[],
+  { idOf, outdated }: { idOf: Names; outdated: ReadonlySet<string> },
+): string[] {
   const ownAddresses = new Set(accounts.map(({ address }) => address))
   const paid = chain.mined().filter(({ transaction: { from, to } }) => ownAddresses.has(from) && to !== from)
   const own = paid.filter(({ transaction }) => !history.foreign.has(transaction.hash))
@@ -73,8 +84,7 @@ function paidWrong({ chain, accounts }: World, history: History, rows: Transacti
       wrong.push(`the row says ${value}, and the chain moved ${payments[0]?.transaction.value}: ${row.id}`)
     }
     // Only a minority lies, or the only node. That one ends a transaction when it has refused it for minutes.
-    const isOutdated = history.was_gas_rule_changed && /intrinsic gas too low/.test(status_reason ?? '')
-    if (status === 'failed' && !isOutdated && /refused it(?! again and again)/.test(status_reason ?? '')) {
+    if (status === 'failed' && !outdated.has(row.id) && /refused it(?! again and again)/.test(status_reason ?? '')) {
       wrong.push(`failed, though only liars refused it: ${row.id} (${status_reason})`)
     }
     if (status === 'canceled' && !history.asked.get(row.id)?.may_end_withdrawn)
@@ -89,15 +99,19 @@ function paidWrong({ chain, accounts }: World, history: History, rows: Transacti
  * called used for an hour, without showing by what, is filled when it is free after all. What was told to have failed for that reason
  * must not be paid afterwards: its nonce is used up as well.
  */
-function unasked(history: History, rows: Transaction[], attempts: Attempt[]): string[] {
+function unasked(
+  history: History,
+  rows: Transaction[],
+  { attempts, outdated }: { attempts: Attempt[]; outdated: ReadonlySet<string> },
+): string[] {
   const rowOf = new Map(rows.map((row) => [row.id, row]))
   const words = /nonce (\d+) is used, but none of them shows/
   const givenUp = new Set(rows.map(({ status_reason }) => words.exec(status_reason ?? '')?.[1]).map(Number))
   const wrong = attempts.filter(({ transaction: { from, to, value, nonce }, transaction_id }) => {
     if (to !== from || value !== 0n) return false
-    const wasGivenUp = /Check the chain|refused it again and again|intrinsic gas too low/
+    const wasGivenUp = /Check the chain|refused it again and again/
     const { status, status_reason } = rowOf.get(transaction_id) ?? {}
-    if (wasGivenUp.test(status_reason ?? '')) return false
+    if (wasGivenUp.test(status_reason ?? '') || outdated.has(transaction_id)) return false
     // What was withdrawn because of that word, and mined after all in an earlier version.
     if (history.did_only_node_refuse && status === 'confirmed') return false
     const asked = history.asked.get(transaction_id)

@@ -49,7 +49,7 @@ export async function runScenario({ nodes, shares_key, pool, seed, steps }: Scen
     given_back: new Set(),
     was_price_lie_told: false,
     was_final_block_removed: false,
-    was_gas_rule_changed: false,
+    peak_gas: 0n,
     did_only_node_refuse: false,
     peak_base_fee: world.chain.prices.base_fee,
     internal_errors: [],
@@ -246,7 +246,7 @@ function createActor(
       case 'relay':
         return nodes.setManner(nodeCount, step.name ?? undefined)
       case 'gas_rule':
-        history.was_gas_rule_changed = true
+        if (BigInt(step.gas) > history.peak_gas) history.peak_gas = BigInt(step.gas)
         return chain.changeRules(BigInt(step.gas))
       case 'foreign':
         return foreign(step.where, step.ahead)
