@@ -29,7 +29,7 @@ export const queryOf = (query: Record<string, string>): string =>
 const quoted = (text: string) => (/^[\w:/.@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
 
 /** JSON that breaks only lines that would be too long. */
-function json(value: unknown, indent = ''): string {
+export function json(value: unknown, indent = ''): string {
   const line = JSON.stringify(value)
   if (line.length + indent.length <= longestLine || typeof value !== 'object' || value === null) return line
   const inner = `${indent}  `

@@ -1,6 +1,8 @@
 import { curlSample } from './curl.ts'
+import { goSample } from './go.ts'
 import { joinLines } from './one-line.ts'
 import { type Document, exampleCalls } from './operation.ts'
+import { pythonSample } from './python.ts'
 import { typescriptSample } from './typescript.ts'
 
 /** Where a first start listens. */
@@ -18,6 +20,8 @@ const addSamples = () => ({
         operation['x-codeSamples'] = [
           { lang: 'Shell', label: 'curl', source: curlSample(baseUrl, call) },
           { lang: 'TypeScript', label: 'TypeScript', source: typescriptSample(baseUrl, call) },
+          { lang: 'Python', label: 'Python', source: pythonSample(baseUrl, call) },
+          { lang: 'Go', label: 'Go', source: goSample(baseUrl, call) },
         ]
       }
     },

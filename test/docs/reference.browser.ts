@@ -24,7 +24,10 @@ const firstFound = {
   'gas price': 'Gas prices',
   stuck: 'Stuck transactions',
   cancel: 'Cancel',
-  'webhook signature': 'Webhook signature',
+  'webhook signature': 'Verify webhook signatures',
+  'verify webhook': 'Verify webhook signatures',
+  idempotency: 'Idempotency',
+  pagination: 'Pagination',
 }
 
 test('shows every operation in the reference, and finds one by its search, without a network', async () => {

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import { securityHeaders } from './headers.ts'
 
@@ -87,18 +89,24 @@ export function document(path: string, type: string, read: () => Buffer, policyO
     Connection: 'close',
   }
   // Hashing the scripts of the page takes 10 ms, so its first request does it.
-  let made: { body: Buffer; own: Record<string, string | number> } | undefined
+  let made: { body: Buffer; policy: Record<string, string> | undefined; packed: Promise<Buffer> } | undefined
   function make(port: number | undefined) {
     const body = withPort(read(), port)
     const policy = policyOf && { 'Content-Security-Policy': policyOf(body) }
-    return { body, own: { 'Content-Length': body.length, ...policy } }
+    return { body, policy, packed: promisify(gzip)(body) }
   }
   return {
     path,
-    serve({ socket }: Request, response: Response) {
+    async serve({ socket, headers: { 'accept-encoding': accepted = '' } }: Request, response: Response) {
       made ??= make(socket.localPort)
-      response.writeHead(200, { ...headers, ...made.own, 'X-Request-Id': response.locals.request_id })
-      response.end(made.body)
+      const isPacked = /\bgzip\b(?!;q=0)/i.test(accepted)
+      const body = isPacked ? await made.packed : made.body
+      response.writeHead(200, {
+        ...{ ...headers, ...made.policy, 'X-Request-Id': response.locals.request_id },
+        ...(isPacked && { 'Content-Encoding': 'gzip' }),
+        ...{ Vary: 'Accept-Encoding', 'Content-Length': body.length },
+      })
+      response.end(body)
     },
   }
 }

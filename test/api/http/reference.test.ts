@@ -17,3 +17,14 @@ test('the samples of the reference and of the contract name the port that serves
   const [, script = ''] = /<script[^>]*>([\s\S]*?)<\/script>/.exec(text) ?? []
   expect(policy).toContain(`'sha256-${createHash('sha256').update(script).digest('base64')}'`)
 })
+
+test('sends the reference compressed to whoever takes that, and the same bytes to others', async () => {
+  const { url } = await startTestService()
+  const asked = async (encoding: string) => {
+    const response = await fetch(`${url}/docs`, { headers: { 'Accept-Encoding': encoding } })
+    return { packed: response.headers.get('content-encoding'), text: await response.text() }
+  }
+  const [plain, packed, refused] = [await asked('identity'), await asked('gzip, br'), await asked('gzip;q=0')]
+  expect([plain.packed, packed.packed, refused.packed]).toEqual([null, 'gzip', null])
+  expect(packed.text === plain.text && refused.text === plain.text).toBe(true)
+})
