@@ -17,7 +17,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
  "post /api/v1/relayers/{relayer_id}/sign/batch": [
   [
    "items",
-   "list of object or object",
+   "list of object",
    ""
   ]
  ],
@@ -92,21 +92,6 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "Call data, at most 130,848 bytes of hex, with or without 0x, or null."
   ],
   [
-   "call.function",
-   "text",
-   "The name with the types of the arguments."
-  ],
-  [
-   "call.args",
-   "list of value",
-   "The arguments in their order."
-  ],
-  [
-   "call.abi",
-   "list of text or object",
-   "The contract's ABI: functions and errors in words (`function transfer(address to, uint256 amount)`, `error Paused(uint256 until)`), or the objects that compilers write."
-  ],
-  [
    "gas_limit",
    "integer",
    "The gas limit."
@@ -185,12 +170,27 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "blob_versioned_hashes",
    "list of text",
    "Blob transactions (EIP-4844) are not supported."
+  ],
+  [
+   "call.function",
+   "text",
+   "The name with the types of the arguments."
+  ],
+  [
+   "call.args",
+   "list of value",
+   "The arguments in their order."
+  ],
+  [
+   "call.abi",
+   "list of text or object",
+   "The contract's ABI: functions and errors in words (`function transfer(address to, uint256 amount)`, `error Paused(uint256 until)`), or the objects that compilers write."
   ]
  ],
  "post /api/v1/relayers/{relayer_id}/transactions/batch": [
   [
    "transactions",
-   "list of object",
+   "list of value",
    ""
   ]
  ],
@@ -211,21 +211,6 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "Call data, at most 130,848 bytes of hex, with or without 0x, or null."
   ],
   [
-   "call.function",
-   "text",
-   "The name with the types of the arguments."
-  ],
-  [
-   "call.args",
-   "list of value",
-   "The arguments in their order."
-  ],
-  [
-   "call.abi",
-   "list of text or object",
-   "The contract's ABI: functions and errors in words (`function transfer(address to, uint256 amount)`, `error Paused(uint256 until)`), or the objects that compilers write."
-  ],
-  [
    "gas_limit",
    "integer",
    "The gas limit."
@@ -304,6 +289,21 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "blob_versioned_hashes",
    "list of text",
    "Blob transactions (EIP-4844) are not supported."
+  ],
+  [
+   "call.function",
+   "text",
+   "The name with the types of the arguments."
+  ],
+  [
+   "call.args",
+   "list of value",
+   "The arguments in their order."
+  ],
+  [
+   "call.abi",
+   "list of text or object",
+   "The contract's ABI: functions and errors in words (`function transfer(address to, uint256 amount)`, `error Paused(uint256 until)`), or the objects that compilers write."
   ]
  ],
  "put /api/v1/relayers/{relayer_id}/transactions/{transaction_id}": [
@@ -323,21 +323,6 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "Call data, at most 130,848 bytes of hex, with or without 0x, or null."
   ],
   [
-   "call.function",
-   "text",
-   "The name with the types of the arguments."
-  ],
-  [
-   "call.args",
-   "list of value",
-   "The arguments in their order."
-  ],
-  [
-   "call.abi",
-   "list of text or object",
-   "The contract's ABI: functions and errors in words (`function transfer(address to, uint256 amount)`, `error Paused(uint256 until)`), or the objects that compilers write."
-  ],
-  [
    "gas_limit",
    "integer",
    "The gas limit."
@@ -416,6 +401,21 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "blob_versioned_hashes",
    "list of text",
    "Blob transactions (EIP-4844) are not supported."
+  ],
+  [
+   "call.function",
+   "text",
+   "The name with the types of the arguments."
+  ],
+  [
+   "call.args",
+   "list of value",
+   "The arguments in their order."
+  ],
+  [
+   "call.abi",
+   "list of text or object",
+   "The contract's ABI: functions and errors in words (`function transfer(address to, uint256 amount)`, `error Paused(uint256 until)`), or the objects that compilers write."
   ]
  ],
  "post /api/v1/relayers/{relayer_id}/transactions/{transaction_id}/speed-up": [
@@ -652,12 +652,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "notification_id",
    "text",
-   "One notification."
-  ],
-  [
-   "notification_ids",
-   "list of text",
-   "The notifications that receive the relayer's events, each those that its `filter` allows."
+   "One notification, in the place of `notification_ids`."
   ],
   [
    "policies.min_balance",
@@ -773,6 +768,11 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "custom_rpc_urls",
    "list of text or object",
    "RPC endpoints of this relayer, in place of those of its network."
+  ],
+  [
+   "notification_ids",
+   "list of text",
+   "The notifications that receive the relayer's events, each those that its `filter` allows."
   ]
  ],
  "patch /api/v1/relayers/{relayer_id}": [
@@ -790,11 +790,6 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "notification_id",
    "text",
    "One notification in the place of all; null: none."
-  ],
-  [
-   "notification_ids",
-   "list of text",
-   "The notifications that receive the relayer's events, each those that its `filter` allows."
   ],
   [
    "policies.min_balance",
@@ -910,6 +905,11 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "custom_rpc_urls",
    "list of text or object",
    ""
+  ],
+  [
+   "notification_ids",
+   "list of text",
+   "The notifications that receive the relayer's events, each those that its `filter` allows."
   ]
  ],
  "post /api/v1/signers": [
@@ -1361,21 +1361,6 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "Call data, at most 130,848 bytes of hex, with or without 0x, or null."
   ],
   [
-   "call.function",
-   "text",
-   "The name with the types of the arguments."
-  ],
-  [
-   "call.args",
-   "list of value",
-   "The arguments in their order."
-  ],
-  [
-   "call.abi",
-   "list of text or object",
-   "The contract's ABI: functions and errors in words (`function transfer(address to, uint256 amount)`, `error Paused(uint256 until)`), or the objects that compilers write."
-  ],
-  [
    "gas_limit",
    "integer",
    "The gas limit."
@@ -1454,12 +1439,27 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "blob_versioned_hashes",
    "list of text",
    "Blob transactions (EIP-4844) are not supported."
+  ],
+  [
+   "call.function",
+   "text",
+   "The name with the types of the arguments."
+  ],
+  [
+   "call.args",
+   "list of value",
+   "The arguments in their order."
+  ],
+  [
+   "call.abi",
+   "list of text or object",
+   "The contract's ABI: functions and errors in words (`function transfer(address to, uint256 amount)`, `error Paused(uint256 until)`), or the objects that compilers write."
   ]
  ],
  "post /api/v1/pools/{pool_id}/transactions/batch": [
   [
    "transactions",
-   "list of object",
+   "list of value",
    ""
   ]
  ],
@@ -1480,21 +1480,6 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "Call data, at most 130,848 bytes of hex, with or without 0x, or null."
   ],
   [
-   "call.function",
-   "text",
-   "The name with the types of the arguments."
-  ],
-  [
-   "call.args",
-   "list of value",
-   "The arguments in their order."
-  ],
-  [
-   "call.abi",
-   "list of text or object",
-   "The contract's ABI: functions and errors in words (`function transfer(address to, uint256 amount)`, `error Paused(uint256 until)`), or the objects that compilers write."
-  ],
-  [
    "gas_limit",
    "integer",
    "The gas limit."
@@ -1573,6 +1558,21 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "blob_versioned_hashes",
    "list of text",
    "Blob transactions (EIP-4844) are not supported."
+  ],
+  [
+   "call.function",
+   "text",
+   "The name with the types of the arguments."
+  ],
+  [
+   "call.args",
+   "list of value",
+   "The arguments in their order."
+  ],
+  [
+   "call.abi",
+   "list of text or object",
+   "The contract's ABI: functions and errors in words (`function transfer(address to, uint256 amount)`, `error Paused(uint256 until)`), or the objects that compilers write."
   ]
  ],
  "put /api/v1/pools/{pool_id}/funding": [
@@ -1658,11 +1658,6 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "The relayer that sends the calls and pays for them."
   ],
   [
-   "pool_id",
-   "text",
-   "The pool whose relayers do."
-  ],
-  [
    "targets",
    "list of object",
    "The functions that are paid for, by contract."
@@ -1700,7 +1695,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "origins",
    "list of text",
-   "The pages from which browsers may call /rpc."
+   "The pages from which browsers may call /api/v1/rpc."
   ],
   [
    "paused",
@@ -1716,6 +1711,11 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "per_user.fee",
    "amount in wei, or with a unit (1ether, 50gwei)",
    "An amount in wei, below 2^256: a decimal string, or an integer written in digits only (not `1.0`, not `1e18`)."
+  ],
+  [
+   "pool_id",
+   "text",
+   "The pool whose relayers send the calls and pay for them."
   ]
  ],
  "patch /api/v1/sponsorships/{sponsorship_id}": [
@@ -1757,7 +1757,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "origins",
    "list of text",
-   "The pages from which browsers may call /rpc."
+   "The pages from which browsers may call /api/v1/rpc."
   ],
   [
    "paused",

@@ -225,7 +225,7 @@ export interface GeneratedMethods {
     /** Get a sponsored call. */
     getSponsoredCall(sponsorship_id: string, call_id: string, options?: Options<'/api/v1/sponsorships/{sponsorship_id}/calls/{call_id}', 'get'>): Promise<Data<'/api/v1/sponsorships/{sponsorship_id}/calls/{call_id}', 'get'>>
     /** Call the JSON-RPC of a sponsorship. */
-    callSponsoredJsonRpc(body: Body<'/rpc', 'post'>, options?: Options<'/rpc', 'post'> & Once): Promise<Data<'/rpc', 'post'>>
+    callSponsoredJsonRpc(body: Body<'/api/v1/rpc', 'post'>, options?: Options<'/api/v1/rpc', 'post'> & Once): Promise<Data<'/api/v1/rpc', 'post'>>
   }
   audit: {
     /** List the audit trail. */
@@ -366,7 +366,7 @@ export const methods = {
     getSponsoredUser: ['get', '/api/v1/sponsorships/{sponsorship_id}/users/{user}', 'plain'],
     sendSponsoredCall: ['post', '/api/v1/sponsorships/{sponsorship_id}/calls', 'once'],
     getSponsoredCall: ['get', '/api/v1/sponsorships/{sponsorship_id}/calls/{call_id}', 'plain'],
-    callSponsoredJsonRpc: ['post', '/rpc', 'once'],
+    callSponsoredJsonRpc: ['post', '/api/v1/rpc', 'once'],
   },
   audit: {
     list: ['get', '/api/v1/audit', 'list'],

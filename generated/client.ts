@@ -21,9 +21,7 @@ export interface paths {
         put?: never;
         /**
          * Sign a message
-         * @description Signs a message by EIP-191, version 0x45 (`personal_sign`). Give exactly one of `message`, which is signed as
-         *     UTF-8 text, and `message_hex`, which is signed as bytes. In `message`, `0x12ab` is a text of six characters, not
-         *     two bytes. The empty message is allowed.
+         * @description Signs a message by EIP-191, version 0x45 (`personal_sign`). Give exactly one of `message`, which is signed as UTF-8 text, and `message_hex`, which is signed as bytes. In `message`, `0x12ab` is a text of six characters, not two bytes. The empty message is allowed.
          */
         post: operations["signMessage"];
         delete?: never;
@@ -49,10 +47,7 @@ export interface paths {
         put?: never;
         /**
          * Sign several messages
-         * @description Signs up to 1,000 messages ("Sign a message") and hashes of typed data ("Sign hashed typed data"), and returns
-         *     the signatures in the order of the items. The policies check every item before the first is signed. If one item
-         *     is refused, nothing is signed, and `details` names the item, for example `/body/items/3`. Each signature has its
-         *     own audit entry, and the rate limit counts each.
+         * @description Signs up to 1,000 messages ("Sign a message") and hashes of typed data ("Sign hashed typed data"), and returns the signatures in the order of the items. The policies check every item before the first is signed. If one item is refused, nothing is signed, and `details` names the item, for example `/body/items/3`. Each signature has its own audit entry, and the rate limit counts each.
          */
         post: operations["signBatch"];
         delete?: never;
@@ -78,8 +73,7 @@ export interface paths {
         put?: never;
         /**
          * Sign hashed typed data
-         * @description Signs EIP-712 typed data from its hashes. The digest is `keccak256(0x1901 ‖ domain_separator ‖
-         *     hash_struct_message)`. The service cannot see the data; "Sign typed data given in full" lets it check the data.
+         * @description Signs EIP-712 typed data from its hashes. The digest is `keccak256(0x1901 ‖ domain_separator ‖ hash_struct_message)`. The service cannot see the data; "Sign typed data given in full" lets it check the data.
          */
         post: operations["signTypedData"];
         delete?: never;
@@ -105,16 +99,11 @@ export interface paths {
         put?: never;
         /**
          * Sign typed data given in full
-         * @description Hashes and signs an EIP-712 document, in the form of `eth_signTypedData_v4`. The service refuses a member that
-         *     its type does not declare, and a value that its type cannot hold.
+         * @description Hashes and signs an EIP-712 document, in the form of `eth_signTypedData_v4`. The service refuses a member that its type does not declare, and a value that its type cannot hold.
          *
-         *     Write integers as JSON integers up to 2^53 - 1, or as strings (decimal, or hex with 0x). Write bytes and
-         *     addresses as hex with 0x, and booleans as `true` and `false`. null is not allowed. `types.EIP712Domain` may be
-         *     absent: the domain then has the given members, in the order of the standard. A type that contains itself is
-         *     refused.
+         *     Write integers as JSON integers up to 2^53 - 1, or as strings (decimal, or hex with 0x). Write bytes and addresses as hex with 0x, and booleans as `true` and `false`. null is not allowed. `types.EIP712Domain` may be absent: the domain then has the given members, in the order of the standard. A type that contains itself is refused.
          *
-         *     A `chainId` other than the one of the relayer's network is refused, unless the policy
-         *     `allowed_domain_separators` lists the domain.
+         *     A `chainId` other than the one of the relayer's network is refused, unless the policy `allowed_domain_separators` lists the domain.
          */
         post: operations["signTypedDataFull"];
         delete?: never;
@@ -138,10 +127,7 @@ export interface paths {
         };
         /**
          * List a relayer's transactions
-         * @description Newest first. The path works with and without the trailing slash. Every page costs the same. Transactions that
-         *     arrive between two requests move later pages down by as many rows; the iterator of the typed client removes the
-         *     repeats. With a filter, pages and totals count the matching transactions only. A page has at most 16 MiB of
-         *     `data`. A larger page is refused with 400: request it with a smaller `per_page`.
+         * @description Newest first. The path works with and without the trailing slash. Every page costs the same. Transactions that arrive between two requests move later pages down by as many rows; the iterator of the typed client removes the repeats. With a filter, pages and totals count the matching transactions only. A page has at most 16 MiB of `data`. A larger page is refused with 400: request it with a smaller `per_page`.
          */
         get: operations["listTransactions"];
         put?: never;
@@ -161,9 +147,7 @@ export interface paths {
         };
         /**
          * List the transactions of all relayers
-         * @description The transactions of every relayer that the API key may see, newest first. With a filter, pages and totals count
-         *     the matching transactions only. Only the 10,000 newest of them can be read by page; to read older ones, set
-         *     `created_before`.
+         * @description The transactions of every relayer that the API key may see, newest first. With a filter, pages and totals count the matching transactions only. Only the 10,000 newest of them can be read by page; to read older ones, set `created_before`.
          */
         get: operations["listAllTransactions"];
         put?: never;
@@ -191,33 +175,19 @@ export interface paths {
         put?: never;
         /**
          * Send a transaction
-         * @description Accepts a transaction. After a 201, the transaction has its nonce and is stored durably; it reaches the chain
-         *     exactly once, or ends as `failed`, `canceled` or `expired`. A transaction that cannot succeed is refused before
-         *     it gets a nonce: by a policy (403), for a low balance or a call that reverts (400), or because no node answers
-         *     (503). The balance must cover this transaction and all accepted, unfinished ones. `warnings` lists conditions
-         *     that may delay it.
+         * @description Accepts a transaction. After a 201, the transaction has its nonce and is stored durably; it reaches the chain exactly once, or ends as `failed`, `canceled` or `expired`. A transaction that cannot succeed is refused before it gets a nonce: by a policy (403), for a low balance or a call that reverts (400), or because no node answers (503). The balance must cover this transaction and all accepted, unfinished ones. `warnings` lists conditions that may delay it.
          *
-         *     If the request names no prices, the `speed` tier sets them, and the service raises them later ("Gas prices").
-         *     While a transaction waits, `status_reason` gives the reason ("Stuck transactions").
+         *     If the request names no prices, the `speed` tier sets them, and the service raises them later ("Gas prices"). While a transaction waits, `status_reason` gives the reason ("Stuck transactions").
          *
-         *     A transaction is final when more than half of all endpoints of the network have its receipt with the required
-         *     confirmations; an endpoint that does not answer counts as one that has none. Before a nonce is signed for the
-         *     first time, the service looks at the pool of a node: while another sender's transaction has the nonce there, it
-         *     waits for `nonce_conflict`, and nothing is replaced unless you replace your transaction with prices.
+         *     A transaction is final when more than half of all endpoints of the network have its receipt with the required confirmations; an endpoint that does not answer counts as one that has none. Before a nonce is signed for the first time, the service looks at the pool of a node: while another sender's transaction has the nonce there, it waits for `nonce_conflict`, and nothing is replaced unless you replace your transaction with prices.
          *
-         *     `call` names a function of a contract and its arguments in the place of `data`. With its `abi`, a custom error of
-         *     the contract is named in the refusal and in `error`.
+         *     `call` names a function of a contract and its arguments in the place of `data`. With its `abi`, a custom error of the contract is named in the refusal and in `error`.
          *
-         *     Do not delegate the account of a relayer that sends (EIP-7702): nodes accept one unfinished transaction of a
-         *     delegated account. The warning `account_has_code` says so.
+         *     Do not delegate the account of a relayer that sends (EIP-7702): nodes accept one unfinished transaction of a delegated account. The warning `account_has_code` says so.
          *
-         *     **Idempotency-Key**: always send one, and repeat the request with the same key when you receive no response. The
-         *     same key and body return the first response again; the same key with another body returns 422. A key is valid
-         *     per caller and relayer, for at least 24 hours, and as long as the transaction is kept unless the operator sets a
-         *     shorter time.
+         *     **Idempotency-Key**: always send one, and repeat the request with the same key when you receive no response. The same key and body return the first response again; the same key with another body returns 422. A key is valid per caller and relayer, for at least 24 hours, and as long as the transaction is kept unless the operator sets a shorter time.
          *
-         *     **wait**: the response is sent when the transaction reaches the state, ends in another way, or `wait_seconds`
-         *     have passed. Check `status`.
+         *     **wait**: the response is sent when the transaction reaches the state, ends in another way, or `wait_seconds` have passed. Check `status`.
          */
         post: operations["sendTransaction"];
         delete?: never;
@@ -243,11 +213,7 @@ export interface paths {
         put?: never;
         /**
          * Send several transactions
-         * @description Accepts up to 100 transactions, all or none, in one commit. They get consecutive nonces in their order. Policies
-         *     that limit totals, and the check of the balance, count them together; the rate limit counts each of them. If one
-         *     transaction is refused, none is accepted, and `details` names it, for example `/body/transactions/3/value`. Gas
-         *     is estimated on the current state: for a transaction that needs the effect of an earlier one in the batch, give
-         *     `gas_limit`. One `Idempotency-Key` applies to the whole batch.
+         * @description Accepts up to 100 transactions, all or none, in one commit. They get consecutive nonces in their order. Policies that limit totals, and the check of the balance, count them together; the rate limit counts each of them. If one transaction is refused, none is accepted, and `details` names it, for example `/body/transactions/3/value`. Gas is estimated on the current state: for a transaction that needs the effect of an earlier one in the batch, give `gas_limit`. One `Idempotency-Key` applies to the whole batch.
          */
         post: operations["sendTransactionBatch"];
         delete?: never;
@@ -273,9 +239,7 @@ export interface paths {
         put?: never;
         /**
          * Test a transaction without sending it
-         * @description Runs every check of "Send a transaction" without accepting it. The response says whether the transaction would
-         *     be accepted, lists every refusal, and shows its gas limit, prices and cost. No nonce is taken, nothing is signed
-         *     and daily limits are not used. An unknown relayer or an invalid body is refused as in "Send a transaction".
+         * @description Runs every check of "Send a transaction" without accepting it. The response says whether the transaction would be accepted, lists every refusal, and shows its gas limit, prices and cost. No nonce is taken, nothing is signed and daily limits are not used. An unknown relayer or an invalid body is refused as in "Send a transaction".
          */
         post: operations["dryRunTransaction"];
         delete?: never;
@@ -302,11 +266,7 @@ export interface paths {
         post?: never;
         /**
          * Cancel all pending transactions
-         * @description Cancels every transaction that is not mined, whatever its status: the path is a word of the OpenZeppelin SDK. Each is
-         *     canceled as "Cancel a transaction" does, from the highest nonce down, at
-         *     most 10,000 per request. Repeat the request while `total_processed` is 10000 or more. Transactions are canceled
-         *     in batches. A transaction that is accepted meanwhile stays; the nonces of canceled transactions below it are
-         *     then used up and not returned.
+         * @description Cancels every transaction that is not mined, whatever its status: the path is a word of the OpenZeppelin SDK. Each is canceled as "Cancel a transaction" does, from the highest nonce down, at most 10,000 per request. Repeat the request while `total_processed` is 10000 or more. Transactions are canceled in batches. A transaction that is accepted meanwhile stays; the nonces of canceled transactions below it are then used up and not returned.
          */
         delete: operations["cancelPendingTransactions"];
         options?: never;
@@ -364,27 +324,17 @@ export interface paths {
         get: operations["getTransaction"];
         /**
          * Replace a transaction
-         * @description Replaces a transaction with another one at the same nonce, under the same id. If a node has accepted a version
-         *     of it, prices in the request must be at least 10 % higher; absent prices are set so. If no node has, the prices
-         *     may be lower. Either transaction may be mined; the response of "Get a transaction" shows which one was. A
-         *     transaction that is mined, finished or being canceled is refused with 409, and so is the call of a sponsorship.
+         * @description Replaces a transaction with another one at the same nonce, under the same id. If a node has accepted a version of it, prices in the request must be at least 10 % higher; absent prices are set so. If no node has, the prices may be lower. Either transaction may be mined; the response of "Get a transaction" shows which one was. A transaction that is mined, finished or being canceled is refused with 409, and so is the call of a sponsorship.
          *
-         *     A body with nothing but `{"submission": {"mode": "public"}}` replaces nothing: the public nodes get the signed
-         *     bytes of a private transaction. Of one that is being canceled or expires they get the cancellation, which holds
-         *     nothing of the transaction; its own bytes stay with the private relays. This applies to the calls of sponsorships too.
+         *     A body with nothing but `{"submission": {"mode": "public"}}` replaces nothing: the public nodes get the signed bytes of a private transaction. Of one that is being canceled or expires they get the cancellation, which holds nothing of the transaction; its own bytes stay with the private relays. This applies to the calls of sponsorships too.
          */
         put: operations["replaceTransaction"];
         post?: never;
         /**
          * Cancel a transaction
-         * @description An unsigned transaction with the relayer's highest nonce is `canceled` at once, and its nonce is used again. Any
-         *     other is replaced by a transfer of 0 wei from the relayer to itself at the same nonce; it is `canceled` when
-         *     that transfer is confirmed. If the original is mined first, it continues as if it had not been canceled. A
-         *     transaction that is mined or finished is refused with 409.
+         * @description An unsigned transaction with the relayer's highest nonce is `canceled` at once, and its nonce is used again. Any other is replaced by a transfer of 0 wei from the relayer to itself at the same nonce; it is `canceled` when that transfer is confirmed. If the original is mined first, it continues as if it had not been canceled. A transaction that is mined or finished is refused with 409.
          *
-         *     Of a private transaction, the transfer goes to the private relays, and to the public nodes with
-         *     `submission=public`: it holds nothing of the transaction, whose own bytes stay with the relays. This also applies to a
-         *     transaction that is being canceled already, or that expires.
+         *     Of a private transaction, the transfer goes to the private relays, and to the public nodes with `submission=public`: it holds nothing of the transaction, whose own bytes stay with the relays. This also applies to a transaction that is being canceled already, or that expires.
          */
         delete: operations["cancelTransaction"];
         options?: never;
@@ -414,13 +364,9 @@ export interface paths {
         put?: never;
         /**
          * Speed up a transaction
-         * @description Signs the same transaction again at a higher price, with its nonce and under its id. The content is the stored
-         *     one of this moment: a replacement that another caller has made meanwhile stays. Only one version can be mined.
+         * @description Signs the same transaction again at a higher price, with its nonce and under its id. The content is the stored one of this moment: a replacement that another caller has made meanwhile stays. Only one version can be mined.
          *
-         *     The price is that of the tier `speed`, and at least 10 % above the prices that a node has accepted. `max_fee_per_gas`
-         *     is a ceiling for this version and for all later ones that the service signs by itself: send the price that was
-         *     confirmed. When it does not cover 10 % more, the request is refused with 409 and nothing changes. Without it,
-         *     only the policies limit the price. A transaction that waits for `nonce_conflict` is signed at the given ceiling.
+         *     The price is that of the tier `speed`, and at least 10 % above the prices that a node has accepted. `max_fee_per_gas` is a ceiling for this version and for all later ones that the service signs by itself: send the price that was confirmed. When it does not cover 10 % more, the request is refused with 409 and nothing changes. Without it, only the policies limit the price. A transaction that waits for `nonce_conflict` is signed at the given ceiling.
          *
          *     A transaction that is mined, finished or being canceled is refused with 409, and so is the call of a sponsorship.
          *
@@ -453,9 +399,7 @@ export interface paths {
         };
         /**
          * List the signed versions of a transaction
-         * @description Lists every signed version of the transaction, oldest first: its hash, its prices, the time when it was signed,
-         *     the time since which a node is known to have it, and the last error of a node that refused it. Any version may
-         *     be mined. The service sends a version to the nodes as soon as it is stored.
+         * @description Lists every signed version of the transaction, oldest first: its hash, its prices, the time when it was signed, the time since which a node is known to have it, and the last error of a node that refused it. Any version may be mined. The service sends a version to the nodes as soon as it is stored.
          */
         get: operations["listAttempts"];
         put?: never;
@@ -486,10 +430,7 @@ export interface paths {
         };
         /**
          * Explain a transaction
-         * @description Explains the current state of a transaction: a sentence for people, a code for programs, the transaction that
-         *     blocks it, the nonces, prices and amounts that determine its progress, and the operations that can resolve it.
-         *     The service reads the current values from the nodes; if no node answers within two seconds, these values are
-         *     null.
+         * @description Explains the current state of a transaction: a sentence for people, a code for programs, the transaction that blocks it, the nonces, prices and amounts that determine its progress, and the operations that can resolve it. The service reads the current values from the nodes; if no node answers within two seconds, these values are null.
          */
         get: operations["explainTransaction"];
         put?: never;
@@ -517,14 +458,9 @@ export interface paths {
         put?: never;
         /**
          * Sign an authorization
-         * @description Signs an authorization (EIP-7702) with the relayer's key, for the chain of its network. It permits the relayer's
-         *     account to run the code of `address`. The policy `allow_authorizations` must be true. If the policy
-         *     `allowed_delegates` or, without it, `whitelist_receivers` is set, it must contain `address`. A relayer with
-         *     limits of values, tokens or functions needs one of the two. The zero address ends a delegation.
+         * @description Signs an authorization (EIP-7702) with the relayer's key, for the chain of its network. It permits the relayer's account to run the code of `address`. The policy `allow_authorizations` must be true. If the policy `allowed_delegates` or, without it, `whitelist_receivers` is set, it must contain `address`. A relayer with limits of values, tokens or functions needs one of the two. The zero address ends a delegation.
          *
-         *     When a chain applies the authorization, the nonce of the account increases by one, and this service does not see
-         *     it. Wait until the relayer's transactions are finished before you use the authorization, and call "Repair a
-         *     relayer's nonces" afterwards.
+         *     When a chain applies the authorization, the nonce of the account increases by one, and this service does not see it. Wait until the relayer's transactions are finished before you use the authorization, and call "Repair a relayer's nonces" afterwards.
          */
         post: operations["signAuthorization"];
         delete?: never;
@@ -550,10 +486,7 @@ export interface paths {
         put?: never;
         /**
          * Sign a transaction without sending it
-         * @description Signs an unsigned transaction (legacy with EIP-155, EIP-2930, EIP-1559) and returns it. Its chain id must be
-         *     that of the relayer's network, and it must comply with the relayer's policies. Daily limits count it each time,
-         *     before it is signed. The service does not track its nonce: if you send the transaction yourself, it competes
-         *     with transactions of the service that have the same nonce.
+         * @description Signs an unsigned transaction (legacy with EIP-155, EIP-2930, EIP-1559) and returns it. Its chain id must be that of the relayer's network, and it must comply with the relayer's policies. Daily limits count it each time, before it is signed. The service does not track its nonce: if you send the transaction yourself, it competes with transactions of the service that have the same nonce.
          */
         post: operations["signTransaction"];
         delete?: never;
@@ -628,14 +561,9 @@ export interface paths {
         put?: never;
         /**
          * Drain a relayer
-         * @description Stops new transactions and returns the progress, for example to move to another key. It sets the policy
-         *     `allow_transactions` to false: "Send a transaction", batches, "Sign a transaction" and "Sign an authorization"
-         *     return 403 from then on. Unfinished transactions continue; they can be replaced and canceled. Messages and typed
-         *     data are still signed.
+         * @description Stops new transactions and returns the progress, for example to move to another key. It sets the policy `allow_transactions` to false: "Send a transaction", batches, "Sign a transaction" and "Sign an authorization" return 403 from then on. Unfinished transactions continue; they can be replaced and canceled. Messages and typed data are still signed.
          *
-         *     Call it again to read the progress. When `finished` is true, every transaction has ended and the relayer can be
-         *     deleted. The drain is stored and survives restarts. To end it, update the relayer with
-         *     `{"policies": {"allow_transactions": null}}`.
+         *     Call it again to read the progress. When `finished` is true, every transaction has ended and the relayer can be deleted. The drain is stored and survives restarts. To end it, update the relayer with `{"policies": {"allow_transactions": null}}`.
          */
         post: operations["drainRelayer"];
         delete?: never;
@@ -664,13 +592,9 @@ export interface paths {
         get: operations["getFunding"];
         /**
          * Fund a relayer from another one
-         * @description When the relayer's balance, less what its unfinished transactions may cost, is below `min_balance`, the treasury
-         *     `from` sends it what is missing to `target_balance`. Both must be on one chain. A refill is an ordinary transaction
-         *     of the treasury: the treasury's policies apply to it (a `whitelist_receivers` must contain the relayer's address).
-         *     At most one refill is under way at a time. A drained relayer gets only what its unfinished transactions need.
+         * @description When the relayer's balance, less what its unfinished transactions may cost, is below `min_balance`, the treasury `from` sends it what is missing to `target_balance`. Both must be on one chain. A refill is an ordinary transaction of the treasury: the treasury's policies apply to it (a `whitelist_receivers` must contain the relayer's address). At most one refill is under way at a time. A drained relayer gets only what its unfinished transactions need.
          *
-         *     `max_per_day` is what bounds a loss: whoever makes the relayer burn gas burns the treasury's funds up to it.
-         *     A change after which relayers fund each other in a circle is refused (409), whether it adds a funding or uncovers one.
+         *     `max_per_day` is what bounds a loss: whoever makes the relayer burn gas burns the treasury's funds up to it. A change after which relayers fund each other in a circle is refused (409), whether it adds a funding or uncovers one.
          */
         put: operations["setFunding"];
         post?: never;
@@ -701,14 +625,9 @@ export interface paths {
         put?: never;
         /**
          * Send all that is left
-         * @description Sends the whole balance, less what unfinished transactions may cost at their present prices, less the fee of this
-         *     transaction: drain the relayer first. To leave
-         *     exactly `keep` behind, the whole price is paid: the base fee with a margin for rising prices. When the chain requires a
-         *     higher price, the service pays it, and sends as much less. With `asset`, it sends the tokens; refused (409) while an unfinished transaction could still move some.
+         * @description Sends the whole balance, less what unfinished transactions may cost at their present prices, less the fee of this transaction: drain the relayer first. To leave exactly `keep` behind, the whole price is paid: the base fee with a margin for rising prices. When the chain requires a higher price, the service pays it, and sends as much less. With `asset`, it sends the tokens; refused (409) while an unfinished transaction could still move some.
          *
-         *     Policies apply, except that a drained relayer may be swept: drain it, wait until it has finished, sweep it, and
-         *     delete it. On chains of the OP stack, an upper bound of the data fee is
-         *     left too; on other rollups with a data fee beside the gas, `keep` must cover it.
+         *     Policies apply, except that a drained relayer may be swept: drain it, wait until it has finished, sweep it, and delete it. On chains of the OP stack, an upper bound of the data fee is left too; on other rollups with a data fee beside the gas, `keep` must cover it.
          */
         post: operations["sweepRelayer"];
         delete?: never;
@@ -734,11 +653,9 @@ export interface paths {
         put?: never;
         /**
          * Call a node
-         * @description Passes a read-only JSON-RPC call to a node of the relayer's network. An error of the node is returned in
-         *     `data.error` of a successful response. 503 means that no node answered.
+         * @description Passes a read-only JSON-RPC call to a node of the relayer's network. An error of the node is returned in `data.error` of a successful response. 503 means that no node answered.
          *
-         *     If the node's response is larger than 4 MiB or has more than 100,000 values, the response is 502: request less
-         *     data, for example fewer blocks. If 8 calls of the same API key are in flight, the response is 429.
+         *     If the node's response is larger than 4 MiB or has more than 100,000 values, the response is 502: request less data, for example fewer blocks. If 8 calls of the same API key are in flight, the response is 429.
          */
         post: operations["callRpc"];
         delete?: never;
@@ -764,11 +681,7 @@ export interface paths {
         put?: never;
         /**
          * Call a relayer as a JSON-RPC node
-         * @description Accepts JSON-RPC 2.0, without the envelope of the other operations, so that ethers, viem, Hardhat, Foundry,
-         *     web3.py and other web3 tools work with a relayer without changes: configure them with this URL and the
-         *     `Authorization` header. The body is one call or a batch of at most 1,000 calls; a body without a `Content-Type`
-         *     is read as JSON. An invalid call does not affect the other calls of its batch. A call without an `id` is a
-         *     notification: it is executed, and it has no response. If the body holds only notifications, the status is 204.
+         * @description Accepts JSON-RPC 2.0, without the envelope of the other operations, so that ethers, viem, Hardhat, Foundry, web3.py and other web3 tools work with a relayer without changes: configure them with this URL and the `Authorization` header. The body is one call or a batch of at most 1,000 calls; a body without a `Content-Type` is read as JSON. An invalid call does not affect the other calls of its batch. A call without an `id` is a notification: it is executed, and it has no response. If the body holds only notifications, the status is 204.
          *
          *     | method | answered by | scope |
          *     |---|---|---|
@@ -780,33 +693,15 @@ export interface paths {
          *     | `eth_getTransactionCount` of the relayer's address at `pending` | the relayer: the nonce that its next transaction gets | `read` |
          *     | the methods of "Call a node" | the network's nodes | `read` |
          *
-         *     All other methods return -32601, including `eth_sign` and `eth_sendRawTransaction`. A library that sends a
-         *     transaction and waits for it needs the scopes `send` and `read`. Policies apply to each call, each call counts
-         *     in the rate limit, and each signature and transaction gets the audit entry of its operation.
+         *     All other methods return -32601, including `eth_sign` and `eth_sendRawTransaction`. A library that sends a transaction and waits for it needs the scopes `send` and `read`. Policies apply to each call, each call counts in the rate limit, and each signature and transaction gets the audit entry of its operation.
          *
-         *     **eth_sendTransaction** returns the hash as soon as the signed bytes are stored durably. Leave out the nonce and
-         *     the prices: the relayer sets both. `gas`, `gasPrice`, `maxFeePerGas` and `maxPriorityFeePerGas`, if given, are
-         *     the first values. `accessList` and `type` are used unchanged. `nonce`, if given, must be the next nonce or the
-         *     nonce of an unfinished transaction. The call replaces that transaction if it gives prices that are at least 10 %
-         *     higher. Any other nonce is refused with the reason.
+         *     **eth_sendTransaction** returns the hash as soon as the signed bytes are stored durably. Leave out the nonce and the prices: the relayer sets both. `gas`, `gasPrice`, `maxFeePerGas` and `maxPriorityFeePerGas`, if given, are the first values. `accessList` and `type` are used unchanged. `nonce`, if given, must be the next nonce or the nonce of an unfinished transaction. The call replaces that transaction if it gives prices that are at least 10 % higher. Any other nonce is refused with the reason.
          *
-         *     **Hashes stay valid.** When the relayer signs a transaction again at a higher price, its hash changes.
-         *     `eth_getTransactionByHash` and `eth_getTransactionReceipt` accept any of its hashes and return the version that
-         *     was mined, with the hash of that version, so that a library that waits for the first hash finishes. Until a
-         *     version is mined, `eth_getTransactionByHash` returns the pending transaction, even if the nodes have dropped it.
-         *     A replacement with other content, and a cancellation, are other transactions: the first hash then has no
-         *     receipt.
+         *     **Hashes stay valid.** When the relayer signs a transaction again at a higher price, its hash changes. `eth_getTransactionByHash` and `eth_getTransactionReceipt` accept any of its hashes and return the version that was mined, with the hash of that version, so that a library that waits for the first hash finishes. Until a version is mined, `eth_getTransactionByHash` returns the pending transaction, even if the nodes have dropped it. A replacement with other content, and a cancellation, are other transactions: the first hash then has no receipt.
          *
-         *     **Repeated requests.** With an `Idempotency-Key`, a repeated request returns the first hash and sends nothing.
-         *     In a batch, the key applies together with the position of the call. Without an `Idempotency-Key`, a call of the
-         *     same API key with the same parameters counts as a repetition, and gets the response of the first call, in two
-         *     cases: it has the same `id` and arrives in another request before the first is answered; or the connection of
-         *     the first broke, at most 60 seconds ago, before its response was written. After a complete response, the same
-         *     call is a new transaction. Each process detects repetitions on its own and forgets them when it restarts: only
-         *     an `Idempotency-Key` is reliable.
+         *     **Repeated requests.** With an `Idempotency-Key`, a repeated request returns the first hash and sends nothing. In a batch, the key applies together with the position of the call. Without an `Idempotency-Key`, a call of the same API key with the same parameters counts as a repetition, and gets the response of the first call, in two cases: it has the same `id` and arrives in another request before the first is answered; or the connection of the first broke, at most 60 seconds ago, before its response was written. After a complete response, the same call is a new transaction. Each process detects repetitions on its own and forgets them when it restarts: only an `Idempotency-Key` is reliable.
          *
-         *     **Errors.** A call that fails returns a JSON-RPC error with status 200; `data` gives the reason. Failures of the
-         *     whole request (401, 403, 404, 413, 415, 429) are those of the other operations.
+         *     **Errors.** A call that fails returns a JSON-RPC error with status 200; `data` gives the reason. Failures of the whole request (401, 403, 404, 413, 415, 429) are those of the other operations.
          *
          *     | code | meaning |
          *     |---|---|
@@ -843,15 +738,11 @@ export interface paths {
         };
         /**
          * Stream a relayer's events
-         * @description Streams the events that webhooks receive, as server-sent events, for clients without a public address. The `id`
-         *     of each event is its sequence number. To resume without a gap, send the last one as `Last-Event-ID`. Without the
-         *     header the stream starts with the next event; `Last-Event-ID: 0` starts with the oldest stored event.
+         * @description Streams the events that webhooks receive, as server-sent events, for clients without a public address. The `id` of each event is its sequence number. To resume without a gap, send the last one as `Last-Event-ID`. Without the header the stream starts with the next event; `Last-Event-ID: 0` starts with the oldest stored event.
          *
-         *     Events are stored for a time that the operator sets (30 days). A client that was away longer resumes with the
-         *     oldest stored event and detects the gap by `sequence`.
+         *     Events are stored for a time that the operator sets (30 days). A client that was away longer resumes with the oldest stored event and detects the gap by `sequence`.
          *
-         *     One API key can hold 250 of the 1,000 streams of a process; further streams get 429. A stream whose API key is
-         *     revoked is closed.
+         *     One API key can hold 250 of the 1,000 streams of a process; further streams get 429. A stream whose API key is revoked is closed.
          */
         get: operations["streamEvents"];
         put?: never;
@@ -905,23 +796,13 @@ export interface paths {
         put?: never;
         /**
          * Repair a relayer's nonces
-         * @description Asks every RPC endpoint of the network for the nonce of the address. If a majority of at least two endpoints
-         *     reports a higher nonce than the service has assigned, the service raises its counter to it, even without a
-         *     signed transaction as evidence, and assigns new nonces to unsigned transactions. Use this for an imported key
-         *     whose history the nodes do not keep. The operation also fills gaps, and sends transactions again that the nodes
-         *     lost. It returns the state afterwards.
+         * @description Asks every RPC endpoint of the network for the nonce of the address. If a majority of at least two endpoints reports a higher nonce than the service has assigned, the service raises its counter to it, even without a signed transaction as evidence, and assigns new nonces to unsigned transactions. Use this for an imported key whose history the nodes do not keep. The operation also fills gaps, and sends transactions again that the nodes lost. It returns the state afterwards.
          *
-         *     One endpoint is not enough evidence. On a network with one endpoint, set `next_nonce`: the transaction count of
-         *     the address, from a source that you trust, for example a block explorer. It must not be above the count that the
-         *     nodes report, and at most 64 below it; otherwise the response is 409 and names both numbers.
+         *     One endpoint is not enough evidence. On a network with one endpoint, set `next_nonce`: the transaction count of the address, from a source that you trust, for example a block explorer. It must not be above the count that the nodes report, and at most 64 below it; otherwise the response is 409 and names both numbers.
          *
-         *     `{"chain_restarted": true}` is for a test chain that was reset. Unfinished transactions end with a reason, the
-         *     `nonce` of every earlier transaction becomes null, the next nonce is that of the new chain, and the relayer is
-         *     enabled again. The request is refused with 409 if the network is not a test network (`is_testnet`, or chain id
-         *     1337 or 31337), or if the chain was not reset.
+         *     `{"chain_restarted": true}` is for a test chain that was reset. Unfinished transactions end with a reason, the `nonce` of every earlier transaction becomes null, the next nonce is that of the new chain, and the relayer is enabled again. The request is refused with 409 if the network is not a test network (`is_testnet`, or chain id 1337 or 31337), or if the chain was not reset.
          *
-         *     `{"acknowledge_unknown": true}`: what "List the transactions that the database does not know" lists was compared with what
-         *     should be sent. The list becomes empty, and equal requests are accepted again.
+         *     `{"acknowledge_unknown": true}`: what "List the transactions that the database does not know" lists was compared with what should be sent. The list becomes empty, and equal requests are accepted again.
          */
         post: operations["reconcileNonce"];
         delete?: never;
@@ -945,12 +826,9 @@ export interface paths {
         };
         /**
          * List the transactions that the database does not know
-         * @description Lists the transactions of the address that this service found when it started, on chain or in a node's pool, and that its
-         *     database does not know, by nonce: the database was restored from an older backup, or another program uses the key.
+         * @description Lists the transactions of the address that this service found when it started, on chain or in a node's pool, and that its database does not know, by nonce: the database was restored from an older backup, or another program uses the key.
          *
-         *     Until they are acknowledged ("Repair a relayer's nonces" with `acknowledge_unknown`), a request with the receiver, value and
-         *     data of one of them is refused with 409 `possibly_sent`, also through the relayer's pools. While one of them is not found (its
-         *     `hash` is null), every request is.
+         *     Until they are acknowledged ("Repair a relayer's nonces" with `acknowledge_unknown`), a request with the receiver, value and data of one of them is refused with 409 `possibly_sent`, also through the relayer's pools. While one of them is not found (its `hash` is null), every request is.
          */
         get: operations["listUnknownTransactions"];
         put?: never;
@@ -976,12 +854,9 @@ export interface paths {
         put?: never;
         /**
          * Create a notification
-         * @description The signing key is never returned; `has_signing_key` shows whether the notification has one. If the `id` is
-         *     taken, the request is refused and the existing notification is unchanged.
+         * @description The signing key is never returned; `has_signing_key` shows whether the notification has one. If the `id` is taken, the request is refused and the existing notification is unchanged.
          *
-         *     A notification belongs to the API key that created it. A key that is limited to relayers sees, uses and changes
-         *     only its own notifications, at most 100; any other answers 404. Other keys see all notifications. Ids are unique
-         *     across all keys, so a 409 can reveal the id of another key's notification; generated ids cannot be guessed.
+         *     A notification belongs to the API key that created it. A key that is limited to relayers sees, uses and changes only its own notifications, at most 100; any other answers 404. Other keys see all notifications. Ids are unique across all keys, so a 409 can reveal the id of another key's notification; generated ids cannot be guessed.
          */
         post: operations["createNotification"];
         delete?: never;
@@ -1016,8 +891,7 @@ export interface paths {
         head?: never;
         /**
          * Update a notification
-         * @description A JSON merge patch: absent members are unchanged. A `signing_key` that is absent or null is kept; the empty
-         *     string removes it; any other text replaces it.
+         * @description A JSON merge patch: absent members are unchanged. A `signing_key` that is absent or null is kept; the empty string removes it; any other text replaces it.
          */
         patch: operations["updateNotification"];
         trace?: never;
@@ -1037,8 +911,7 @@ export interface paths {
         };
         /**
          * Get a notification's health
-         * @description Shows whether deliveries are enabled and how many are pending. An endpoint that responded 410, or failed for 120
-         *     hours, is disabled; an update of its URL or signing key enables it.
+         * @description Shows whether deliveries are enabled and how many are pending. An endpoint that responded 410, or failed for 120 hours, is disabled; an update of its URL or signing key enables it.
          */
         get: operations["getNotificationHealth"];
         put?: never;
@@ -1097,8 +970,7 @@ export interface paths {
         put?: never;
         /**
          * Redeliver a delivery
-         * @description Sends the same event again, with the same id and bytes, and restarts the retry schedule. A delivered event can
-         *     be sent again too. Refused with 409 if the notification is disabled.
+         * @description Sends the same event again, with the same id and bytes, and restarts the retry schedule. A delivered event can be sent again too. Refused with 409 if the notification is disabled.
          */
         post: operations["redeliver"];
         delete?: never;
@@ -1124,8 +996,7 @@ export interface paths {
         put?: never;
         /**
          * Redeliver failed deliveries
-         * @description Sends all failed deliveries of events since a time again. More than 500 are processed in the background, in
-         *     batches, also after a restart. Refused with 409 if the notification is disabled.
+         * @description Sends all failed deliveries of events since a time again. More than 500 are processed in the background, in batches, also after a restart. Refused with 409 if the notification is disabled.
          */
         post: operations["redeliverFailed"];
         delete?: never;
@@ -1151,10 +1022,7 @@ export interface paths {
         put?: never;
         /**
          * Retry the waiting deliveries now
-         * @description Makes every delivery that waits for its next attempt due now, in the order of the events, for example after the
-         *     endpoint was mended. This attempt does not count in the retry schedule. More than 500 are processed in the
-         *     background, in batches, also after a restart. The first success after a minute or more of failures does the same.
-         *     Refused with 409 if the notification is disabled.
+         * @description Makes every delivery that waits for its next attempt due now, in the order of the events, for example after the endpoint was mended. This attempt does not count in the retry schedule. More than 500 are processed in the background, in batches, also after a restart. The first success after a minute or more of failures does the same. Refused with 409 if the notification is disabled.
          */
         post: operations["retryDeliveries"];
         delete?: never;
@@ -1180,8 +1048,7 @@ export interface paths {
         put?: never;
         /**
          * Send a test event
-         * @description Sends one event `test`, signed like any other, without retries, and returns the result of the attempt. It does
-         *     not appear in the list of deliveries.
+         * @description Sends one event `test`, signed like any other, without retries, and returns the result of the attempt. It does not appear in the list of deliveries.
          */
         post: operations["testNotification"];
         delete?: never;
@@ -1205,9 +1072,7 @@ export interface paths {
         put?: never;
         /**
          * Create a relayer
-         * @description Creates a relayer from a signer and a network. Each chain id allows one relayer per address: a second one would
-         *     compete for nonces and is refused with 400. The same address may be used on another chain id; `warnings` then
-         *     lists the policies on messages and typed data that apply to both.
+         * @description Creates a relayer from a signer and a network. Each chain id allows one relayer per address: a second one would compete for nonces and is refused with 400. The same address may be used on another chain id; `warnings` then lists the policies on messages and typed data that apply to both.
          */
         post: operations["createRelayer"];
         delete?: never;
@@ -1235,18 +1100,14 @@ export interface paths {
         post?: never;
         /**
          * Delete a relayer
-         * @description Refused with 409 while the relayer has unfinished transactions. Its signer stays. The nonce counter of its
-         *     address stays too, so a later relayer with the same address continues from it. A new relayer with the same id
-         *     starts with an empty list of transactions.
+         * @description Refused with 409 while the relayer has unfinished transactions. Its signer stays. The nonce counter of its address stays too, so a later relayer with the same address continues from it. A new relayer with the same id starts with an empty list of transactions.
          */
         delete: operations["deleteRelayer"];
         options?: never;
         head?: never;
         /**
          * Update a relayer
-         * @description A JSON merge patch (RFC 7396): absent members are unchanged, null removes, and `policies` is merged member by
-         *     member. After the response, a paused relayer signs and sends nothing. A key that is limited to relayers can
-         *     attach only notifications that it created; any other is refused with 400, as an unknown one.
+         * @description A JSON merge patch (RFC 7396): absent members are unchanged, null removes, and `policies` is merged member by member. After the response, a paused relayer signs and sends nothing. A key that is limited to relayers can attach only notifications that it created; any other is refused with 400, as an unknown one.
          */
         patch: operations["updateRelayer"];
         trace?: never;
@@ -1260,8 +1121,7 @@ export interface paths {
         };
         /**
          * List the queues of all relayers
-         * @description Lists, for every relayer that the API key may use, the number of unfinished transactions and the first one, for
-         *     which all others wait. Relayers are in the order of their creation. No node is called.
+         * @description Lists, for every relayer that the API key may use, the number of unfinished transactions and the first one, for which all others wait. Relayers are in the order of their creation. No node is called.
          */
         get: operations["listQueues"];
         put?: never;
@@ -1281,10 +1141,7 @@ export interface paths {
         };
         /**
          * Get the activity of relayers
-         * @description Counts of accepted, mined and failed transactions, times to inclusion and fees, for the last hour by the minute,
-         *     for the last day by the quarter of an hour, or for the last 7, 30 or 90 days by the day (UTC). The counts are kept
-         *     as transactions change, so the response does not depend on how many transactions are stored. Deleted relayers are
-         *     not included.
+         * @description Counts of accepted, mined and failed transactions, times to inclusion and fees, for the last hour by the minute, for the last day by the quarter of an hour, or for the last 7, 30 or 90 days by the day (UTC). The counts are kept as transactions change, so the response does not depend on how many transactions are stored. Deleted relayers are not included.
          *
          *     A transaction that a reorganization removed and that is mined again counts twice.
          */
@@ -1306,9 +1163,7 @@ export interface paths {
         };
         /**
          * Get what relayers spent on fees
-         * @description The fees that each relayer paid in the last days (UTC, with today), the highest first within each network, with the
-         *     number of its transactions. Values that were sent are not fees. Relayers that did nothing, and deleted ones, are not
-         *     listed. Counts of former days are kept for 100 days.
+         * @description The fees that each relayer paid in the last days (UTC, with today), the highest first within each network, with the number of its transactions. Values that were sent are not fees. Relayers that did nothing, and deleted ones, are not listed. Counts of former days are kept for 100 days.
          */
         get: operations["getSpending"];
         put?: never;
@@ -1328,9 +1183,7 @@ export interface paths {
         };
         /**
          * Get what the transactions of each API key cost
-         * @description The fees of the last days (UTC, with today) by the API key that asked for the transactions and by network, the
-         *     highest first within each network. A fee counts for the day on which its transaction became final. Fees of transactions that an earlier
-         *     version of the service accepted are not counted. Fees are kept for 100 days.
+         * @description The fees of the last days (UTC, with today) by the API key that asked for the transactions and by network, the highest first within each network. A fee counts for the day on which its transaction became final. Fees of transactions that an earlier version of the service accepted are not counted. Fees are kept for 100 days.
          */
         get: operations["getSpendingByCaller"];
         put?: never;
@@ -1356,14 +1209,9 @@ export interface paths {
         put?: never;
         /**
          * Create a signer
-         * @description Imports a private key (`plain`), imports it from an encrypted keystore (`keystore`) or generates one
-         *     (`generated`). The service stores it encrypted under the master key. No operation returns it.
+         * @description Imports a private key (`plain`), imports it from an encrypted keystore (`keystore`) or generates one (`generated`). The service stores it encrypted under the master key. No operation returns it.
          *
-         *     A key can also be in a key service (`aws_kms`, `google_cloud_kms`, `azure_key_vault`, `pkcs11`, `remote`, `vault`): the
-         *     service then stores only the address and an encrypted reference to the key. It first requests the public key and a signature of random content from the key
-         *     service, within 15 s. If the key is not a secp256k1 key that makes valid signatures, or the key service refuses,
-         *     the response is 422 with the reason. If the key service does not answer, the response is 503. In both cases
-         *     nothing is stored.
+         *     A key can also be in a key service (`aws_kms`, `google_cloud_kms`, `azure_key_vault`, `pkcs11`, `remote`, `vault`): the service then stores only the address and an encrypted reference to the key. It first requests the public key and a signature of random content from the key service, within 15 s. If the key is not a secp256k1 key that makes valid signatures, or the key service refuses, the response is 422 with the reason. If the key service does not answer, the response is 503. In both cases nothing is stored.
          */
         post: operations["createSigner"];
         delete?: never;
@@ -1442,16 +1290,14 @@ export interface paths {
         post?: never;
         /**
          * Delete a network
-         * @description Refused with 409 while a relayer uses it. To correct a wrong chain id, delete the network and create it again.
-         *     The nonce counters of addresses stay: they belong to the chain id.
+         * @description Refused with 409 while a relayer uses it. To correct a wrong chain id, delete the network and create it again. The nonce counters of addresses stay: they belong to the chain id.
          */
         delete: operations["deleteNetwork"];
         options?: never;
         head?: never;
         /**
          * Update a network
-         * @description A JSON merge patch (RFC 7396): absent members are unchanged. null clears `symbol` and `average_blocktime_ms`,
-         *     and sets the others to their defaults. Name, type and chain id cannot change.
+         * @description A JSON merge patch (RFC 7396): absent members are unchanged. null clears `symbol` and `average_blocktime_ms`, and sets the others to their defaults. Name, type and chain id cannot change.
          */
         patch: operations["updateNetwork"];
         trace?: never;
@@ -1471,8 +1317,7 @@ export interface paths {
         };
         /**
          * List the nodes of a network
-         * @description Asks every node in `rpc_urls` for its chain id and its newest block, at most every two seconds, and reports its
-         *     health as this process sees it. The nodes in the `custom_rpc_urls` of relayers are not included.
+         * @description Asks every node in `rpc_urls` for its chain id and its newest block, at most every two seconds, and reports its health as this process sees it. The nodes in the `custom_rpc_urls` of relayers are not included.
          */
         get: operations["listNodes"];
         put?: never;
@@ -1522,25 +1367,21 @@ export interface paths {
         };
         /**
          * Get a pool
-         * @description Its relayers with their addresses. An API key that is limited to relayers sees its `pool_ids`, and the pools that
-         *     have relayers, all of which it may use.
+         * @description Its relayers with their addresses. An API key that is limited to relayers sees its `pool_ids`, and the pools that have relayers, all of which it may use.
          */
         get: operations["getPool"];
         put?: never;
         post?: never;
         /**
          * Delete a pool
-         * @description Its relayers and their transactions stay. A new pool with the same id continues its idempotency keys. A pool that
-         *     an API key is limited to, that sends the calls of a sponsorship, or without which its relayers would be funded in a
-         *     circle by way of another pool, is not deleted (409).
+         * @description Its relayers and their transactions stay. A new pool with the same id continues its idempotency keys. A pool that an API key is limited to, that sends the calls of a sponsorship, or without which its relayers would be funded in a circle by way of another pool, is not deleted (409).
          */
         delete: operations["deletePool"];
         options?: never;
         head?: never;
         /**
          * Update a pool
-         * @description A relayer that is left out gets no new transactions of the pool; those that it has stay with it, and until they
-         *     have ended, a transaction with one of their ordering keys is refused (503). A relayer that stays keeps its weight.
+         * @description A relayer that is left out gets no new transactions of the pool; those that it has stay with it, and until they have ended, a transaction with one of their ordering keys is refused (503). A relayer that stays keeps its weight.
          */
         patch: operations["updatePool"];
         trace?: never;
@@ -1591,19 +1432,13 @@ export interface paths {
         };
         /**
          * List the transactions of a pool
-         * @description Those that were sent through the pool, the newest first, also by relayers that have left it. What its relayers send
-         *     by themselves is not listed. Only the 10,000 newest can be listed; narrow the list with `created_before` to go
-         *     further back.
+         * @description Those that were sent through the pool, the newest first, also by relayers that have left it. What its relayers send by themselves is not listed. Only the 10,000 newest can be listed; narrow the list with `created_before` to go further back.
          */
         get: operations["listPoolTransactions"];
         put?: never;
         /**
          * Send a transaction through a pool
-         * @description As "Send a transaction", through the relayer that the service chooses; the response names it in `relayer_id`, and
-         *     everything else about the transaction is asked of that relayer. The API key must be permitted to use the pool
-         *     (`pool_ids`) or every relayer
-         *     of the pool. The policies of the chosen relayer apply; one that they or its balance refuse is not chosen. If none
-         *     can take the transaction, the response is the refusal of the first choice.
+         * @description As "Send a transaction", through the relayer that the service chooses; the response names it in `relayer_id`, and everything else about the transaction is asked of that relayer. The API key must be permitted to use the pool (`pool_ids`) or every relayer of the pool. The policies of the chosen relayer apply; one that they or its balance refuse is not chosen. If none can take the transaction, the response is the refusal of the first choice.
          *
          *     **Idempotency-Key** belongs to the pool: a repeated request returns the first response, whichever relayer it has.
          */
@@ -1631,9 +1466,7 @@ export interface paths {
         put?: never;
         /**
          * Send several transactions through a pool
-         * @description As "Send several transactions": all or none, in one commit, at consecutive nonces of one relayer, which the service
-         *     chooses for the whole batch. So their order on the chain is their order here. Members with an `ordering_key` must
-         *     have the same one. The `Idempotency-Key` belongs to the pool.
+         * @description As "Send several transactions": all or none, in one commit, at consecutive nonces of one relayer, which the service chooses for the whole batch. So their order on the chain is their order here. Members with an `ordering_key` must have the same one. The `Idempotency-Key` belongs to the pool.
          */
         post: operations["sendPoolTransactionBatch"];
         delete?: never;
@@ -1659,8 +1492,7 @@ export interface paths {
         put?: never;
         /**
          * Check a transaction of a pool without sending it
-         * @description As "Check a transaction without sending it", for the relayer that would take it now (`relayer_id`). If none would, the
-         *     answer is that of the first choice.
+         * @description As "Check a transaction without sending it", for the relayer that would take it now (`relayer_id`). If none would, the answer is that of the first choice.
          */
         post: operations["dryRunPoolTransaction"];
         delete?: never;
@@ -1720,8 +1552,7 @@ export interface paths {
         };
         /**
          * Explain the state of a transaction of a pool
-         * @description As "Explain the state of a transaction", for a transaction that was sent through the pool. Of another transaction
-         *     that comes before it, only the nonce is told.
+         * @description As "Explain the state of a transaction", for a transaction that was sent through the pool. Of another transaction that comes before it, only the nonce is told.
          */
         get: operations["explainPoolTransaction"];
         put?: never;
@@ -1754,12 +1585,9 @@ export interface paths {
         put?: never;
         /**
          * Move a waiting transaction to another relayer
-         * @description For a transaction of the pool that was never signed and waits behind others of a stuck relayer. In one commit, it is canceled
-         *     there (its `status_reason` names the new one), and accepted again for another relayer of the pool, with a new id
-         *     and nonce; the response is the new transaction. All checks are those of a new transaction.
+         * @description For a transaction of the pool that was never signed and waits behind others of a stuck relayer. In one commit, it is canceled there (its `status_reason` names the new one), and accepted again for another relayer of the pool, with a new id and nonce; the response is the new transaction. All checks are those of a new transaction.
          *
-         *     One that was signed is never moved, since its bytes could still be sent (409); neither is one with an
-         *     `ordering_key`. A nonce that it leaves between others is used up by a transfer of nothing.
+         *     One that was signed is never moved, since its bytes could still be sent (409); neither is one with an `ordering_key`. A nonce that it leaves between others is used up by a transfer of nothing.
          */
         post: operations["movePoolTransaction"];
         delete?: never;
@@ -1783,9 +1611,7 @@ export interface paths {
         };
         /**
          * Stream the events of a pool's transactions
-         * @description As "Stream a relayer's events", of the transactions that were sent through the pool. Sequence numbers are those
-         *     of each relayer, so the `id` of an event is a position in all of them: send it unchanged as `Last-Event-ID` to
-         *     resume without a gap. A relayer that joined the pool meanwhile starts with its next event.
+         * @description As "Stream a relayer's events", of the transactions that were sent through the pool. Sequence numbers are those of each relayer, so the `id` of an event is a position in all of them: send it unchanged as `Last-Event-ID` to resume without a gap. A relayer that joined the pool meanwhile starts with its next event.
          */
         get: operations["streamPoolEvents"];
         put?: never;
@@ -1816,11 +1642,8 @@ export interface paths {
          * @description As "Call a relayer as a JSON-RPC node", with these differences:
          *
          *     - `eth_accounts` returns the addresses of all relayers of the pool.
-         *     - `eth_sendTransaction` without `from` is "Send a transaction through a pool": the service chooses the relayer. With
-         *       `from`, that relayer sends it, and the limits of the pool count too. `nonce` requires `from`, and must be the next
-         *       nonce.
-         *     - `personal_sign`, `eth_signTypedData_v4` and `eth_signTransaction` are signed by the relayer with the given address. The API key
-         *       must be permitted to use that relayer itself; a key that is limited to the pool by `pool_ids` signs nothing.
+         *     - `eth_sendTransaction` without `from` is "Send a transaction through a pool": the service chooses the relayer. With `from`, that relayer sends it, and the limits of the pool count too. `nonce` requires `from`, and must be the next nonce.
+         *     - `personal_sign`, `eth_signTypedData_v4` and `eth_signTransaction` are signed by the relayer with the given address. The API key must be permitted to use that relayer itself; a key that is limited to the pool by `pool_ids` signs nothing.
          *     - Hashes of the transactions that were sent through the pool stay valid.
          */
         post: operations["callPoolJsonRpc"];
@@ -1850,9 +1673,7 @@ export interface paths {
         get: operations["getPoolFunding"];
         /**
          * Fund the relayers of a pool
-         * @description As "Fund a relayer from another one", for every relayer that the pool has now or later, except those with a funding
-         *     of their own. `max_per_day` bounds the refills of all of them together. A relayer of several funded pools is funded
-         *     by the one that was created first. The treasury cannot be in the pool, or get its funds from it (409).
+         * @description As "Fund a relayer from another one", for every relayer that the pool has now or later, except those with a funding of their own. `max_per_day` bounds the refills of all of them together. A relayer of several funded pools is funded by the one that was created first. The treasury cannot be in the pool, or get its funds from it (409).
          */
         put: operations["setPoolFunding"];
         post?: never;
@@ -1881,9 +1702,7 @@ export interface paths {
         put?: never;
         /**
          * Register the ABI of a contract
-         * @description Every transaction to this contract that is accepted from now on shows its decoded call and custom errors, also
-         *     when it was given as `data` or by JSON-RPC. An ABI decodes only: it encodes and allows nothing. A contract has at
-         *     most one ABI; to change it, delete it and register it again.
+         * @description Every transaction to this contract that is accepted from now on shows its decoded call and custom errors, also when it was given as `data` or by JSON-RPC. An ABI decodes only: it encodes and allows nothing. A contract has at most one ABI; to change it, delete it and register it again.
          */
         post: operations["createAbi"];
         delete?: never;
@@ -1928,10 +1747,7 @@ export interface paths {
         };
         /**
          * List what needs attention
-         * @description All present problems of what the API key may see, the most urgent first, each once per cause and resource. Balances
-         *     and nonces are read from the chain at most once a minute, nodes every 10 seconds, and only while someone asks.
-         *     `unchecked` names what could not be found out: only without it, no problem means that all is well. Acknowledged
-         *     problems are listed, and are last.
+         * @description All present problems of what the API key may see, the most urgent first, each once per cause and resource. Balances and nonces are read from the chain at most once a minute, nodes every 10 seconds, and only while someone asks. `unchecked` names what could not be found out: only without it, no problem means that all is well. Acknowledged problems are listed, and are last.
          */
         get: operations["listProblems"];
         put?: never;
@@ -1958,9 +1774,7 @@ export interface paths {
         get?: never;
         /**
          * Acknowledge a problem
-         * @description Says to others that somebody deals with the problem, until a time. When the problem ends and comes back for another
-         *     cause, it is a new one. A problem of a network or of the service is one of everybody: only an API key for all
-         *     relayers acknowledges it (403).
+         * @description Says to others that somebody deals with the problem, until a time. When the problem ends and comes back for another cause, it is a new one. A problem of a network or of the service is one of everybody: only an API key for all relayers acknowledges it (403).
          */
         put: operations["acknowledgeProblem"];
         post?: never;
@@ -1980,12 +1794,7 @@ export interface paths {
         };
         /**
          * Find anything
-         * @description Finds relayers, networks, signers, notifications and ABIs by id, name or address, and transactions by id, hash,
-         *     nonce (`12`; `nonce 12` and `#12` find nothing else), receiver, reference or metadata (`name:value`), among what
-         *     the API key may see. Names are found by their parts; nonces and metadata as a whole; everything else by its
-         *     beginning, from 4 characters on. At most 50 results: first those that have exactly this text, of which
-         *     transactions are the newest. A short beginning that many transactions share finds some of them.
-         *     `total_items` is larger than 50 when more were found; it is then a lower bound.
+         * @description Finds relayers, networks, signers, notifications and ABIs by id, name or address, and transactions by id, hash, nonce (`12`; `nonce 12` and `#12` find nothing else), receiver, reference or metadata (`name:value`), among what the API key may see. Names are found by their parts; nonces and metadata as a whole; everything else by its beginning, from 4 characters on. At most 50 results: first those that have exactly this text, of which transactions are the newest. A short beginning that many transactions share finds some of them. `total_items` is larger than 50 when more were found; it is then a lower bound.
          */
         get: operations["search"];
         put?: never;
@@ -2069,8 +1878,7 @@ export interface paths {
         head?: never;
         /**
          * Update a sponsorship
-         * @description `paused: true` refuses every call from the next one on. Calls that were accepted are sent; to stop them, cancel
-         *     their transactions.
+         * @description `paused: true` refuses every call from the next one on. Calls that were accepted are sent; to stop them, cancel their transactions.
          */
         patch: operations["updateSponsorship"];
         trace?: never;
@@ -2123,8 +1931,7 @@ export interface paths {
         put?: never;
         /**
          * Send a sponsored call
-         * @description The call is simulated first: one that would revert is refused (400) and costs nothing. An equal forward request,
-         *     or an equal call of an account, is the same call for 24 hours: it returns the same `id`.
+         * @description The call is simulated first: one that would revert is refused (400) and costs nothing. An equal forward request, or an equal call of an account, is the same call for 24 hours: it returns the same `id`.
          *
          *     With the key of the sponsorship, or with any key for all relayers that has the scope `send`.
          */
@@ -2166,7 +1973,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/rpc": {
+    "/api/v1/rpc": {
         parameters: {
             query?: never;
             header?: never;
@@ -2177,10 +1984,7 @@ export interface paths {
         put?: never;
         /**
          * Call the JSON-RPC of a sponsorship
-         * @description With the key of a sponsorship, as `Authorization: Bearer` or as `X-API-Key`. Browsers may call it from the pages
-         *     in `origins`. `params` is an object, or an array with that object; batches are refused. Equal plain calls are separate
-         *     calls, unless they have the same `Idempotency-Key`. `gas` and `skipSimulation` are accepted and not used: every call is
-         *     simulated.
+         * @description With the key of a sponsorship, as `Authorization: Bearer` or as `X-API-Key`. Browsers may call it from the pages in `origins`. `params` is an object, or an array with that object; batches are refused. Equal plain calls are separate calls, unless they have the same `Idempotency-Key`. `gas` and `skipSimulation` are accepted and not used: every call is simulated.
          *
          *     | method | params | result |
          *     |---|---|---|
@@ -2190,8 +1994,7 @@ export interface paths {
          *     | `relayer_getCapabilities` | none | an object by chain id |
          *     | `relayer_getFeeData` | `chainId`, optional `token` (the zero address) | `{chainId, gasPrice, rate, expiry, token}` |
          *
-         *     Errors: 4100 not allowed by the sponsorship, 4205 budget used up, 4206 another chain, 4208 unknown id, 4210
-         *     invalid authorization, 4211 would revert (with the bytes of the revert in `data`).
+         *     Errors: 4100 not allowed by the sponsorship, 4205 budget used up, 4206 another chain, 4208 unknown id, 4210 invalid authorization, 4211 would revert (with the bytes of the revert in `data`).
          */
         post: operations["callSponsoredJsonRpc"];
         delete?: never;
@@ -2215,9 +2018,7 @@ export interface paths {
         put?: never;
         /**
          * Create an API key
-         * @description The response shows the token of the key once; it cannot be read again. `scopes`, `relayer_ids`, `allowed_cidrs`,
-         *     `rate_limit` and `expires_at` limit the key. No two keys have the same name (409): a revoked key frees its name,
-         *     and "Rotate an API key" gives a key another token.
+         * @description The response shows the token of the key once; it cannot be read again. `scopes`, `relayer_ids`, `allowed_cidrs`, `rate_limit` and `expires_at` limit the key. No two keys have the same name (409): a revoked key frees its name, and "Rotate an API key" gives a key another token.
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -2255,8 +2056,7 @@ export interface paths {
         head?: never;
         /**
          * Update an API key
-         * @description A JSON merge patch (RFC 7396): absent members are unchanged, null removes a limit. Effective from the next
-         *     request, in every process. The name of another key is refused (409).
+         * @description A JSON merge patch (RFC 7396): absent members are unchanged, null removes a limit. Effective from the next request, in every process. The name of another key is refused (409).
          */
         patch: operations["updateApiKey"];
         trace?: never;
@@ -2278,8 +2078,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate the token of an API key
-         * @description The response shows the new token once. The previous token stays valid for `former_valid_seconds`; older tokens
-         *     do not.
+         * @description The response shows the new token once. The previous token stays valid for `former_valid_seconds`; older tokens do not.
          */
         post: operations["rotateApiKey"];
         delete?: never;
@@ -2297,10 +2096,7 @@ export interface paths {
         };
         /**
          * List the audit trail
-         * @description Lists every operation that changes something or signs, whether it succeeded or was refused after the format of
-         *     the request was validated, and every signature that the service makes in the background for a transaction. The
-         *     newest entry comes first. Signed texts and secrets are not included. A filter searches the whole trail, which
-         *     can take long.
+         * @description Lists every operation that changes something or signs, whether it succeeded or was refused after the format of the request was validated, and every signature that the service makes in the background for a transaction. The newest entry comes first. Signed texts and secrets are not included. A filter searches the whole trail, which can take long.
          */
         get: operations["listAudit"];
         put?: never;
@@ -2320,9 +2116,7 @@ export interface paths {
         };
         /**
          * Get the head of the audit trail
-         * @description Returns the number of entries in the trail, and the hash that covers all of them. `npm run audit -- verify` reads
-         *     the whole trail and prints the same values if no entry was changed or removed. Store them elsewhere to prove later
-         *     that no entry is missing at the end.
+         * @description Returns the number of entries in the trail, and the hash that covers all of them. `npm run audit -- verify` reads the whole trail and prints the same values if no entry was changed or removed. Store them elsewhere to prove later that no entry is missing at the end.
          */
         get: operations["getAuditHead"];
         put?: never;
@@ -2362,8 +2156,7 @@ export interface paths {
         };
         /**
          * Check readiness
-         * @description Readiness of this process and its store. An unreachable chain does not affect it. On 503, `details` names the
-         *     part that is not ready.
+         * @description Readiness of this process and its store. An unreachable chain does not affect it. On 503, `details` names the part that is not ready.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -2383,8 +2176,7 @@ export interface paths {
         };
         /**
          * Get the state of the service
-         * @description The server that answers, its database, the servers beside it (on PostgreSQL), what this server saw of key services
-         *     since its start, and the incidents that all servers noticed, also before their start: the 500 newest.
+         * @description The server that answers, its database, the servers beside it (on PostgreSQL), what this server saw of key services since its start, and the incidents that all servers noticed, also before their start: the 500 newest.
          */
         get: operations["getService"];
         put?: never;
@@ -2408,10 +2200,7 @@ export interface webhooks {
         put?: never;
         /**
          * Receive an event
-         * @description The service sends this request to the URL of a notification, at least once per event, in order per transaction,
-         *     always with the same bytes. Any 2xx response is a success. Redirects are not followed. Failures are retried 5 s,
-         *     5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h after the previous attempt (plus or minus a fifth;
-         *     `Retry-After` replaces the delay). 410 disables the notification.
+         * @description The service sends this request to the URL of a notification, at least once per event, in order per transaction, always with the same bytes. Any 2xx response is a success. Redirects are not followed. Failures are retried 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h after the previous attempt (plus or minus a fifth; `Retry-After` replaces the delay). 410 disables the notification.
          *
          *     With a signing key, the delivery carries two signatures: `X-Signature`, and Standard Webhooks 1.0.0.
          */
@@ -2453,9 +2242,15 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
+        Deletion: {
+            /** @description The id of what was deleted. For a funding, that of its relayer or pool. */
+            id: components["schemas"]["Id"];
+            /** @description True. */
+            deleted: boolean;
+        };
         DeletedResponse: {
             success: components["schemas"]["Succeeded"];
-            data: string;
+            data: components["schemas"]["Deletion"];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
@@ -2821,14 +2616,7 @@ export interface components {
                 relayer_id: components["schemas"]["Id"];
             };
         };
-        /**
-         * @description The kind of the failure, for programs. The meaning of a code never changes. Later versions may add codes. Known
-         *     codes: `invalid_request`, `insufficient_funds`, `execution_reverted` (400), `unauthorized` (401), `forbidden`,
-         *     `policy_violation`, `relayer_paused` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout`
-         *     (408), `conflict`, `already_sent`, `possibly_sent` (409), `payload_too_large` (413), `unsupported_media_type` (415), `expectation_failed` (417),
-         *     `unprocessable`, `gas_limit_too_low` (422), `rate_limited` (429), `header_too_large` (431), `internal` (500), `not_implemented`
-         *     (501), `bad_gateway` (502), `unavailable`, `outcome_unknown` (503).
-         */
+        /** @description The kind of the failure, for programs. The meaning of a code never changes. Later versions may add codes. Known codes: `invalid_request`, `insufficient_funds`, `execution_reverted` (400), `unauthorized` (401), `forbidden`, `policy_violation`, `relayer_paused` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `conflict`, `already_sent`, `possibly_sent` (409), `payload_too_large` (413), `unsupported_media_type` (415), `expectation_failed` (417), `unprocessable`, `gas_limit_too_low` (422), `rate_limited` (429), `header_too_large` (431), `internal` (500), `not_implemented` (501), `bad_gateway` (502), `unavailable`, `outcome_unknown` (503). */
         FailureCode: string;
         /** @description An id in a path. An id that is not valid gets the same 404 as an unknown one. */
         PathId: string;
@@ -2856,10 +2644,7 @@ export interface components {
         HashInput: string;
         /** @description An amount in wei, below 2^256, as a decimal string. */
         Amount: string;
-        /**
-         * @description An amount in wei, below 2^256: a decimal string, or an integer written in digits only (not `1.0`, not `1e18`).
-         *     Integers of any size are read exactly.
-         */
+        /** @description An amount in wei, below 2^256: a decimal string, or an integer written in digits only (not `1.0`, not `1e18`). Integers of any size are read exactly. */
         AmountInput: string | number | bigint;
         /**
          * Format: uri
@@ -2890,17 +2675,19 @@ export interface components {
         AddressInputOrNull: string | null;
         /** @description Call data, at most 130,848 bytes of hex, with or without 0x. */
         CallDataInput: string;
-        /**
-         * @description Call data, at most 130,848 bytes of hex, with or without 0x, or null. Nodes accept transactions of at most 131,072 bytes;
-         *     the other fields and the signature take up to 224 of them.
-         */
+        /** @description Call data, at most 130,848 bytes of hex, with or without 0x, or null. Nodes accept transactions of at most 131,072 bytes; the other fields and the signature take up to 224 of them. */
         CallDataInputOrNull: string | null;
-        /** @description Exactly one of `message` and `message_hex`. */
-        SignMessageRequest: {
+        /** @description A text, or bytes. */
+        SignMessageRequest: components["schemas"]["SignTextRequest"] | components["schemas"]["SignBytesRequest"];
+        SignTextRequest: {
             /** @description The text to sign. */
-            message?: string;
+            message: string;
+            message_hex?: never;
+        };
+        SignBytesRequest: {
             /** @description The bytes to sign, as hex with 0x. */
-            message_hex?: string;
+            message_hex: string;
+            message?: never;
         };
         SignTypedDataRequest: {
             domain_separator: components["schemas"]["HashInput"];
@@ -2928,10 +2715,7 @@ export interface components {
         TypedDataName: string;
         TypedDataMember: {
             name: components["schemas"]["TypedDataName"];
-            /**
-             * @description `uint8` to `uint256`, `int8` to `int256`, `bytes1` to `bytes32`, `bytes`, `string`, `address`, `bool`, a
-             *     struct, or an array of these.
-             */
+            /** @description `uint8` to `uint256`, `int8` to `int256`, `bytes1` to `bytes32`, `bytes`, `string`, `address`, `bool`, a struct, or an array of these. */
             type: string;
         };
         /** @description A recoverable secp256k1 signature with low s (EIP-2). A local key signs deterministically (RFC 6979); a key service may return another signature each time. */
@@ -2944,9 +2728,7 @@ export interface components {
             v: number;
         };
         /**
-         * @description `pending`: accepted, not signed yet. `sent`: signed and stored. `submitted`: accepted by a node. `mined`:
-         *     included in a block. `confirmed`: mined with the required confirmations. `failed`: mined and reverted, or cannot
-         *     be sent. `canceled`: canceled. `expired`: not sent before `valid_until`.
+         * @description `pending`: accepted, not signed yet. `sent`: signed and stored. `submitted`: accepted by a node. `mined`: included in a block. `confirmed`: mined with the required confirmations. `failed`: mined and reverted, or cannot be sent. `canceled`: canceled. `expired`: not sent before `valid_until`.
          * @enum {string}
          */
         TransactionStatus: "pending" | "sent" | "submitted" | "mined" | "confirmed" | "failed" | "canceled" | "expired";
@@ -2977,17 +2759,12 @@ export interface components {
             max_fee_per_gas: components["schemas"]["AmountOrNull"];
             max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
             status: components["schemas"]["TransactionStatus"];
-            /**
-             * @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an
-             *     earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for
-             *     people: programs use `wait_reason`.
-             */
+            /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
             status_reason: string | null;
             /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. "Explain a transaction" says more. */
             wait_reason?: components["schemas"]["WaitReason"];
             /**
-             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since
-             *     the transaction cannot be sent, until it has ended or is mined nevertheless.
+             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless.
              * @constant
              */
             is_canceling?: true;
@@ -3000,11 +2777,7 @@ export interface components {
             signature: components["schemas"]["TransactionSignature"] | null;
             /** @description The fee tier, and its percentile in eth_feeHistory. */
             speed: components["schemas"]["TransactionSpeed"] | null;
-            /**
-             * @description The receipt of the transaction with `hash`. Null while the transaction is not in a block, also after a
-             *     reorganization removed its block. A `canceled` transaction has the receipt of the transfer that used its
-             *     nonce, if there was one.
-             */
+            /** @description The receipt of the transaction with `hash`. Null while the transaction is not in a block, also after a reorganization removed its block. A `canceled` transaction has the receipt of the transfer that used its nonce, if there was one. */
             receipt: components["schemas"]["TransactionReceipt"] | null;
             /** @description The error of a transaction that reverted or failed. Null on other transactions. */
             error: components["schemas"]["TransactionError"] | null;
@@ -3020,10 +2793,7 @@ export interface components {
             authorization_list: components["schemas"]["AuthorizationList"] | null;
         };
         /**
-         * @description Which nodes get the signed bytes. `public`: those of the network's `rpc_urls`. `private`: only those of its
-         *     `private_rpc_urls`, also the bytes of its repricing and of its cancellation; before a block has the transaction's
-         *     nonce, no other node gets the bytes, is asked for the hash, or estimates the gas. `private_then_public`:
-         *     `private`, until more than half of all nodes have counted `after_blocks` blocks without it; then public.
+         * @description Which nodes get the signed bytes. `public`: those of the network's `rpc_urls`. `private`: only those of its `private_rpc_urls`, also the bytes of its repricing and of its cancellation; before a block has the transaction's nonce, no other node gets the bytes, is asked for the hash, or estimates the gas. `private_then_public`: `private`, until more than half of all nodes have counted `after_blocks` blocks without it; then public.
          * @example {
          *       "mode": "private_then_public",
          *       "after_blocks": 25
@@ -3035,10 +2805,7 @@ export interface components {
             after_blocks?: number | null;
         };
         /**
-         * @description Which nodes get the signed bytes. `public`: those of the network's `rpc_urls`. `private`: only those of its
-         *     `private_rpc_urls`, also the bytes of its repricing and of its cancellation; before a block has the transaction's
-         *     nonce, no other node gets the bytes, is asked for the hash, or estimates the gas. `private_then_public`:
-         *     `private`, until more than half of all nodes have counted `after_blocks` blocks without it; then public.
+         * @description Which nodes get the signed bytes. `public`: those of the network's `rpc_urls`. `private`: only those of its `private_rpc_urls`, also the bytes of its repricing and of its cancellation; before a block has the transaction's nonce, no other node gets the bytes, is asked for the hash, or estimates the gas. `private_then_public`: `private`, until more than half of all nodes have counted `after_blocks` blocks without it; then public.
          * @example {
          *       "mode": "private_then_public",
          *       "after_blocks": 25
@@ -3101,10 +2868,7 @@ export interface components {
             s: string;
             y_parity: number;
         };
-        /**
-         * @description The receipt of a transaction in a block. A member is null when the node did not report it, or when an earlier
-         *     version of the service recorded the block.
-         */
+        /** @description The receipt of a transaction in a block. A member is null when the node did not report it, or when an earlier version of the service recorded the block. */
         TransactionReceipt: {
             block_number: number;
             block_hash: components["schemas"]["Hash"];
@@ -3128,27 +2892,11 @@ export interface components {
         };
         /** @description The error of a transaction that reverted or failed. */
         TransactionError: {
-            /**
-             * @description The kind of the error, for programs. The meaning of a code never changes. Later versions may add codes.
-             *     `reverted`: the transaction is in a block, and its execution reverted. `out_of_gas`: it is in a block, and
-             *     its gas limit was too low. `gas_limit_too_low`, `gas_limit_too_high`, `rejected`: a node refused it for a
-             *     reason that applies to every node. `nonce_used`: a transaction that this service did not send used its
-             *     nonce. `nonce_uncertain`: it was never signed, and nodes count its nonce as used by a transaction that none shows.
-             *     `policy_violation`: it needed another nonce, and a daily limit refused it. `chain_restarted`: a test chain
-             *     was restarted. `not_delegated`: it is in a block, and the account that it calls did not run its code there (EIP-7702).
-             *     `not_forwarded`: it is in a block, and the forwarder did not carry out the call. `other`: see `message`.
-             */
+            /** @description The kind of the error, for programs. The meaning of a code never changes. Later versions may add codes. `reverted`: the transaction is in a block, and its execution reverted. `out_of_gas`: it is in a block, and its gas limit was too low. `gas_limit_too_low`, `gas_limit_too_high`, `rejected`: a node refused it for a reason that applies to every node. `nonce_used`: a transaction that this service did not send used its nonce. `nonce_uncertain`: it was never signed, and nodes count its nonce as used by a transaction that none shows. `policy_violation`: it needed another nonce, and a daily limit refused it. `chain_restarted`: a test chain was restarted. `not_delegated`: it is in a block, and the account that it calls did not run its code there (EIP-7702). `not_forwarded`: it is in a block, and the forwarder did not carry out the call. `other`: see `message`. */
             code: string;
-            /**
-             * @description For `reverted`: the revert reason of the contract, decoded from `Error(string)`, `Panic(uint256)` or a custom
-             *     error in the ABI of `call`; of other custom errors the selector and the length. For other codes: a sentence.
-             */
+            /** @description For `reverted`: the revert reason of the contract, decoded from `Error(string)`, `Panic(uint256)` or a custom error in the ABI of `call`; of other custom errors the selector and the length. For other codes: a sentence. */
             message: string;
-            /**
-             * @description The revert data, for decoding custom errors. The service obtains it by running the transaction again on the
-             *     state before its block. Null when there is none, when no node returns it, or when it is longer than 4,096
-             *     bytes.
-             */
+            /** @description The revert data, for decoding custom errors. The service obtains it by running the transaction again on the state before its block. Null when there is none, when no node returns it, or when it is longer than 4,096 bytes. */
             revert_data: `0x${string}` | null;
         };
         /** @description Every required member is always present, and null while its value is not known. */
@@ -3168,17 +2916,12 @@ export interface components {
             max_fee_per_gas: components["schemas"]["AmountOrNull"];
             max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
             status: components["schemas"]["TransactionStatus"];
-            /**
-             * @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an
-             *     earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for
-             *     people: programs use `wait_reason`.
-             */
+            /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
             status_reason: string | null;
             /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. "Explain a transaction" says more. */
             wait_reason?: components["schemas"]["WaitReason"];
             /**
-             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since
-             *     the transaction cannot be sent, until it has ended or is mined nevertheless.
+             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless.
              * @constant
              */
             is_canceling?: true;
@@ -3191,11 +2934,7 @@ export interface components {
             signature: components["schemas"]["TransactionSignature"] | null;
             /** @description The fee tier, and its percentile in eth_feeHistory. */
             speed: components["schemas"]["TransactionSpeed"] | null;
-            /**
-             * @description The receipt of the transaction with `hash`. Null while the transaction is not in a block, also after a
-             *     reorganization removed its block. A `canceled` transaction has the receipt of the transfer that used its
-             *     nonce, if there was one.
-             */
+            /** @description The receipt of the transaction with `hash`. Null while the transaction is not in a block, also after a reorganization removed its block. A `canceled` transaction has the receipt of the transfer that used its nonce, if there was one. */
             receipt: components["schemas"]["TransactionReceipt"] | null;
             /** @description The error of a transaction that reverted or failed. Null on other transactions. */
             error: components["schemas"]["TransactionError"] | null;
@@ -3210,10 +2949,7 @@ export interface components {
             /** @description The authorizations (EIP-7702). Null when none were given. */
             authorization_list: components["schemas"]["AuthorizationList"] | null;
         };
-        /**
-         * @description The transaction at the time of the event. Events that an earlier version stored lack the newer members
-         *     `receipt`, `error`, `reference`, `access_list` and `authorization_list`.
-         */
+        /** @description The transaction at the time of the event. Events that an earlier version stored lack the newer members `receipt`, `error`, `reference`, `access_list` and `authorization_list`. */
         TransactionEventFields: {
             id: components["schemas"]["Id"];
             call?: components["schemas"]["DecodedCall"];
@@ -3230,17 +2966,12 @@ export interface components {
             max_fee_per_gas: components["schemas"]["AmountOrNull"];
             max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
             status: components["schemas"]["TransactionStatus"];
-            /**
-             * @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an
-             *     earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for
-             *     people: programs use `wait_reason`.
-             */
+            /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
             status_reason: string | null;
             /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. "Explain a transaction" says more. */
             wait_reason?: components["schemas"]["WaitReason"];
             /**
-             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since
-             *     the transaction cannot be sent, until it has ended or is mined nevertheless.
+             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless.
              * @constant
              */
             is_canceling?: true;
@@ -3253,11 +2984,7 @@ export interface components {
             signature: components["schemas"]["TransactionSignature"] | null;
             /** @description The fee tier, and its percentile in eth_feeHistory. */
             speed: components["schemas"]["TransactionSpeed"] | null;
-            /**
-             * @description The receipt of the transaction with `hash`. Null while the transaction is not in a block, also after a
-             *     reorganization removed its block. A `canceled` transaction has the receipt of the transfer that used its
-             *     nonce, if there was one.
-             */
+            /** @description The receipt of the transaction with `hash`. Null while the transaction is not in a block, also after a reorganization removed its block. A `canceled` transaction has the receipt of the transfer that used its nonce, if there was one. */
             receipt?: components["schemas"]["TransactionReceipt"] | null;
             /** @description The error of a transaction that reverted or failed. Null on other transactions. */
             error?: components["schemas"]["TransactionError"] | null;
@@ -3276,15 +3003,7 @@ export interface components {
         AcceptedTransaction: components["schemas"]["TransactionFields"] & {
             warnings: components["schemas"]["Warnings"];
         };
-        /**
-         * @description Conditions that may delay the transaction. `price_below_base_fee`: no block includes it until the base fee
-         *     falls. `price_limited_by_cap`: the policy `gas_price_cap` allows less than the tier costs. `low_balance_after`:
-         *     the balance may fall below the policy `min_balance`. `long_queue`: 100 or more accepted transactions come first.
-         *     `cap_below_base_fee`: the policy `gas_price_cap` is below the current base fee. `balance_not_checked`: the network has
-         *     the feature `no_native_coin`. `account_has_code`: the
-         *     relayer's address is delegated (EIP-7702), and nodes accept only one unfinished transaction of such an account.
-         *     `wait_reason` is the code that "Explain a transaction" gives while the condition lasts.
-         */
+        /** @description Conditions that may delay the transaction. `price_below_base_fee`: no block includes it until the base fee falls. `price_limited_by_cap`: the policy `gas_price_cap` allows less than the tier costs. `low_balance_after`: the balance may fall below the policy `min_balance`. `long_queue`: 100 or more accepted transactions come first. `cap_below_base_fee`: the policy `gas_price_cap` is below the current base fee. `balance_not_checked`: the network has the feature `no_native_coin`. `account_has_code`: the relayer's address is delegated (EIP-7702), and nodes accept only one unfinished transaction of such an account. `wait_reason` is the code that "Explain a transaction" gives while the condition lasts. */
         Warnings: components["schemas"]["Warning"][];
         Warning: {
             /** @enum {string} */
@@ -3303,52 +3022,31 @@ export interface components {
             /** @description The highest priority fee per unit of gas, as `max_fee_per_gas`. */
             max_priority_fee_per_gas?: components["schemas"]["AmountInput"];
             /** @description How it reaches the chain from now on. If absent, as before. */
-            submission?: components["schemas"]["Submission"];
+            submission?: components["schemas"]["SubmissionInput"];
         };
-        SendTransactionRequest: {
+        /** @description A transaction with `data`, or with `call` in its place. */
+        SendTransactionRequest: components["schemas"]["SendDataRequest"] | components["schemas"]["SendCallRequest"];
+        SendDataRequest: {
             /** @description The recipient. Absent or null creates a contract from `data`. */
             to?: components["schemas"]["AddressInputOrNull"];
             /** @description The amount to send. If absent, 0. */
             value?: components["schemas"]["AmountInput"];
             data?: components["schemas"]["CallDataInputOrNull"];
-            /** @description The call of a contract by name, in the place of `data`. It needs `to`. */
-            call?: components["schemas"]["ContractCall"] | null;
-            /**
-             * @description The gas limit. If absent, the nodes estimate it, and the service raises it when they require more before the
-             *     transaction is mined. A given limit is tried at a node, and never changed: 422 (`gas_limit_too_low`) if the
-             *     transaction needs more.
-             */
+            /** @description The gas limit. If absent, the nodes estimate it, and the service raises it when they require more before the transaction is mined. A given limit is tried at a node, and never changed: 422 (`gas_limit_too_low`) if the transaction needs more. */
             gas_limit?: number | null;
-            /**
-             * @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default:
-             *     `average`.
-             */
+            /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. */
             speed?: ("safe_low" | "safeLow" | "average" | "fast" | "fastest") | null;
-            /**
-             * @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it
-             *     follows from the other members and from the chain. Repricing never changes it.
-             */
+            /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. */
             type?: (0 | 1 | 2 | 4) | null;
-            /**
-             * @description The gas price of a transaction of type 0 or 1, in wei. The transaction is signed at this price, and never
-             *     above it: while the chain requires more, it waits for `fee_too_low`. Excludes `max_fee_per_gas` and
-             *     `max_priority_fee_per_gas`. Without prices the service chooses them by `speed`, and raises them later.
-             */
+            /** @description The gas price of a transaction of type 0 or 1, in wei. The transaction is signed at this price, and never above it: while the chain requires more, it waits for `fee_too_low`. Excludes `max_fee_per_gas` and `max_priority_fee_per_gas`. Without prices the service chooses them by `speed`, and raises them later. */
             gas_price?: components["schemas"]["AmountInput"] | null;
-            /**
-             * @description The highest price per unit of gas of a transaction of type 2 or 4, in wei, including the priority fee. The
-             *     transaction is never signed above it: while the base fee is higher, it waits for `fee_too_low`.
-             */
+            /** @description The highest price per unit of gas of a transaction of type 2 or 4, in wei, including the priority fee. The transaction is never signed above it: while the base fee is higher, it waits for `fee_too_low`. */
             max_fee_per_gas?: components["schemas"]["AmountInput"] | null;
-            /**
-             * @description The highest priority fee per unit of gas of a transaction of type 2 or 4, in wei. The transaction is never
-             *     signed above it.
-             */
+            /** @description The highest priority fee per unit of gas of a transaction of type 2 or 4, in wei. The transaction is never signed above it. */
             max_priority_fee_per_gas?: components["schemas"]["AmountInput"] | null;
             /**
              * Format: date-time
-             * @description After this time (RFC 3339) the transaction is not sent. It becomes `expired` if its nonce can be used again;
-             *     otherwise it is canceled on the chain first. A replacement without it keeps the previous time; null removes it.
+             * @description After this time (RFC 3339) the transaction is not sent. It becomes `expired` if its nonce can be used again; otherwise it is canceled on the chain first. A replacement without it keeps the previous time; null removes it.
              */
             valid_until?: string | null;
             /**
@@ -3363,42 +3061,71 @@ export interface components {
              *     id is kept as long as the transaction. A replacement and a dry run ignore it.
              */
             deduplication_id?: components["schemas"]["ReferenceOrNull"];
-            /**
-             * @description Your own names and values, for example the customer and the purpose. Every response and event shows them with
-             *     the transaction, and lists can be filtered by them. At most 4096 bytes of JSON. A replacement without metadata
-             *     keeps the previous.
-             */
+            /** @description Your own names and values, for example the customer and the purpose. Every response and event shows them with the transaction, and lists can be filtered by them. At most 4096 bytes of JSON. A replacement without metadata keeps the previous. */
             metadata?: components["schemas"]["Metadata"] | null;
-            /**
-             * @description For a pool: while a transaction with this key is unfinished, this one takes the same relayer, so their order on
-             *     chain is the order of acceptance. A single relayer keeps the order of all its transactions, so it ignores the
-             *     key.
-             */
+            /** @description For a pool: while a transaction with this key is unfinished, this one takes the same relayer, so their order on chain is the order of acceptance. A single relayer keeps the order of all its transactions, so it ignores the key. */
             ordering_key?: string | null;
-            /**
-             * @description If absent, the network's `submission`; a replacement without it keeps the previous. Once public, a transaction
-             *     stays public.
-             */
+            /** @description If absent, the network's `submission`; a replacement without it keeps the previous. Once public, a transaction stays public. */
             submission?: components["schemas"]["SubmissionInput"] | null;
-            /**
-             * @description The addresses and storage keys that the transaction uses (EIP-2930). With `gas_price`, the transaction has
-             *     type 1. Policies do not check the list, because a listed address is not called.
-             */
+            /** @description The addresses and storage keys that the transaction uses (EIP-2930). With `gas_price`, the transaction has type 1. Policies do not check the list, because a listed address is not called. */
             access_list?: components["schemas"]["AccessListInput"] | null;
-            /**
-             * @description Signed authorizations of accounts (EIP-7702). The transaction then has type 4, and requires `to`, EIP-1559
-             *     prices and the policy `allow_authorizations`. An authorization of the relayer's own address is refused,
-             *     because it would use the next nonce.
-             */
+            /** @description Signed authorizations of accounts (EIP-7702). The transaction then has type 4, and requires `to`, EIP-1559 prices and the policy `allow_authorizations`. An authorization of the relayer's own address is refused, because it would use the next nonce. */
             authorization_list?: components["schemas"]["AuthorizationListInput"] | null;
             /** @description Blob transactions (EIP-4844) are not supported. Any value but null is refused. */
             blob_versioned_hashes?: string[] | null;
+            call?: never;
         };
-        /**
-         * @description A function of a contract and its arguments. The service encodes them (Solidity's contract ABI specification), so
-         *     policies check the bytes, as for `data`. No names of addresses (ENS) are looked up, and no ABI is fetched. The
-         *     answers show the decoded call.
-         */
+        SendCallRequest: {
+            /** @description The contract. */
+            to: components["schemas"]["AddressInput"];
+            /** @description The call of the contract by name. */
+            call: components["schemas"]["ContractCall"];
+            /** @description The amount to send. If absent, 0. */
+            value?: components["schemas"]["AmountInput"];
+            /** @description The gas limit. If absent, the nodes estimate it, and the service raises it when they require more before the transaction is mined. A given limit is tried at a node, and never changed: 422 (`gas_limit_too_low`) if the transaction needs more. */
+            gas_limit?: number | null;
+            /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. */
+            speed?: ("safe_low" | "safeLow" | "average" | "fast" | "fastest") | null;
+            /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. */
+            type?: (0 | 1 | 2 | 4) | null;
+            /** @description The gas price of a transaction of type 0 or 1, in wei. The transaction is signed at this price, and never above it: while the chain requires more, it waits for `fee_too_low`. Excludes `max_fee_per_gas` and `max_priority_fee_per_gas`. Without prices the service chooses them by `speed`, and raises them later. */
+            gas_price?: components["schemas"]["AmountInput"] | null;
+            /** @description The highest price per unit of gas of a transaction of type 2 or 4, in wei, including the priority fee. The transaction is never signed above it: while the base fee is higher, it waits for `fee_too_low`. */
+            max_fee_per_gas?: components["schemas"]["AmountInput"] | null;
+            /** @description The highest priority fee per unit of gas of a transaction of type 2 or 4, in wei. The transaction is never signed above it. */
+            max_priority_fee_per_gas?: components["schemas"]["AmountInput"] | null;
+            /**
+             * Format: date-time
+             * @description After this time (RFC 3339) the transaction is not sent. It becomes `expired` if its nonce can be used again; otherwise it is canceled on the chain first. A replacement without it keeps the previous time; null removes it.
+             */
+            valid_until?: string | null;
+            /**
+             * @description Your own reference, for example an order number. Every response shows it with the transaction, and lists can
+             *     be filtered by it. It need not be unique. A replacement without a reference keeps the previous one.
+             */
+            reference?: components["schemas"]["ReferenceOrNull"];
+            /**
+             * @description At most one transaction of the chain is accepted with this id, whichever relayer, pool or API key sends it and
+             *     whatever became of it: a second one is refused with 409 `already_sent`, which names the first if the API key
+             *     may read it. (An `Idempotency-Key` belongs to one relayer or pool and one API key, and repeats the answer.) The
+             *     id is kept as long as the transaction. A replacement and a dry run ignore it.
+             */
+            deduplication_id?: components["schemas"]["ReferenceOrNull"];
+            /** @description Your own names and values, for example the customer and the purpose. Every response and event shows them with the transaction, and lists can be filtered by them. At most 4096 bytes of JSON. A replacement without metadata keeps the previous. */
+            metadata?: components["schemas"]["Metadata"] | null;
+            /** @description For a pool: while a transaction with this key is unfinished, this one takes the same relayer, so their order on chain is the order of acceptance. A single relayer keeps the order of all its transactions, so it ignores the key. */
+            ordering_key?: string | null;
+            /** @description If absent, the network's `submission`; a replacement without it keeps the previous. Once public, a transaction stays public. */
+            submission?: components["schemas"]["SubmissionInput"] | null;
+            /** @description The addresses and storage keys that the transaction uses (EIP-2930). With `gas_price`, the transaction has type 1. Policies do not check the list, because a listed address is not called. */
+            access_list?: components["schemas"]["AccessListInput"] | null;
+            /** @description Signed authorizations of accounts (EIP-7702). The transaction then has type 4, and requires `to`, EIP-1559 prices and the policy `allow_authorizations`. An authorization of the relayer's own address is refused, because it would use the next nonce. */
+            authorization_list?: components["schemas"]["AuthorizationListInput"] | null;
+            /** @description Blob transactions (EIP-4844) are not supported. Any value but null is refused. */
+            blob_versioned_hashes?: string[] | null;
+            data?: never;
+        };
+        /** @description A function of a contract and its arguments. The service encodes them (Solidity's contract ABI specification), so policies check the bytes, as for `data`. No names of addresses (ENS) are looked up, and no ABI is fetched. The answers show the decoded call. */
         ContractCall: {
             /**
              * @description The name with the types of the arguments. With `abi`, the name is enough, unless several functions have it.
@@ -3406,29 +3133,19 @@ export interface components {
              */
             function: string;
             /**
-             * @description The arguments in their order. Integers are decimal strings, or JSON integers below 2^53; addresses have a
-             *     correct checksum or are in lower case; bytes are hex with 0x; arrays are arrays; tuples are arrays, or objects
-             *     with the names of the ABI.
+             * @description The arguments in their order. Integers are decimal strings, or JSON integers below 2^53; addresses have a correct checksum or are in lower case; bytes are hex with 0x; arrays are arrays; tuples are arrays, or objects with the names of the ABI.
              * @example [
              *       "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
              *       "1000000"
              *     ]
              */
             args?: unknown[];
-            /**
-             * @description The contract's ABI: functions and errors in words (`function transfer(address to, uint256 amount)`,
-             *     `error Paused(uint256 until)`), or the objects that compilers write. Only the function (of at most
-             *     20 overloads) and the first 20 custom errors are read, of at most 1,000 types together. An entry has at most
-             *     256 types, and tuples at most 8 levels deep. A custom error that it has is decoded in `error`.
-             */
+            /** @description The contract's ABI: functions and errors in words (`function transfer(address to, uint256 amount)`, `error Paused(uint256 until)`), or the objects that compilers write. Only the function (of at most 20 overloads) and the first 20 custom errors are read, of at most 1,000 types together. An entry has at most 256 types, and tuples at most 8 levels deep. A custom error that it has is decoded in `error`. */
             abi?: (string | {
                 [key: string]: unknown;
             })[];
         };
-        /**
-         * @description The call that `data` is. Present when the transaction was given with `call`, or the ABI of its contract was
-         *     registered before ("Register the ABI of a contract"), and it has at most 4,096 bytes of data.
-         */
+        /** @description The call that `data` is. Present when the transaction was given with `call`, or the ABI of its contract was registered before ("Register the ABI of a contract"), and it has at most 4,096 bytes of data. */
         DecodedCall: {
             /** @example transfer(address,uint256) */
             function: string;
@@ -3468,8 +3185,7 @@ export interface components {
         Attempt: {
             number: number;
             /**
-             * @description `send`: the transaction. `cancel`: a transfer of 0 wei to the relayer itself, which uses the nonce of the
-             *     transaction.
+             * @description `send`: the transaction. `cancel`: a transfer of 0 wei to the relayer itself, which uses the nonce of the transaction.
              * @enum {string}
              */
             purpose: "send" | "cancel";
@@ -3481,10 +3197,7 @@ export interface components {
             signed_at: components["schemas"]["Timestamp"];
             /** @description The time since which a node is known to have this version. Null if no node is known to have it. */
             accepted_at: components["schemas"]["TimestampOrNull"];
-            /**
-             * @description The last error of a node that refused this version. Null if no node refused it, or if a node accepted it
-             *     afterwards.
-             */
+            /** @description The last error of a node that refused this version. Null if no node refused it, or if a node accepted it afterwards. */
             refusal: string | null;
             /** @description Whether this version is in a block. */
             is_mined: boolean;
@@ -3494,12 +3207,7 @@ export interface components {
             status: components["schemas"]["TransactionStatus"];
             /** @description The current state of the transaction in a sentence, for people. */
             summary: string;
-            /**
-             * @description The codes of `WaitReason`, and these: `signature`: the transaction is signed next. `acceptance`: it is
-             *     signed, and no node has accepted it yet. `block`: a node has it, and it is not in a block yet.
-             *     `confirmations`: it is in a block, and has fewer than the required confirmations. Null when the transaction
-             *     has ended.
-             */
+            /** @description The codes of `WaitReason`, and these: `signature`: the transaction is signed next. `acceptance`: it is signed, and no node has accepted it yet. `block`: a node has it, and it is not in a block yet. `confirmations`: it is in a block, and has fewer than the required confirmations. Null when the transaction has ended. */
             wait_reason: components["schemas"]["WaitReason"] | ("signature" | "acceptance" | "block" | "confirmations") | null;
             /** @description The time of the last change of its status or of `wait_reason`. Of `block`: the time since which a node has it. */
             since: components["schemas"]["Timestamp"];
@@ -3571,11 +3279,7 @@ export interface components {
             /** @description The nonce that the transaction would get. Null, like the members below, when no node answered. */
             nonce: number | null;
             gas_limit: number | null;
-            /**
-             * @description `needed`: the gas that the nodes estimate; null when they do not, for example because the call reverts. `limit`:
-             *     the gas limit of the request; null: none. `creates_account`: whether the receiver is an account that does not
-             *     exist yet, which costs more on some chains; null when no node says.
-             */
+            /** @description `needed`: the gas that the nodes estimate; null when they do not, for example because the call reverts. `limit`: the gas limit of the request; null: none. `creates_account`: whether the receiver is an account that does not exist yet, which costs more on some chains; null when no node says. */
             gas: {
                 needed: number | null;
                 limit: number | null;
@@ -3584,17 +3288,11 @@ export interface components {
             gas_price: components["schemas"]["AmountOrNull"];
             max_fee_per_gas: components["schemas"]["AmountOrNull"];
             max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
-            /**
-             * @description The value plus the gas limit times the highest price, before any later price increase, plus the data fee on chains
-             *     of the OP stack.
-             */
+            /** @description The value plus the gas limit times the highest price, before any later price increase, plus the data fee on chains of the OP stack. */
             max_cost: string | null;
             /** @description Null where balances are not checked (the feature `no_native_coin`). */
             balance: components["schemas"]["AmountOrNull"];
-            /**
-             * @description The highest total cost of the accepted, unfinished transactions of the address. The balance must cover this
-             *     and `max_cost`.
-             */
+            /** @description The highest total cost of the accepted, unfinished transactions of the address. The balance must cover this and `max_cost`. */
             reserved: string | null;
             warnings: components["schemas"]["Warnings"];
         };
@@ -3654,10 +3352,7 @@ export interface components {
                 data?: unknown;
             };
         };
-        /**
-         * @description One call or a batch. A call has `jsonrpc` ("2.0"), `id` (a number, a text of at most 255 characters, or null;
-         *     absent for a notification), `method` and `params` (an array).
-         */
+        /** @description One call or a batch. A call has `jsonrpc` ("2.0"), `id` (a number, a text of at most 255 characters, or null; absent for a notification), `method` and `params` (an array). */
         JsonRpcRequest: {
             [key: string]: unknown;
         } | unknown[];
@@ -3675,16 +3370,13 @@ export interface components {
                 data?: unknown;
             };
         };
-        HealNonceRequest: {
+        ReconcileNonceRequest: {
             /**
              * @description The test chain was reset: discard the nonces of the former chain.
              * @default false
              */
             chain_restarted?: boolean;
-            /**
-             * @description The transaction count of the address from a source that the operator trusts. The nonce counter is raised to
-             *     it, and the next transaction gets this nonce. If absent, the nodes alone determine the count.
-             */
+            /** @description The transaction count of the address from a source that the operator trusts. The nonce counter is raised to it, and the next transaction gets this nonce. If absent, the nodes alone determine the count. */
             next_nonce?: number;
             /**
              * @description What the service has listed as unknown transactions was compared with what should be sent.
@@ -3726,10 +3418,7 @@ export interface components {
             max_fee_per_gas: components["schemas"]["Amount"];
         };
         /**
-         * @description `sufficient`: the balance is at least `min_balance`. `refilling`: a refill is under way. No refill starts now, and
-         *     it is tried again, in these states: `limit_reached` (`max_per_day`), `treasury_short` (the treasury cannot pay it),
-         *     `fee_too_high` (the market is above `max_fee_per_gas`), `refused` (by the treasury's state or policies),
-         *     `unknown` (the balance is not known: most nodes do not answer, or were not asked yet).
+         * @description `sufficient`: the balance is at least `min_balance`. `refilling`: a refill is under way. No refill starts now, and it is tried again, in these states: `limit_reached` (`max_per_day`), `treasury_short` (the treasury cannot pay it), `fee_too_high` (the market is above `max_fee_per_gas`), `refused` (by the treasury's state or policies), `unknown` (the balance is not known: most nodes do not answer, or were not asked yet).
          * @enum {string}
          */
         FundingStatus: "sufficient" | "refilling" | "limit_reached" | "treasury_short" | "fee_too_high" | "refused" | "unknown";
@@ -3760,10 +3449,7 @@ export interface components {
             /** @description What counts for `max_per_day` now. */
             spent_today: components["schemas"]["Amount"];
             left_today: components["schemas"]["Amount"];
-            /**
-             * @description For how long the balance lasts at the rate of the fees of the last 24 hours; null when it is unknown, when no fee
-             *     was paid, and for tokens. Values that the relayer sends are not counted.
-             */
+            /** @description For how long the balance lasts at the rate of the fees of the last 24 hours; null when it is unknown, when no fee was paid, and for tokens. Values that the relayer sends are not counted. */
             runway_seconds: number | null;
             /** @description The newest, at most 20. */
             refills: components["schemas"]["Refill"][];
@@ -3789,32 +3475,20 @@ export interface components {
             next_nonce: number;
             /** @description The number of mined transactions of the address. Null while no node answers. */
             chain_latest: number | null;
-            /**
-             * @description The number of mined transactions and of transactions that are pending in the node. The service does not rely
-             *     on it.
-             */
+            /** @description The number of mined transactions and of transactions that are pending in the node. The service does not rely on it. */
             chain_pending: number | null;
             /** @description Nonces below the next one that no transaction holds. At most 100 are listed. */
             gaps: number[];
             /**
-             * @description `in_step`: service and chain agree. `chain_ahead`: a node reports a higher nonce than the service has
-             *     assigned; the address was used elsewhere, or the node is wrong. `gap`: nonces below the next one have no
-             *     transaction; the service fills them. `chain_restarted`: the chain is not the one on which the nonces were
-             *     used (a reset development chain); sending has stopped. `unreachable`: no node answers.
+             * @description `in_step`: service and chain agree. `chain_ahead`: a node reports a higher nonce than the service has assigned; the address was used elsewhere, or the node is wrong. `gap`: nonces below the next one have no transaction; the service fills them. `chain_restarted`: the chain is not the one on which the nonces were used (a reset development chain); sending has stopped. `unreachable`: no node answers.
              * @enum {string}
              */
             status: "in_step" | "chain_ahead" | "gap" | "chain_restarted" | "unreachable";
             /** @description The situation and the action taken, for people. */
             explanation: string;
-            /**
-             * @description The relayer's unmined transaction with the lowest nonce, while it waits. All later transactions wait for it.
-             *     Null while nothing blocks.
-             */
+            /** @description The relayer's unmined transaction with the lowest nonce, while it waits. All later transactions wait for it. Null while nothing blocks. */
             blocking: components["schemas"]["Blocking"] | null;
-            /**
-             * @description The last transaction of this address that the chain or a node has and this service did not send: another
-             *     program uses the key, or another copy of this service's database is or was in use. Null when none was seen.
-             */
+            /** @description The last transaction of this address that the chain or a node has and this service did not send: another program uses the key, or another copy of this service's database is or was in use. Null when none was seen. */
             foreign: components["schemas"]["ForeignTransaction"] | null;
         };
         ForeignTransaction: {
@@ -3900,10 +3574,7 @@ export interface components {
             signing_key?: components["schemas"]["SigningKeyInput"];
             filter?: components["schemas"]["NotificationFilterInput"];
         };
-        /**
-         * @description Any text, or `whsec_` and a key in base64 with padding (Standard Webhooks), which the libraries of that standard take
-         *     as it is. They cannot decode another text after `whsec_`, so it is refused.
-         */
+        /** @description Any text, or `whsec_` and a key in base64 with padding (Standard Webhooks), which the libraries of that standard take as it is. They cannot decode another text after `whsec_`, so it is refused. */
         SigningKeyInput: string;
         UpdateNotificationRequest: {
             type?: components["schemas"]["NotificationType"];
@@ -3969,25 +3640,11 @@ export interface components {
         /** @enum {string} */
         EventName: "transaction_update" | "transaction_waiting" | "relayer_disabled" | "relayer_enabled" | "relayer_low_balance" | "relayer_funding" | "test";
         /**
-         * @description Why a transaction makes no progress. `price_cap`: the policy `gas_price_cap` is below the price that the chain
-         *     requires. `fee_multiplier`: the policy `max_fee_multiplier` does not allow a higher price. `fee_budget`: the fee
-         *     budget of the relayer does not allow one. `base_fee`: the base fee is above its price. `fee_too_low`: the price
-         *     that the request gave is below what the chain requires. `funds`: the balance is too low. `node`: nodes refuse
-         *     it. `unreachable`: no node answers. `nonce_conflict`: a node has another transaction with its nonce.
-         *     `uncertain_nonce`: it is not known yet which transaction used its nonce. `missing_receipt`: a block lists it, and
-         *     no node shows its receipt. `awaiting_quorum`: a node shows its receipt,
-         *     and most endpoints of the network do not.
-         *     `earlier_nonce`: a transaction with an earlier nonce comes first. `paused`: the relayer is paused. `disabled`:
-         *     the relayer is disabled. `key_service`: the key service does not sign. `private_relay`: no private
-         *     relay answers, the network has none any more, or they had it for `private_expiry_blocks` blocks and dropped it then; they
-         *     get it again. `other`: see `status_reason`.
+         * @description Why a transaction makes no progress. `price_cap`: the policy `gas_price_cap` is below the price that the chain requires. `fee_multiplier`: the policy `max_fee_multiplier` does not allow a higher price. `fee_budget`: the fee budget of the relayer does not allow one. `base_fee`: the base fee is above its price. `fee_too_low`: the price that the request gave is below what the chain requires. `funds`: the balance is too low. `node`: nodes refuse it. `unreachable`: no node answers. `nonce_conflict`: a node has another transaction with its nonce. `uncertain_nonce`: it is not known yet which transaction used its nonce. `missing_receipt`: a block lists it, and no node shows its receipt. `awaiting_quorum`: a node shows its receipt, and most endpoints of the network do not. `earlier_nonce`: a transaction with an earlier nonce comes first. `paused`: the relayer is paused. `disabled`: the relayer is disabled. `key_service`: the key service does not sign. `private_relay`: no private relay answers, the network has none any more, or they had it for `private_expiry_blocks` blocks and dropped it then; they get it again. `other`: see `status_reason`.
          * @enum {string}
          */
         WaitReason: "price_cap" | "fee_multiplier" | "fee_budget" | "base_fee" | "fee_too_low" | "funds" | "node" | "unreachable" | "nonce_conflict" | "uncertain_nonce" | "missing_receipt" | "awaiting_quorum" | "earlier_nonce" | "paused" | "disabled" | "key_service" | "private_relay" | "other";
-        /**
-         * @description The body of a delivery. It is stored together with the change that it reports, and every attempt sends the same
-         *     bytes.
-         */
+        /** @description The body of a delivery. It is stored together with the change that it reports, and every attempt sends the same bytes. */
         Event: {
             /** @description Also the header `webhook-id`. A repeated delivery has the same id. */
             id: components["schemas"]["Id"];
@@ -4002,11 +3659,7 @@ export interface components {
             /** @constant */
             payload_type: "transaction";
         };
-        /**
-         * @description The transaction makes no progress; `wait_reason` and `status_reason` give the reason. Sent once per transaction and
-         *     value of `wait_reason`, and only for the relayer's unmined transaction with the lowest nonce: later transactions
-         *     wait for it.
-         */
+        /** @description The transaction makes no progress; `wait_reason` and `status_reason` give the reason. Sent once per transaction and value of `wait_reason`, and only for the relayer's unmined transaction with the lowest nonce: later transactions wait for it. */
         TransactionWaitingPayload: components["schemas"]["TransactionEventFields"] & {
             /** @constant */
             payload_type: "transaction_waiting";
@@ -4048,9 +3701,7 @@ export interface components {
             notification_id: components["schemas"]["Id"];
         };
         /**
-         * @description `sign`: sign messages, typed data and transactions. `send`: send, replace and cancel transactions. `read`: read
-         *     relayers, their transactions, events and balances, and networks. `notifications`: manage notifications and their
-         *     deliveries. `manage`: manage relayers, signers and networks.
+         * @description `sign`: sign messages, typed data and transactions. `send`: send, replace and cancel transactions. `read`: read relayers, their transactions, events and balances, and networks. `notifications`: manage notifications and their deliveries. `manage`: manage relayers, signers and networks.
          * @enum {string}
          */
         Scope: "sign" | "send" | "read" | "notifications" | "manage";
@@ -4077,10 +3728,7 @@ export interface components {
             id: components["schemas"]["Id"];
             name: components["schemas"]["ApiKeyName"];
             scopes: components["schemas"]["GrantedScopes"];
-            /**
-             * @description The relayers that the key may use. Null: all. Any other relayer gets the same 404 as one that does not
-             *     exist. A deleted relayer is removed from the list, even if a new relayer gets its id.
-             */
+            /** @description The relayers that the key may use. Null: all. Any other relayer gets the same 404 as one that does not exist. A deleted relayer is removed from the list, even if a new relayer gets its id. */
             relayer_ids: components["schemas"]["Id"][] | null;
             /** @description Pools that the key may use without rights to their relayers. Null: none. */
             pool_ids: components["schemas"]["Id"][] | null;
@@ -4106,10 +3754,7 @@ export interface components {
             scopes: components["schemas"]["Scopes"];
             /** @description The relayers that the key may use. Absent or null: all, or none when `pool_ids` is given. */
             relayer_ids?: components["schemas"]["Id"][] | null;
-            /**
-             * @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions.
-             *     A pool with such a key cannot be deleted.
-             */
+            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. */
             pool_ids?: components["schemas"]["Id"][] | null;
             /** @description The client addresses from which the key is accepted. Absent or null: any. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
@@ -4126,10 +3771,7 @@ export interface components {
             scopes?: components["schemas"]["Scopes"];
             /** @description The relayers that the key may use. Absent or null: all, or none when `pool_ids` is given. */
             relayer_ids?: components["schemas"]["Id"][] | null;
-            /**
-             * @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions.
-             *     A pool with such a key cannot be deleted.
-             */
+            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. */
             pool_ids?: components["schemas"]["Id"][] | null;
             /** @description The client addresses from which the key is accepted. Absent or null: any. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
@@ -4149,10 +3791,7 @@ export interface components {
             former_valid_seconds?: number;
         };
         AuditEntry: {
-            /**
-             * @description The chain of hashes that the entry is part of. With SQLite there is one chain, 1. With PostgreSQL
-             *     each server writes its own chain; chain 0 is the trail that was moved from SQLite.
-             */
+            /** @description The chain of hashes that the entry is part of. With SQLite there is one chain, 1. With PostgreSQL each server writes its own chain; chain 0 is the trail that was moved from SQLite. */
             chain: number;
             /** @description Counts the entries of the chain from 1, without gaps. */
             sequence: number;
@@ -4163,32 +3802,18 @@ export interface components {
             relayer_id: string | null;
             /** @description The signed digest, the transaction hash, or the id of the changed resource. */
             subject: string | null;
-            /**
-             * @description The HTTP status of the response. 102: the amounts of a transaction were counted against daily limits before its
-             *     signature. The entry with the result of the signature follows, under the same `request_id`.
-             */
+            /** @description The HTTP status of the response. 102: the amounts of a transaction were counted against daily limits before its signature. The entry with the result of the signature follows, under the same `request_id`. */
             result: number;
             request_id: string | null;
-            /**
-             * @description The id of the signature request in the audit log of the key service (AWS KMS, Azure
-             *     Key Vault). Null for other keys.
-             */
+            /** @description The id of the signature request in the audit log of the key service (AWS KMS, Azure Key Vault). Null for other keys. */
             key_request_id: string | null;
-            /**
-             * @description How many requests the entry stands for. Refusals, and repetitions that changed nothing, of the same caller,
-             *     operation and result are one entry a minute, beside the first. Such an entry has the ids that all of them had,
-             *     and the time and the request of the last.
-             */
+            /** @description How many requests the entry stands for. Refusals, and repetitions that changed nothing, of the same caller, operation and result are one entry a minute, beside the first. Such an entry has the ids that all of them had, and the time and the request of the last. */
             count: number;
         };
         AuditHead: {
             /** @description The number of entries that the trail has had; old ones are removed (`RETENTION_DAYS_AUDIT`). */
             entries: number;
-            /**
-             * @description The hash over all entries, as `npm run audit -- verify` prints it. With one chain, it is the hash of
-             *     that chain. With several, it is SHA-256 over one line per chain, in the order of their numbers: number, entries
-             *     and hash, separated by spaces, with a line feed at the end.
-             */
+            /** @description The hash over all entries, as `npm run audit -- verify` prints it. With one chain, it is the hash of that chain. With several, it is SHA-256 over one line per chain, in the order of their numbers: number, entries and hash, separated by spaces, with a line feed at the end. */
             hash: string;
             /** @description The heads of all chains that have entries, by their numbers. */
             chains: {
@@ -4203,10 +3828,7 @@ export interface components {
             url: string;
             weight: number;
         };
-        /**
-         * @description A URL, or a URL with its weight: the share of calls, from 0 to 100 (default 100). Weight 0 is a fallback: used
-         *     only when no other endpoint answers.
-         */
+        /** @description A URL, or a URL with its weight: the share of calls, from 0 to 100 (default 100). Weight 0 is a fallback: used only when no other endpoint answers. */
         RpcUrlInput: components["schemas"]["HttpUrl"] | {
             url: components["schemas"]["HttpUrl"];
             weight?: number;
@@ -4217,18 +3839,14 @@ export interface components {
             method: components["schemas"]["PrivateMethod"];
             private_expiry_blocks: number;
         };
-        /**
-         * @description A URL, or a URL with its rules. `method`: how it takes a transaction. `private_expiry_blocks`: after so many blocks it
-         *     drops a transaction that is in none of them (default 25, as Flashbots Protect).
-         */
+        /** @description A URL, or a URL with its rules. `method`: how it takes a transaction. `private_expiry_blocks`: after so many blocks it drops a transaction that is in none of them (default 25, as Flashbots Protect). */
         PrivateRpcUrlInput: components["schemas"]["HttpUrl"] | {
             url: components["schemas"]["HttpUrl"];
             method?: components["schemas"]["PrivateMethod"];
             private_expiry_blocks?: number;
         };
         /**
-         * @description `eth_sendRawTransaction` (the default), or `eth_sendPrivateTransaction` with the highest block, `private_expiry_blocks`
-         *     from now.
+         * @description `eth_sendRawTransaction` (the default), or `eth_sendPrivateTransaction` with the highest block, `private_expiry_blocks` from now.
          * @enum {string}
          */
         PrivateMethod: "eth_sendRawTransaction" | "eth_sendPrivateTransaction";
@@ -4250,34 +3868,25 @@ export interface components {
         };
         /** @description The origin of a web page. */
         Origin: string;
-        /**
-         * @description Limits of one user in any 24 hours. Whose call it is comes from a signature: of the forward request, or of the account. With these
-         *     limits, a plain call needs `user`, which only an API key with the scope `send` may give.
-         */
+        /** @description Limits of one user in any 24 hours. Whose call it is comes from a signature: of the forward request, or of the account. With these limits, a plain call needs `user`, which only an API key with the scope `send` may give. */
         PerUser: {
             count?: number;
             fee?: components["schemas"]["AmountInput"];
         };
-        CreateSponsorshipRequest: {
+        /** @description A sponsorship whose calls a relayer sends, or a pool. */
+        CreateSponsorshipRequest: components["schemas"]["CreateRelayerSponsorship"] | components["schemas"]["CreatePoolSponsorship"];
+        CreateRelayerSponsorship: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
-            /** @description The relayer that sends the calls and pays for them. Give this or `pool_id`. */
-            relayer_id?: components["schemas"]["Id"];
-            /** @description The pool whose relayers do. */
-            pool_id?: components["schemas"]["Id"];
+            /** @description The relayer that sends the calls and pays for them. */
+            relayer_id: components["schemas"]["Id"];
             /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. */
             targets?: components["schemas"]["SponsoredTargetInput"][];
             /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. */
             forwarders?: components["schemas"]["AddressInput"][];
-            /**
-             * @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy
-             *     `allow_authorizations`.
-             */
+            /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. */
             delegates?: components["schemas"]["AddressInput"][];
-            /**
-             * @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337,
-             *     and which check it. Calls of an account with different keys are sent at the same time; all others one after the other.
-             */
+            /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. */
             nonce_key_delegates?: components["schemas"]["AddressInput"][];
             /** @description The highest gas limit of one call. */
             max_gas: number;
@@ -4288,25 +3897,48 @@ export interface components {
             max_fee: components["schemas"]["AmountInput"];
             /** @description The highest total fee in any 24 hours, in wei. */
             budget_per_day: components["schemas"]["AmountInput"];
-            /** @description The pages from which browsers may call /rpc. Without an `Origin` header, as from a server, the key alone decides. */
+            /** @description The pages from which browsers may call /api/v1/rpc. Without an `Origin` header, as from a server, the key alone decides. */
             origins?: components["schemas"]["Origin"][];
             paused?: boolean;
             per_user?: components["schemas"]["PerUser"];
+            pool_id?: never;
+        };
+        CreatePoolSponsorship: {
+            /** @description The id. If absent, the service generates a UUIDv7. */
+            id?: components["schemas"]["Id"];
+            /** @description The pool whose relayers send the calls and pay for them. */
+            pool_id: components["schemas"]["Id"];
+            /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. */
+            targets?: components["schemas"]["SponsoredTargetInput"][];
+            /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. */
+            forwarders?: components["schemas"]["AddressInput"][];
+            /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. */
+            delegates?: components["schemas"]["AddressInput"][];
+            /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. */
+            nonce_key_delegates?: components["schemas"]["AddressInput"][];
+            /** @description The highest gas limit of one call. */
+            max_gas: number;
+            /**
+             * @description The highest fee of one call, in wei. It is what a call counts until it is mined, and then its paid fee. A call that
+             *     would cost more now is refused, and the price of an accepted one is never raised above it.
+             */
+            max_fee: components["schemas"]["AmountInput"];
+            /** @description The highest total fee in any 24 hours, in wei. */
+            budget_per_day: components["schemas"]["AmountInput"];
+            /** @description The pages from which browsers may call /api/v1/rpc. Without an `Origin` header, as from a server, the key alone decides. */
+            origins?: components["schemas"]["Origin"][];
+            paused?: boolean;
+            per_user?: components["schemas"]["PerUser"];
+            relayer_id?: never;
         };
         UpdateSponsorshipRequest: {
             /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. */
             targets?: components["schemas"]["SponsoredTargetInput"][];
             /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. */
             forwarders?: components["schemas"]["AddressInput"][];
-            /**
-             * @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy
-             *     `allow_authorizations`.
-             */
+            /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. */
             delegates?: components["schemas"]["AddressInput"][];
-            /**
-             * @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337,
-             *     and which check it. Calls of an account with different keys are sent at the same time; all others one after the other.
-             */
+            /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. */
             nonce_key_delegates?: components["schemas"]["AddressInput"][];
             /** @description The highest gas limit of one call. */
             max_gas?: number;
@@ -4317,7 +3949,7 @@ export interface components {
             max_fee?: components["schemas"]["AmountInput"];
             /** @description The highest total fee in any 24 hours, in wei. */
             budget_per_day?: components["schemas"]["AmountInput"];
-            /** @description The pages from which browsers may call /rpc. Without an `Origin` header, as from a server, the key alone decides. */
+            /** @description The pages from which browsers may call /api/v1/rpc. Without an `Origin` header, as from a server, the key alone decides. */
             origins?: components["schemas"]["Origin"][];
             paused?: boolean;
             /** @description Null removes the limits. */
@@ -4432,10 +4064,7 @@ export interface components {
             /** @description In the order in which they were added. Fewer than given when a relayer was deleted. */
             relayers: components["schemas"]["PoolRelayer"][];
         };
-        /**
-         * @description Functions, errors and events in words (`function transfer(address to, uint256 amount)`), or the objects that
-         *     compilers write. Constructors, `receive` and `fallback` are left out.
-         */
+        /** @description Functions, errors and events in words (`function transfer(address to, uint256 amount)`), or the objects that compilers write. Constructors, `receive` and `fallback` are left out. */
         AbiEntries: (string | {
             [key: string]: unknown;
         })[];
@@ -4465,14 +4094,8 @@ export interface components {
             abi: string[];
         };
         /**
-         * @description `network_down`: no node of a network is healthy. `network_still`: none of its nodes shows a new block, and
-         *     transactions wait for one. `node_unhealthy`: some nodes are not healthy. `relayer_disabled`, `relayer_paused`.
-         *     `transaction_waiting`: the first transaction in line waits, and all behind it. `transaction_slow`: it is not mined
-         *     after 5 minutes, for no known reason; while the chain makes no blocks, after one minute. `nonces`: service and chain
-         *     disagree on a relayer's nonces. `balance_low`: the balance is below the policy `min_balance`. `balance_empty`: it is
-         *     0. `funding`: the balance is below the minimum of its funding, and no refill starts. `notification_disabled`,
-         *     `notification_failing`. `deliveries_failed`: deliveries ended without success. `transactions_failed`: transactions
-         *     failed in the last 24 hours. `service`: a part of the service does not work.
+         * @description `network_down`: no node of a network is healthy. `network_still`: none of its nodes shows a new block, and transactions wait for one. `node_unhealthy`: some nodes are not healthy. `relayer_disabled`, `relayer_paused`. `transaction_waiting`: the first transaction in line waits, and all behind it. `transaction_slow`: it is not mined after 5 minutes, for no known reason; while the chain makes no blocks, after one minute. `nonces`: service and chain disagree on a relayer's nonces. `balance_low`: the balance is below the policy `min_balance`. `balance_empty`: it is
+         *     0. `funding`: the balance is below the minimum of its funding, and no refill starts. `notification_disabled`, `notification_failing`. `deliveries_failed`: deliveries ended without success. `transactions_failed`: transactions failed in the last 24 hours. `service`: a part of the service does not work.
          * @enum {string}
          */
         ProblemKind: "network_down" | "network_still" | "node_unhealthy" | "relayer_disabled" | "relayer_paused" | "transaction_waiting" | "transaction_slow" | "nonces" | "balance_low" | "balance_empty" | "funding" | "notification_disabled" | "notification_failing" | "deliveries_failed" | "transactions_failed" | "service";
@@ -4559,18 +4182,10 @@ export interface components {
             average_blocktime_ms: number | null;
             is_testnet: boolean;
             explorer_urls: string[];
-            /**
-             * @description `op_stack`: transactions also pay a data fee, which the contract GasPriceOracle tells, and are refused (503) while
-             *     it tells none; known chains of the OP stack need no feature. `no_native_coin`: balances say nothing about what an account can pay, and are not checked.
-             *     Other words have no effect.
-             */
+            /** @description `op_stack`: transactions also pay a data fee, which the contract GasPriceOracle tells, and are refused (503) while it tells none; known chains of the OP stack need no feature. `no_native_coin`: balances say nothing about what an account can pay, and are not checked. Other words have no effect. */
             features: components["schemas"]["Word"][];
             tags: components["schemas"]["Word"][];
-            /**
-             * @description Private relays, which pass a transaction to builders of blocks and not to the public pool, for example
-             *     https://rpc.flashbots.net/fast or https://rpc.mevblocker.io/fullprivacy. They are sent transactions, and asked
-             *     whether they have them and for estimates of their gas.
-             */
+            /** @description Private relays, which pass a transaction to builders of blocks and not to the public pool, for example https://rpc.flashbots.net/fast or https://rpc.mevblocker.io/fullprivacy. They are sent transactions, and asked whether they have them and for estimates of their gas. */
             private_rpc_urls: components["schemas"]["PrivateRpcUrl"][];
             /** @description The default of the transactions on this network. */
             submission: components["schemas"]["Submission"];
@@ -4582,10 +4197,7 @@ export interface components {
             /** @description The least price that the nodes take, in wei per unit of gas; otherwise as `min_priority_fee_per_gas`. */
             min_gas_price: components["schemas"]["AmountOrNull"];
             coin_token: components["schemas"]["CoinTokenOrNull"];
-            /**
-             * @description The nodes that do not answer, or are on another chain. Only in responses of "Create a network" and "Update a
-             *     network"; absent when there are none.
-             */
+            /** @description The nodes that do not answer, or are on another chain. Only in responses of "Create a network" and "Update a network"; absent when there are none. */
             warnings?: string[];
         };
         CreateNetworkRequest: {
@@ -4594,23 +4206,14 @@ export interface components {
             chain_id: components["schemas"]["ChainId"];
             rpc_urls: components["schemas"]["RpcUrlInput"][];
             symbol?: components["schemas"]["Word"];
-            /**
-             * @description The number of blocks, including its own, that confirm a transaction. If absent, the default of the chain id:
-             *     1 on the development chains 1337 and 31337; 12 on Ethereum and unknown chains; 256 on Polygon; 15 on BNB
-             *     Smart Chain; 3 on Avalanche; about 40 seconds of blocks on rollups with one sequencer. An existing network
-             *     keeps its number.
-             */
+            /** @description The number of blocks, including its own, that confirm a transaction. If absent, the default of the chain id: 1 on the development chains 1337 and 31337; 12 on Ethereum and unknown chains; 256 on Polygon; 15 on BNB Smart Chain; 3 on Avalanche; about 40 seconds of blocks on rollups with one sequencer. An existing network keeps its number. */
             required_confirmations?: number;
             average_blocktime_ms?: number;
             is_testnet?: boolean;
             explorer_urls?: components["schemas"]["HttpUrl"][];
             features?: components["schemas"]["Word"][];
             tags?: components["schemas"]["Word"][];
-            /**
-             * @description Private relays, which pass a transaction to builders of blocks and not to the public pool, for example
-             *     https://rpc.flashbots.net/fast or https://rpc.mevblocker.io/fullprivacy. They are sent transactions, and asked
-             *     whether they have them and for estimates of their gas.
-             */
+            /** @description Private relays, which pass a transaction to builders of blocks and not to the public pool, for example https://rpc.flashbots.net/fast or https://rpc.mevblocker.io/fullprivacy. They are sent transactions, and asked whether they have them and for estimates of their gas. */
             private_rpc_urls?: components["schemas"]["PrivateRpcUrlInput"][];
             /** @description The default of the transactions on this network. */
             submission?: components["schemas"]["SubmissionInput"];
@@ -4618,10 +4221,7 @@ export interface components {
             min_gas_price?: components["schemas"]["AmountInput"] | null;
             coin_token?: components["schemas"]["CoinTokenInputOrNull"];
         };
-        /**
-         * @description The chain's coin is also an ERC-20 token: one balance in two views. Policies, daily limits, funding and sweeps count
-         *     an amount of either as one. `decimals`: of the token; the coin has 18.
-         */
+        /** @description The chain's coin is also an ERC-20 token: one balance in two views. Policies, daily limits, funding and sweeps count an amount of either as one. `decimals`: of the token; the coin has 18. */
         CoinToken: {
             address: components["schemas"]["Address"];
             decimals: number;
@@ -4674,12 +4274,7 @@ export interface components {
             /** @constant */
             type: "keystore";
             config: {
-                /**
-                 * @description A Web3 Secret Storage document, version 3. Limits of its key derivation: scrypt with 128*n*r at most 256
-                 *     MiB, 128*r*p at most 1 MiB, n*r*p at most 2^22 and p at most 16; pbkdf2 with at most 5,000,000 rounds. A
-                 *     keystore above a limit is refused with 400 before any work. One keystore is decrypted at a time; 503
-                 *     when too many wait, or when one takes longer than 20 s.
-                 */
+                /** @description A Web3 Secret Storage document, version 3. Limits of its key derivation: scrypt with 128*n*r at most 256 MiB, 128*r*p at most 1 MiB, n*r*p at most 2^22 and p at most 16; pbkdf2 with at most 5,000,000 rounds. A keystore above a limit is refused with 400 before any work. One keystore is decrypted at a time; 503 when too many wait, or when one takes longer than 20 s. */
                 keystore: {
                     [key: string]: unknown;
                 };
@@ -4694,12 +4289,7 @@ export interface components {
             /** @description An empty object. */
             config?: Record<string, never>;
         };
-        /**
-         * @description A key in AWS Key Management Service with the key spec `ECC_SECG_P256K1` and the usage `SIGN_VERIFY`. The AWS SDK
-         *     finds the credentials: in environment variables, in the shared configuration files, or from the role of the
-         *     container or machine. The credentials must permit `kms:GetPublicKey` and `kms:Sign` on the key. This type
-         *     requires the optional package `@aws-sdk/client-kms`.
-         */
+        /** @description A key in AWS Key Management Service with the key spec `ECC_SECG_P256K1` and the usage `SIGN_VERIFY`. The AWS SDK finds the credentials: in environment variables, in the shared configuration files, or from the role of the container or machine. The credentials must permit `kms:GetPublicKey` and `kms:Sign` on the key. This type requires the optional package `@aws-sdk/client-kms`. */
         AwsKmsSignerRequest: {
             id?: components["schemas"]["Id"];
             /** @constant */
@@ -4723,12 +4313,7 @@ export interface components {
              */
             endpoint?: components["schemas"]["HttpUrl"];
         };
-        /**
-         * @description A key version in Google Cloud Key Management Service with the algorithm `EC_SIGN_SECP256K1_SHA256`, which
-         *     requires the protection level HSM. The credentials must permit `cloudkms.cryptoKeyVersions.viewPublicKey` and
-         *     `cloudkms.cryptoKeyVersions.useToSign`. This type requires the optional package `google-auth-library`. It was
-         *     tested with a server that follows Google's API reference. It is not verified against the live service.
-         */
+        /** @description A key version in Google Cloud Key Management Service with the algorithm `EC_SIGN_SECP256K1_SHA256`, which requires the protection level HSM. The credentials must permit `cloudkms.cryptoKeyVersions.viewPublicKey` and `cloudkms.cryptoKeyVersions.useToSign`. This type requires the optional package `google-auth-library`. It was tested with a server that follows Google's API reference. It is not verified against the live service. */
         GoogleCloudKmsSignerRequest: {
             id?: components["schemas"]["Id"];
             /** @constant */
@@ -4749,10 +4334,7 @@ export interface components {
              */
             endpoint?: components["schemas"]["HttpUrl"];
         };
-        /**
-         * @description The JSON key of a service account, as Google Cloud creates it. If absent, the Application Default Credentials of
-         *     the service: the file that GOOGLE_APPLICATION_CREDENTIALS names, or the account of the machine or workload.
-         */
+        /** @description The JSON key of a service account, as Google Cloud creates it. If absent, the Application Default Credentials of the service: the file that GOOGLE_APPLICATION_CREDENTIALS names, or the account of the machine or workload. */
         GoogleServiceAccount: {
             client_email: string;
             /** @description The private key of the service account in PEM. It is stored encrypted and never shown. */
@@ -4768,11 +4350,7 @@ export interface components {
             client_x509_cert_url?: string;
             universe_domain?: string;
         };
-        /**
-         * @description A key on the curve P-256K in Azure Key Vault or Azure Managed HSM. The identity must be permitted `keys/get` and
-         *     `keys/sign`. This type requires the optional package `@azure/msal-node`. It was tested with a server that
-         *     follows Azure's REST reference. It is not verified against the live service.
-         */
+        /** @description A key on the curve P-256K in Azure Key Vault or Azure Managed HSM. The identity must be permitted `keys/get` and `keys/sign`. This type requires the optional package `@azure/msal-node`. It was tested with a server that follows Azure's REST reference. It is not verified against the live service. */
         AzureKeyVaultSignerRequest: {
             id?: components["schemas"]["Id"];
             /** @constant */
@@ -4781,10 +4359,7 @@ export interface components {
         };
         /** @description The location of the key, and either a client secret or the identity of the service. */
         AzureKeyVaultConfig: components["schemas"]["AzureIdentityConfig"] | components["schemas"]["AzureClientSecretConfig"];
-        /**
-         * @description The service uses the workload identity in its environment (AZURE_TENANT_ID, AZURE_CLIENT_ID,
-         *     AZURE_FEDERATED_TOKEN_FILE) or, without one, the managed identity of the machine.
-         */
+        /** @description The service uses the workload identity in its environment (AZURE_TENANT_ID, AZURE_CLIENT_ID, AZURE_FEDERATED_TOKEN_FILE) or, without one, the managed identity of the machine. */
         AzureIdentityConfig: {
             /**
              * @description The URL of the vault or the managed HSM. The host must be one of Azure's, because the service sends its
@@ -4793,10 +4368,7 @@ export interface components {
             vault_url: components["schemas"]["HttpUrl"];
             /** @description The name of the key. */
             key_name: string;
-            /**
-             * @description The version of the key. If absent, the version that is current when the signer is created. Later
-             *     versions are not used, because they have another address.
-             */
+            /** @description The version of the key. If absent, the version that is current when the signer is created. Later versions are not used, because they have another address. */
             key_version?: string;
             /** @description The client id of a user-assigned managed identity. If absent, the system-assigned one. */
             client_id?: components["schemas"]["AzureId"];
@@ -4809,10 +4381,7 @@ export interface components {
             vault_url: components["schemas"]["HttpUrl"];
             /** @description The name of the key. */
             key_name: string;
-            /**
-             * @description The version of the key. If absent, the version that is current when the signer is created. Later
-             *     versions are not used, because they have another address.
-             */
+            /** @description The version of the key. If absent, the version that is current when the signer is created. Later versions are not used, because they have another address. */
             key_version?: string;
             tenant_id: components["schemas"]["AzureId"];
             client_id: components["schemas"]["AzureId"];
@@ -4821,11 +4390,7 @@ export interface components {
         };
         /** @description A tenant or client id, a UUID. */
         AzureId: string;
-        /**
-         * @description A secp256k1 key pair in a token with a PKCS #11 interface: a hardware security module, or SoftHSM. The token must
-         *     support CKM_ECDSA. The operator lists the permitted modules in the setting PKCS11_MODULES. This type requires
-         *     the optional package `pkcs11js`. It was tested with SoftHSM 2.6.
-         */
+        /** @description A secp256k1 key pair in a token with a PKCS #11 interface: a hardware security module, or SoftHSM. The token must support CKM_ECDSA. The operator lists the permitted modules in the setting PKCS11_MODULES. This type requires the optional package `pkcs11js`. It was tested with SoftHSM 2.6. */
         Pkcs11SignerRequest: {
             id?: components["schemas"]["Id"];
             /** @constant */
@@ -4834,10 +4399,7 @@ export interface components {
         };
         /** @description The location of the key. At least one of `key_label` and `key_id` is given. */
         Pkcs11Config: {
-            /**
-             * @description The path of the module (a shared library), as the setting PKCS11_MODULES has it. If absent, the first one
-             *     there.
-             */
+            /** @description The path of the module (a shared library), as the setting PKCS11_MODULES has it. If absent, the first one there. */
             module?: string;
             /** @description The label of the token. */
             token_label: string;
@@ -4845,17 +4407,10 @@ export interface components {
             key_label?: string;
             /** @description The id (CKA_ID) of the private and of the public key, as hex. */
             key_id?: string;
-            /**
-             * @description The PIN of the token's user. It is stored encrypted and never shown. If absent, the setting PKCS11_PIN. After
-             *     a wrong PIN, the service does not try it again until it restarts, because tokens lock.
-             */
+            /** @description The PIN of the token's user. It is stored encrypted and never shown. If absent, the setting PKCS11_PIN. After a wrong PIN, the service does not try it again until it restarts, because tokens lock. */
             pin?: string;
         };
-        /**
-         * @description A key in a remote signer with the eth1 interface of web3signer. This type was tested with a server that follows
-         *     web3signer's documentation, and its JSON-RPC methods with the development chain anvil. It is not verified
-         *     against web3signer.
-         */
+        /** @description A key in a remote signer with the eth1 interface of web3signer. This type was tested with a server that follows web3signer's documentation, and its JSON-RPC methods with the development chain anvil. It is not verified against web3signer. */
         RemoteSignerRequest: {
             id?: components["schemas"]["Id"];
             /** @constant */
@@ -4868,17 +4423,11 @@ export interface components {
             /** @description The address of the key. */
             address: components["schemas"]["AddressInput"];
             /**
-             * @description `rest` (the default): `POST /api/v1/eth1/sign/{identifier}`, which signs everything. `json_rpc`: `eth_sign`
-             *     for messages and `eth_signTransaction` for transactions without access or authorization lists. These methods
-             *     add a prefix or build the transaction themselves, so typed data, authorizations and other transactions
-             *     cannot be signed: signing operations return 422.
+             * @description `rest` (the default): `POST /api/v1/eth1/sign/{identifier}`, which signs everything. `json_rpc`: `eth_sign` for messages and `eth_signTransaction` for transactions without access or authorization lists. These methods add a prefix or build the transaction themselves, so typed data, authorizations and other transactions cannot be signed: signing operations return 422.
              * @enum {string}
              */
             interface?: "rest" | "json_rpc";
-            /**
-             * @description Headers of every request, for example `Authorization`. They are stored encrypted and never shown. The
-             *     setting REMOTE_SIGNER_HEADERS gives headers for an origin.
-             */
+            /** @description Headers of every request, for example `Authorization`. They are stored encrypted and never shown. The setting REMOTE_SIGNER_HEADERS gives headers for an origin. */
             headers?: {
                 [key: string]: string;
             };
@@ -4890,11 +4439,7 @@ export interface components {
             client_key?: components["schemas"]["Pem"];
         };
         Pem: string;
-        /**
-         * @description A private key in the KV secrets engine, version 2, of HashiCorp Vault or OpenBao. Vault cannot sign with
-         *     secp256k1: the service reads the key on first use after a start and keeps it in memory, like a local key. The
-         *     database stores only the reference and the credentials, encrypted. This type was tested with OpenBao 2.7.
-         */
+        /** @description A private key in the KV secrets engine, version 2, of HashiCorp Vault or OpenBao. Vault cannot sign with secp256k1: the service reads the key on first use after a start and keeps it in memory, like a local key. The database stores only the reference and the credentials, encrypted. This type was tested with OpenBao 2.7. */
         VaultSignerRequest: {
             id?: components["schemas"]["Id"];
             /** @constant */
@@ -4974,17 +4519,9 @@ export interface components {
             allowed_domain_separators?: components["schemas"]["Hash"][];
         };
         /**
-         * @description Limits on the signatures and transactions of a relayer. They apply to every signature: sending, replacing,
-         *     sign-transaction, messages and typed data. A transaction is checked when it is accepted. A later policy change
-         *     does not affect accepted transactions; to stop them, cancel them. Canceling is always allowed. Price and fee
-         *     limits apply to every signature: a transaction that they block waits, and `status_reason` gives the reason. Policies
-         *     check the signed transaction itself, not the calls that a contract makes in turn.
+         * @description Limits on the signatures and transactions of a relayer. They apply to every signature: sending, replacing, sign-transaction, messages and typed data. A transaction is checked when it is accepted. A later policy change does not affect accepted transactions; to stop them, cancel them. Canceling is always allowed. Price and fee limits apply to every signature: a transaction that they block waits, and `status_reason` gives the reason. Policies check the signed transaction itself, not the calls that a contract makes in turn.
          *
-         *     A signed message or signed typed data is valid on every chain where the address is used. Therefore
-         *     `allow_messages`, `allow_blind_typed_data`, `allowed_domain_separators` and, for typed data, `token_limits` of
-         *     each relayer apply to every relayer with the same address, on any chain, also while the relayer that has them is
-         *     paused. Other policies apply to the relayer's own chain: a transaction for another chain is never signed. A
-         *     pause stops only that relayer: to stop every signature of a key, pause each relayer with its address.
+         *     A signed message or signed typed data is valid on every chain where the address is used. Therefore `allow_messages`, `allow_blind_typed_data`, `allowed_domain_separators` and, for typed data, `token_limits` of each relayer apply to every relayer with the same address, on any chain, also while the relayer that has them is paused. Other policies apply to the relayer's own chain: a transaction for another chain is never signed. A pause stops only that relayer: to stop every signature of a key, pause each relayer with its address.
          */
         RelayerPoliciesInput: {
             /** @description The relayer sends only while its balance is at least this amount. */
@@ -5041,10 +4578,7 @@ export interface components {
             whitelist_receivers?: components["schemas"]["AddressInput"][];
             /** @description True: EIP-1559 prices. False: a gas price (legacy). Absent: as the chain supports. */
             eip1559_pricing?: boolean;
-            /**
-             * @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The
-             *     selector `0x` allows a call without data, a plain transfer. Each recipient may appear once.
-             */
+            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. */
             allowed_functions?: {
                 receiver: components["schemas"]["AddressInput"];
                 selectors: components["schemas"]["SelectorInput"][];
@@ -5060,14 +4594,9 @@ export interface components {
              */
             max_value_per_day?: components["schemas"]["AmountInput"];
             /**
-             * @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`,
-             *     `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with
-             *     malformed arguments, and all other calls of the token, are refused, except functions that
-             *     `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that
-             *     another contract holds, are not considered. Each token may appear once.
+             * @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once.
              *
-             *     Typed data can move tokens too, so it is refused unless `count_signatures` counts it or
-             *     `allowed_domain_separators` lists its domain.
+             *     Typed data can move tokens too, so it is refused unless `count_signatures` counts it or `allowed_domain_separators` lists its domain.
              */
             token_limits?: {
                 token: components["schemas"]["AddressInput"];
@@ -5075,28 +4604,12 @@ export interface components {
                 max_amount?: components["schemas"]["AmountInput"];
                 /** @description The highest total amount in any 24 hours. */
                 max_amount_per_day?: components["schemas"]["AmountInput"];
-                /**
-                 * @description Whether signatures that move this token are allowed and counted: in one sum with transactions, when they
-                 *     are signed. Counted are ERC-3009 (`TransferWithAuthorization`, `ReceiveWithAuthorization`,
-                 *     `CancelAuthorization`), ERC-2612 (`Permit`), Dai's `Permit` (as the highest number, so that a limit
-                 *     refuses it) and Permit2 (`PermitTransferFrom`, `PermitBatchTransferFrom`, both with a witness,
-                 *     `PermitSingle`, `PermitBatch`). A type is known by its exact members, and its contract by
-                 *     `verifyingContract`, which must be the token or Permit2; the domain must have the `chainId` of the
-                 *     network. All else is refused, as are hashes. What was signed stays counted for 24 hours, used or not.
-                 *     Default: false. Needs `max_amount` or `max_amount_per_day`.
-                 */
+                /** @description Whether signatures that move this token are allowed and counted: in one sum with transactions, when they are signed. Counted are ERC-3009 (`TransferWithAuthorization`, `ReceiveWithAuthorization`, `CancelAuthorization`), ERC-2612 (`Permit`), Dai's `Permit` (as the highest number, so that a limit refuses it) and Permit2 (`PermitTransferFrom`, `PermitBatchTransferFrom`, both with a witness, `PermitSingle`, `PermitBatch`). A type is known by its exact members, and its contract by `verifyingContract`, which must be the token or Permit2; the domain must have the `chainId` of the network. All else is refused, as are hashes. What was signed stays counted for 24 hours, used or not. Default: false. Needs `max_amount` or `max_amount_per_day`. */
                 count_signatures?: boolean;
             }[];
-            /**
-             * @description The highest number of transfers of 0 wei to itself per hour that the relayer makes without a request: to fill
-             *     nonces without a transaction below a signed nonce, and to use the nonces of transactions that can never be
-             *     accepted. Default: 10. 0 disables them.
-             */
+            /** @description The highest number of transfers of 0 wei to itself per hour that the relayer makes without a request: to fill nonces without a transaction below a signed nonce, and to use the nonces of transactions that can never be accepted. Default: 10. 0 disables them. */
             max_gap_fills_per_hour?: number;
-            /**
-             * @description Whether the relayer accepts and signs new transactions and authorizations. Default: true. "Drain a relayer"
-             *     sets it to false. Accepted transactions continue, and can be replaced and canceled.
-             */
+            /** @description Whether the relayer accepts and signs new transactions and authorizations. Default: true. "Drain a relayer" sets it to false. Accepted transactions continue, and can be replaced and canceled. */
             allow_transactions?: boolean;
             /** @description Whether the relayer signs messages (EIP-191). Default: true. */
             allow_messages?: boolean;
@@ -5104,17 +4617,9 @@ export interface components {
             allow_blind_typed_data?: boolean;
             /** @description Whether the relayer signs transactions without sending them. Default: true. */
             allow_sign_transaction?: boolean;
-            /**
-             * @description Whether the relayer signs authorizations and sends transactions with authorizations (EIP-7702). Default:
-             *     false. An authorization gives the code of a contract full control of an account, and no other policy limits
-             *     that code. So a relayer with `max_value`, `max_value_per_day`, `token_limits` or `allowed_functions` signs an
-             *     authorization only for a contract in `allowed_delegates` or, without that list, in `whitelist_receivers`.
-             */
+            /** @description Whether the relayer signs authorizations and sends transactions with authorizations (EIP-7702). Default: false. An authorization gives the code of a contract full control of an account, and no other policy limits that code. So a relayer with `max_value`, `max_value_per_day`, `token_limits` or `allowed_functions` signs an authorization only for a contract in `allowed_delegates` or, without that list, in `whitelist_receivers`. */
             allow_authorizations?: boolean;
-            /**
-             * @description The only contracts whose code the relayer's account may be authorized to run (EIP-7702). Default: those in
-             *     `whitelist_receivers`. The zero address, which ends a delegation, is always allowed.
-             */
+            /** @description The only contracts whose code the relayer's account may be authorized to run (EIP-7702). Default: those in `whitelist_receivers`. The zero address, which ends a delegation, is always allowed. */
             allowed_delegates?: components["schemas"]["AddressInput"][];
             /** @description The only EIP-712 domains for which typed data is signed, from hashes or in full. */
             allowed_domain_separators?: components["schemas"]["HashInput"][];
@@ -5142,16 +4647,7 @@ export interface components {
                 max_amount?: components["schemas"]["AmountInput"];
                 /** @description The highest total amount in any 24 hours. */
                 max_amount_per_day?: components["schemas"]["AmountInput"];
-                /**
-                 * @description Whether signatures that move this token are allowed and counted: in one sum with transactions, when they
-                 *     are signed. Counted are ERC-3009 (`TransferWithAuthorization`, `ReceiveWithAuthorization`,
-                 *     `CancelAuthorization`), ERC-2612 (`Permit`), Dai's `Permit` (as the highest number, so that a limit
-                 *     refuses it) and Permit2 (`PermitTransferFrom`, `PermitBatchTransferFrom`, both with a witness,
-                 *     `PermitSingle`, `PermitBatch`). A type is known by its exact members, and its contract by
-                 *     `verifyingContract`, which must be the token or Permit2; the domain must have the `chainId` of the
-                 *     network. All else is refused, as are hashes. What was signed stays counted for 24 hours, used or not.
-                 *     Default: false. Needs `max_amount` or `max_amount_per_day`.
-                 */
+                /** @description Whether signatures that move this token are allowed and counted: in one sum with transactions, when they are signed. Counted are ERC-3009 (`TransferWithAuthorization`, `ReceiveWithAuthorization`, `CancelAuthorization`), ERC-2612 (`Permit`), Dai's `Permit` (as the highest number, so that a limit refuses it) and Permit2 (`PermitTransferFrom`, `PermitBatchTransferFrom`, both with a witness, `PermitSingle`, `PermitBatch`). A type is known by its exact members, and its contract by `verifyingContract`, which must be the token or Permit2; the domain must have the `chainId` of the network. All else is refused, as are hashes. What was signed stays counted for 24 hours, used or not. Default: false. Needs `max_amount` or `max_amount_per_day`. */
                 count_signatures?: boolean;
             }[] | null;
             max_gap_fills_per_hour?: number | null;
@@ -5178,10 +4674,7 @@ export interface components {
                 max_amount_per_day?: components["schemas"]["Amount"];
             }[];
         };
-        /**
-         * @description Limits on what is sent through the pool, beside those of each relayer; see the policies of relayers. Amounts per day
-         *     count over all relayers of the pool, when a transaction is accepted. One that ends unsigned counts no longer.
-         */
+        /** @description Limits on what is sent through the pool, beside those of each relayer; see the policies of relayers. Amounts per day count over all relayers of the pool, when a transaction is accepted. One that ends unsigned counts no longer. */
         PoolPoliciesInput: {
             max_value?: components["schemas"]["AmountInput"];
             max_value_per_day?: components["schemas"]["AmountInput"];
@@ -5216,18 +4709,14 @@ export interface components {
             /** @description Whether the service disabled the relayer. A disabled relayer sends nothing. */
             system_disabled: boolean;
             disabled_reason: string | null;
-            /**
-             * @description Policies on messages and typed data that affect more than one relayer: those of another relayer with the
-             *     same address that refuse requests which this relayer's policies allow, and the reverse. Only in responses of
-             *     "Create a relayer", "Get a relayer" and "Update a relayer"; absent when there are none. Names of other
-             *     relayers appear only to callers that may see them. "Create a relayer" also names the nodes that do not
-             *     answer, or are on another chain.
-             */
+            /** @description Policies on messages and typed data that affect more than one relayer: those of another relayer with the same address that refuse requests which this relayer's policies allow, and the reverse. Only in responses of "Create a relayer", "Get a relayer" and "Update a relayer"; absent when there are none. Names of other relayers appear only to callers that may see them. "Create a relayer" also names the nodes that do not answer, or are on another chain. */
             warnings?: string[];
         };
         /** @description The notifications that receive the relayer's events, each those that its `filter` allows. */
         NotificationIds: components["schemas"]["Id"][];
-        CreateRelayerRequest: {
+        /** @description A relayer with at most one notification, or with a list of them. */
+        CreateRelayerRequest: components["schemas"]["CreateRelayerWithNotification"] | components["schemas"]["CreateRelayerWithNotifications"];
+        CreateRelayerWithNotification: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             name: components["schemas"]["Name"];
@@ -5236,21 +4725,46 @@ export interface components {
             network_type: components["schemas"]["NetworkType"];
             paused: boolean;
             signer_id: components["schemas"]["Id"];
-            /** @description One notification. Excludes `notification_ids`. */
+            /** @description One notification, in the place of `notification_ids`. */
             notification_id?: components["schemas"]["Id"];
-            notification_ids?: components["schemas"]["NotificationIds"];
             policies?: components["schemas"]["RelayerPoliciesInput"];
             /** @description RPC endpoints of this relayer, in place of those of its network. */
             custom_rpc_urls?: components["schemas"]["RpcUrlInput"][];
+            notification_ids?: never;
         };
-        UpdateRelayerRequest: {
+        CreateRelayerWithNotifications: {
+            /** @description The id. If absent, the service generates a UUIDv7. */
+            id?: components["schemas"]["Id"];
+            name: components["schemas"]["Name"];
+            /** @description The network's name. */
+            network: components["schemas"]["NetworkName"];
+            network_type: components["schemas"]["NetworkType"];
+            paused: boolean;
+            signer_id: components["schemas"]["Id"];
+            notification_ids: components["schemas"]["NotificationIds"];
+            policies?: components["schemas"]["RelayerPoliciesInput"];
+            /** @description RPC endpoints of this relayer, in place of those of its network. */
+            custom_rpc_urls?: components["schemas"]["RpcUrlInput"][];
+            notification_id?: never;
+        };
+        /** @description Changes of a relayer, with at most one notification or with a list of them. */
+        UpdateRelayerRequest: components["schemas"]["UpdateRelayerWithNotification"] | components["schemas"]["UpdateRelayerWithNotifications"];
+        UpdateRelayerWithNotification: {
             name?: components["schemas"]["Name"];
             paused?: boolean;
-            /** @description One notification in the place of all; null: none. Excludes `notification_ids`. */
+            /** @description One notification in the place of all; null: none. In the place of `notification_ids`. */
             notification_id?: components["schemas"]["IdOrNull"];
-            notification_ids?: components["schemas"]["NotificationIds"];
             policies?: components["schemas"]["RelayerPoliciesPatch"] | null;
             custom_rpc_urls?: components["schemas"]["RpcUrlInput"][] | null;
+            notification_ids?: never;
+        };
+        UpdateRelayerWithNotifications: {
+            name?: components["schemas"]["Name"];
+            paused?: boolean;
+            notification_ids: components["schemas"]["NotificationIds"];
+            policies?: components["schemas"]["RelayerPoliciesPatch"] | null;
+            custom_rpc_urls?: components["schemas"]["RpcUrlInput"][] | null;
+            notification_id?: never;
         };
         /** @description A node of a network, and its health as this process sees it. */
         NetworkNode: {
@@ -5258,8 +4772,7 @@ export interface components {
             url: string;
             weight: number;
             /**
-             * @description `healthy`: it answers. `unreachable`: it does not answer, or not with JSON-RPC. `wrong_chain`: it is on a chain
-             *     other than the network's. `rate_limited`: it limits the rate of requests (429).
+             * @description `healthy`: it answers. `unreachable`: it does not answer, or not with JSON-RPC. `wrong_chain`: it is on a chain other than the network's. `rate_limited`: it limits the rate of requests (429).
              * @enum {string}
              */
             status: "healthy" | "unreachable" | "wrong_chain" | "rate_limited";
@@ -5461,10 +4974,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /**
-         * @description The request is invalid, or cannot be carried out (`invalid_request`, `insufficient_funds`,
-         *     `execution_reverted`).
-         */
+        /** @description The request is invalid, or cannot be carried out (`invalid_request`, `insufficient_funds`, `execution_reverted`). */
         BadRequest: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5474,10 +4984,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /**
-         * @description The token is missing or not accepted (`unauthorized`). `details` says what is wrong with the header. A key that is
-         *     unknown, revoked, expired or not for your address gets one answer.
-         */
+        /** @description The token is missing or not accepted (`unauthorized`). `details` says what is wrong with the header. A key that is unknown, revoked, expired or not for your address gets one answer. */
         Unauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5488,10 +4995,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /**
-         * @description The API key lacks a right (`forbidden`), a policy of the relayer refuses the request (`policy_violation`), or
-         *     the relayer is paused (`relayer_paused`).
-         */
+        /** @description The API key lacks a right (`forbidden`), a policy of the relayer refuses the request (`policy_violation`), or the relayer is paused (`relayer_paused`). */
         Forbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5521,12 +5025,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /**
-         * @description A limit is reached (`rate_limited`): the rate limit of the caller; the event streams, waits, calls of nodes, bytes
-         *     of requests or of responses that one API key may hold at once; or the unfinished transactions of the relayer. `details` names the
-         *     limit. Nothing was done. In the rate limit, a request counts once more for each 64 KiB of its body and of its
-         *     response, and for each call of a node beyond its eighth.
-         */
+        /** @description A limit is reached (`rate_limited`): the rate limit of the caller; the event streams, waits, calls of nodes, bytes of requests or of responses that one API key may hold at once; or the unfinished transactions of the relayer. `details` names the limit. Nothing was done. In the rate limit, a request counts once more for each 64 KiB of its body and of its response, and for each call of a node beyond its eighth. */
         TooManyRequests: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5539,10 +5038,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /**
-         * @description The Idempotency-Key was used with another body (`unprocessable`), or the transaction needs more gas than its
-         *     `gas_limit` (`gas_limit_too_low`).
-         */
+        /** @description The Idempotency-Key was used with another body (`unprocessable`), or the transaction needs more gas than its `gas_limit` (`gas_limit_too_low`). */
         Unprocessable: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6242,11 +5738,7 @@ export interface components {
         /** @description Only transactions to this address. */
         transaction_to: components["schemas"]["AddressInput"];
         /**
-         * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A
-         *     list of several relayers also finds the transactions of the relayers with this id or name, or with one that
-         *     begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50
-         *     relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or
-         *     `metadata`.
+         * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
          * @example order-47
          */
         transaction_search: string;
@@ -6284,10 +5776,7 @@ export interface components {
         network_id: components["schemas"]["PathId"];
         /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
         page: number;
-        /**
-         * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-         *     digits only.
-         */
+        /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
         per_page: number;
         /**
          * @description The API key's id.
@@ -6324,6 +5813,7 @@ export type NoError = components['schemas']['NoError'];
 export type Pagination = components['schemas']['Pagination'];
 export type HealthResponse = components['schemas']['HealthResponse'];
 export type ServiceResponse = components['schemas']['ServiceResponse'];
+export type Deletion = components['schemas']['Deletion'];
 export type DeletedResponse = components['schemas']['DeletedResponse'];
 export type SignatureResultResponse = components['schemas']['SignatureResultResponse'];
 export type SignatureListResponse = components['schemas']['SignatureListResponse'];
@@ -6410,6 +5900,8 @@ export type AddressInputOrNull = components['schemas']['AddressInputOrNull'];
 export type CallDataInput = components['schemas']['CallDataInput'];
 export type CallDataInputOrNull = components['schemas']['CallDataInputOrNull'];
 export type SignMessageRequest = components['schemas']['SignMessageRequest'];
+export type SignTextRequest = components['schemas']['SignTextRequest'];
+export type SignBytesRequest = components['schemas']['SignBytesRequest'];
 export type SignTypedDataRequest = components['schemas']['SignTypedDataRequest'];
 export type TypedData = components['schemas']['TypedData'];
 export type TypedDataName = components['schemas']['TypedDataName'];
@@ -6439,6 +5931,8 @@ export type Warnings = components['schemas']['Warnings'];
 export type Warning = components['schemas']['Warning'];
 export type SpeedUpRequest = components['schemas']['SpeedUpRequest'];
 export type SendTransactionRequest = components['schemas']['SendTransactionRequest'];
+export type SendDataRequest = components['schemas']['SendDataRequest'];
+export type SendCallRequest = components['schemas']['SendCallRequest'];
 export type ContractCall = components['schemas']['ContractCall'];
 export type DecodedCall = components['schemas']['DecodedCall'];
 export type SendTransactionBatchRequest = components['schemas']['SendTransactionBatchRequest'];
@@ -6461,7 +5955,7 @@ export type RpcAnswer = components['schemas']['RpcAnswer'];
 export type JsonRpcRequest = components['schemas']['JsonRpcRequest'];
 export type JsonRpcResult = components['schemas']['JsonRpcResult'];
 export type JsonRpcAnswer = components['schemas']['JsonRpcAnswer'];
-export type HealNonceRequest = components['schemas']['HealNonceRequest'];
+export type ReconcileNonceRequest = components['schemas']['ReconcileNonceRequest'];
 export type RelayerDrain = components['schemas']['RelayerDrain'];
 export type FundingSettings = components['schemas']['FundingSettings'];
 export type Funding = components['schemas']['Funding'];
@@ -6525,6 +6019,8 @@ export type SponsoredTargetInput = components['schemas']['SponsoredTargetInput']
 export type Origin = components['schemas']['Origin'];
 export type PerUser = components['schemas']['PerUser'];
 export type CreateSponsorshipRequest = components['schemas']['CreateSponsorshipRequest'];
+export type CreateRelayerSponsorship = components['schemas']['CreateRelayerSponsorship'];
+export type CreatePoolSponsorship = components['schemas']['CreatePoolSponsorship'];
 export type UpdateSponsorshipRequest = components['schemas']['UpdateSponsorshipRequest'];
 export type Usage = components['schemas']['Usage'];
 export type Sponsorship = components['schemas']['Sponsorship'];
@@ -6592,7 +6088,11 @@ export type PoolPoliciesInput = components['schemas']['PoolPoliciesInput'];
 export type Relayer = components['schemas']['Relayer'];
 export type NotificationIds = components['schemas']['NotificationIds'];
 export type CreateRelayerRequest = components['schemas']['CreateRelayerRequest'];
+export type CreateRelayerWithNotification = components['schemas']['CreateRelayerWithNotification'];
+export type CreateRelayerWithNotifications = components['schemas']['CreateRelayerWithNotifications'];
 export type UpdateRelayerRequest = components['schemas']['UpdateRelayerRequest'];
+export type UpdateRelayerWithNotification = components['schemas']['UpdateRelayerWithNotification'];
+export type UpdateRelayerWithNotifications = components['schemas']['UpdateRelayerWithNotifications'];
 export type NetworkNode = components['schemas']['NetworkNode'];
 export type Queue = components['schemas']['Queue'];
 export type QueueHead = components['schemas']['QueueHead'];
@@ -6828,10 +6328,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
                 /** @description Only transactions in this state. Repeat the parameter for several states. */
                 status?: components["parameters"]["transaction_statuses"];
@@ -6851,18 +6348,11 @@ export interface operations {
                 /** @description Only transactions to this address. */
                 to?: components["parameters"]["transaction_to"];
                 /**
-                 * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A
-                 *     list of several relayers also finds the transactions of the relayers with this id or name, or with one that
-                 *     begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50
-                 *     relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or
-                 *     `metadata`.
+                 * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
                  * @example order-47
                  */
                 search?: components["parameters"]["transaction_search"];
-                /**
-                 * @description Only transactions with this nonce or a higher one. With a range of nonces, the list starts with the highest
-                 *     nonce.
-                 */
+                /** @description Only transactions with this nonce or a higher one. With a range of nonces, the list starts with the highest nonce. */
                 nonce_from?: number;
                 /** @description Only transactions with this nonce or a lower one. */
                 nonce_to?: number;
@@ -6893,10 +6383,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
                 /** @description Only transactions in this state. Repeat the parameter for several states. */
                 status?: components["parameters"]["transaction_statuses"];
@@ -6916,11 +6403,7 @@ export interface operations {
                 /** @description Only transactions to this address. */
                 to?: components["parameters"]["transaction_to"];
                 /**
-                 * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A
-                 *     list of several relayers also finds the transactions of the relayers with this id or name, or with one that
-                 *     begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50
-                 *     relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or
-                 *     `metadata`.
+                 * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
                  * @example order-47
                  */
                 search?: components["parameters"]["transaction_search"];
@@ -7244,10 +6727,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
             };
             header?: never;
@@ -7618,10 +7098,7 @@ export interface operations {
     streamEvents: {
         parameters: {
             query?: {
-                /**
-                 * @description How many of the events before the next one the stream begins with, as far as they are stored. If absent, none.
-                 *     Without effect with `Last-Event-ID`.
-                 */
+                /** @description How many of the events before the next one the stream begins with, as far as they are stored. If absent, none. Without effect with `Last-Event-ID`. */
                 recent?: number;
             };
             header?: {
@@ -7699,7 +7176,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["HealNonceRequest"];
+                "application/json": components["schemas"]["ReconcileNonceRequest"];
             };
         };
         responses: {
@@ -7719,10 +7196,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
             };
             header?: never;
@@ -7751,10 +7225,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
             };
             header?: never;
@@ -7897,10 +7368,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
                 /** @description Only deliveries in this state. Repeat the parameter for several states. */
                 status?: components["schemas"]["DeliveryStatus"][];
@@ -8036,10 +7504,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
             };
             header?: never;
@@ -8159,10 +7624,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
                 /** @description Only the relayers of this pool. */
                 pool_id?: components["parameters"]["of_pool"];
@@ -8185,10 +7647,7 @@ export interface operations {
     getActivity: {
         parameters: {
             query?: {
-                /**
-                 * @description The last hour, with a point per minute; the last day, with a point per quarter of an hour; the last 7 (`week`),
-                 *     30 (`month`) or 90 (`quarter`) days with today, with a point per day.
-                 */
+                /** @description The last hour, with a point per minute; the last day, with a point per quarter of an hour; the last 7 (`week`), 30 (`month`) or 90 (`quarter`) days with today, with a point per day. */
                 period?: "hour" | "day" | "week" | "month" | "quarter";
                 /** @description Only this relayer. If absent, all relayers that the API key may use. */
                 relayer_id?: components["schemas"]["Id"];
@@ -8217,10 +7676,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
                 /** @description How many days, with today. */
                 days?: number;
@@ -8249,10 +7705,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
                 /** @description How many days, with today. */
                 days?: number;
@@ -8278,10 +7731,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
             };
             header?: never;
@@ -8374,10 +7824,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
             };
             header?: never;
@@ -8520,10 +7967,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
             };
             header?: never;
@@ -8676,10 +8120,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
                 /** @description Only transactions in this state. Repeat the parameter for several states. */
                 status?: components["parameters"]["transaction_statuses"];
@@ -8699,11 +8140,7 @@ export interface operations {
                 /** @description Only transactions to this address. */
                 to?: components["parameters"]["transaction_to"];
                 /**
-                 * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A
-                 *     list of several relayers also finds the transactions of the relayers with this id or name, or with one that
-                 *     begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50
-                 *     relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or
-                 *     `metadata`.
+                 * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
                  * @example order-47
                  */
                 search?: components["parameters"]["transaction_search"];
@@ -9089,10 +8526,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
             };
             header?: never;
@@ -9182,10 +8616,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
             };
             header?: never;
@@ -9297,10 +8728,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
             };
             header?: never;
@@ -9554,10 +8982,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
             };
             header?: never;
@@ -9705,10 +9130,7 @@ export interface operations {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
                 page?: components["parameters"]["page"];
-                /**
-                 * @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal
-                 *     digits only.
-                 */
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
                 /** @description An API key's id, `environment` (the setting `API_KEY`), `command line` or `service`. */
                 caller?: string;
@@ -9810,10 +9232,7 @@ export interface operations {
                 "webhook-id": components["schemas"]["Id"];
                 /** @description The time of this attempt, in seconds since the Unix epoch. */
                 "webhook-timestamp": string;
-                /**
-                 * @description Space-separated signatures, each `v1,` and the base64 of HMAC-SHA256(key, id.timestamp.body): one for each
-                 *     way to read the key (as base64 and as text), and for 24 hours after a change also for the previous key.
-                 */
+                /** @description Space-separated signatures, each `v1,` and the base64 of HMAC-SHA256(key, id.timestamp.body): one for each way to read the key (as base64 and as text), and for 24 hours after a change also for the previous key. */
                 "webhook-signature"?: string;
                 /** @description The base64 of HMAC-SHA256(signing key, body). */
                 "X-Signature"?: string;
@@ -9863,8 +9282,10 @@ export const transactionStatusValues: ReadonlyArray<FlattenedDeepRequired<compon
 export const speedValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Speed"]> = ["safe_low", "average", "fast", "fastest"];
 export const submissionModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionMode"]> = ["public", "private", "private_then_public"];
 export const warningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Warning"]["code"]> = ["price_below_base_fee", "price_limited_by_cap", "low_balance_after", "long_queue", "cap_below_base_fee", "account_has_code", "balance_not_checked"];
-export const sendTransactionRequestSpeedAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendTransactionRequest"]["speed"]> = ["safe_low", "safeLow", "average", "fast", "fastest"];
-export const sendTransactionRequestTypeAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendTransactionRequest"]["type"]> = [0, 1, 2, 4];
+export const sendDataRequestSpeedAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendDataRequest"]["speed"]> = ["safe_low", "safeLow", "average", "fast", "fastest"];
+export const sendDataRequestTypeAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendDataRequest"]["type"]> = [0, 1, 2, 4];
+export const sendCallRequestSpeedAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendCallRequest"]["speed"]> = ["safe_low", "safeLow", "average", "fast", "fastest"];
+export const sendCallRequestTypeAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendCallRequest"]["type"]> = [0, 1, 2, 4];
 export const attemptPurposeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Attempt"]["purpose"]> = ["send", "cancel"];
 export const explanationWait_reasonAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Explanation"]["wait_reason"]> = ["signature", "acceptance", "block", "confirmations"];
 export const rpcRequestMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RpcRequest"]["method"]> = ["eth_blockNumber", "eth_call", "eth_chainId", "eth_estimateGas", "eth_feeHistory", "eth_gasPrice", "eth_getBalance", "eth_getBlockByHash", "eth_getBlockByNumber", "eth_getBlockReceipts", "eth_getCode", "eth_getLogs", "eth_getProof", "eth_getStorageAt", "eth_getTransactionByHash", "eth_getTransactionCount", "eth_getTransactionReceipt", "eth_maxPriorityFeePerGas", "net_version", "web3_clientVersion"];

@@ -1973,7 +1973,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/rpc": {
+    "/api/v1/rpc": {
         parameters: {
             query?: never;
             header?: never;
@@ -2242,9 +2242,15 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
+        Deletion: {
+            /** @description The id of what was deleted. For a funding, that of its relayer or pool. */
+            id: components["schemas"]["Id"];
+            /** @description True. */
+            deleted: boolean;
+        };
         DeletedResponse: {
             success: components["schemas"]["Succeeded"];
-            data: string;
+            data: components["schemas"]["Deletion"];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
@@ -2671,12 +2677,17 @@ export interface components {
         CallDataInput: string;
         /** @description Call data, at most 130,848 bytes of hex, with or without 0x, or null. Nodes accept transactions of at most 131,072 bytes; the other fields and the signature take up to 224 of them. */
         CallDataInputOrNull: string | null;
-        /** @description Exactly one of `message` and `message_hex`. */
-        SignMessageRequest: {
+        /** @description A text, or bytes. */
+        SignMessageRequest: components["schemas"]["SignTextRequest"] | components["schemas"]["SignBytesRequest"];
+        SignTextRequest: {
             /** @description The text to sign. */
-            message?: string;
+            message: string;
+            message_hex?: never;
+        };
+        SignBytesRequest: {
             /** @description The bytes to sign, as hex with 0x. */
-            message_hex?: string;
+            message_hex: string;
+            message?: never;
         };
         SignTypedDataRequest: {
             domain_separator: components["schemas"]["HashInput"];
@@ -3011,16 +3022,16 @@ export interface components {
             /** @description The highest priority fee per unit of gas, as `max_fee_per_gas`. */
             max_priority_fee_per_gas?: components["schemas"]["AmountInput"];
             /** @description How it reaches the chain from now on. If absent, as before. */
-            submission?: components["schemas"]["Submission"];
+            submission?: components["schemas"]["SubmissionInput"];
         };
-        SendTransactionRequest: {
+        /** @description A transaction with `data`, or with `call` in its place. */
+        SendTransactionRequest: components["schemas"]["SendDataRequest"] | components["schemas"]["SendCallRequest"];
+        SendDataRequest: {
             /** @description The recipient. Absent or null creates a contract from `data`. */
             to?: components["schemas"]["AddressInputOrNull"];
             /** @description The amount to send. If absent, 0. */
             value?: components["schemas"]["AmountInput"];
             data?: components["schemas"]["CallDataInputOrNull"];
-            /** @description The call of a contract by name, in the place of `data`. It needs `to`. */
-            call?: components["schemas"]["ContractCall"] | null;
             /** @description The gas limit. If absent, the nodes estimate it, and the service raises it when they require more before the transaction is mined. A given limit is tried at a node, and never changed: 422 (`gas_limit_too_low`) if the transaction needs more. */
             gas_limit?: number | null;
             /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. */
@@ -3062,6 +3073,57 @@ export interface components {
             authorization_list?: components["schemas"]["AuthorizationListInput"] | null;
             /** @description Blob transactions (EIP-4844) are not supported. Any value but null is refused. */
             blob_versioned_hashes?: string[] | null;
+            call?: never;
+        };
+        SendCallRequest: {
+            /** @description The contract. */
+            to: components["schemas"]["AddressInput"];
+            /** @description The call of the contract by name. */
+            call: components["schemas"]["ContractCall"];
+            /** @description The amount to send. If absent, 0. */
+            value?: components["schemas"]["AmountInput"];
+            /** @description The gas limit. If absent, the nodes estimate it, and the service raises it when they require more before the transaction is mined. A given limit is tried at a node, and never changed: 422 (`gas_limit_too_low`) if the transaction needs more. */
+            gas_limit?: number | null;
+            /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. */
+            speed?: ("safe_low" | "safeLow" | "average" | "fast" | "fastest") | null;
+            /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. */
+            type?: (0 | 1 | 2 | 4) | null;
+            /** @description The gas price of a transaction of type 0 or 1, in wei. The transaction is signed at this price, and never above it: while the chain requires more, it waits for `fee_too_low`. Excludes `max_fee_per_gas` and `max_priority_fee_per_gas`. Without prices the service chooses them by `speed`, and raises them later. */
+            gas_price?: components["schemas"]["AmountInput"] | null;
+            /** @description The highest price per unit of gas of a transaction of type 2 or 4, in wei, including the priority fee. The transaction is never signed above it: while the base fee is higher, it waits for `fee_too_low`. */
+            max_fee_per_gas?: components["schemas"]["AmountInput"] | null;
+            /** @description The highest priority fee per unit of gas of a transaction of type 2 or 4, in wei. The transaction is never signed above it. */
+            max_priority_fee_per_gas?: components["schemas"]["AmountInput"] | null;
+            /**
+             * Format: date-time
+             * @description After this time (RFC 3339) the transaction is not sent. It becomes `expired` if its nonce can be used again; otherwise it is canceled on the chain first. A replacement without it keeps the previous time; null removes it.
+             */
+            valid_until?: string | null;
+            /**
+             * @description Your own reference, for example an order number. Every response shows it with the transaction, and lists can
+             *     be filtered by it. It need not be unique. A replacement without a reference keeps the previous one.
+             */
+            reference?: components["schemas"]["ReferenceOrNull"];
+            /**
+             * @description At most one transaction of the chain is accepted with this id, whichever relayer, pool or API key sends it and
+             *     whatever became of it: a second one is refused with 409 `already_sent`, which names the first if the API key
+             *     may read it. (An `Idempotency-Key` belongs to one relayer or pool and one API key, and repeats the answer.) The
+             *     id is kept as long as the transaction. A replacement and a dry run ignore it.
+             */
+            deduplication_id?: components["schemas"]["ReferenceOrNull"];
+            /** @description Your own names and values, for example the customer and the purpose. Every response and event shows them with the transaction, and lists can be filtered by them. At most 4096 bytes of JSON. A replacement without metadata keeps the previous. */
+            metadata?: components["schemas"]["Metadata"] | null;
+            /** @description For a pool: while a transaction with this key is unfinished, this one takes the same relayer, so their order on chain is the order of acceptance. A single relayer keeps the order of all its transactions, so it ignores the key. */
+            ordering_key?: string | null;
+            /** @description If absent, the network's `submission`; a replacement without it keeps the previous. Once public, a transaction stays public. */
+            submission?: components["schemas"]["SubmissionInput"] | null;
+            /** @description The addresses and storage keys that the transaction uses (EIP-2930). With `gas_price`, the transaction has type 1. Policies do not check the list, because a listed address is not called. */
+            access_list?: components["schemas"]["AccessListInput"] | null;
+            /** @description Signed authorizations of accounts (EIP-7702). The transaction then has type 4, and requires `to`, EIP-1559 prices and the policy `allow_authorizations`. An authorization of the relayer's own address is refused, because it would use the next nonce. */
+            authorization_list?: components["schemas"]["AuthorizationListInput"] | null;
+            /** @description Blob transactions (EIP-4844) are not supported. Any value but null is refused. */
+            blob_versioned_hashes?: string[] | null;
+            data?: never;
         };
         /** @description A function of a contract and its arguments. The service encodes them (Solidity's contract ABI specification), so policies check the bytes, as for `data`. No names of addresses (ENS) are looked up, and no ABI is fetched. The answers show the decoded call. */
         ContractCall: {
@@ -3308,7 +3370,7 @@ export interface components {
                 data?: unknown;
             };
         };
-        HealNonceRequest: {
+        ReconcileNonceRequest: {
             /**
              * @description The test chain was reset: discard the nonces of the former chain.
              * @default false
@@ -3811,13 +3873,13 @@ export interface components {
             count?: number;
             fee?: components["schemas"]["AmountInput"];
         };
-        CreateSponsorshipRequest: {
+        /** @description A sponsorship whose calls a relayer sends, or a pool. */
+        CreateSponsorshipRequest: components["schemas"]["CreateRelayerSponsorship"] | components["schemas"]["CreatePoolSponsorship"];
+        CreateRelayerSponsorship: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
-            /** @description The relayer that sends the calls and pays for them. Give this or `pool_id`. */
-            relayer_id?: components["schemas"]["Id"];
-            /** @description The pool whose relayers do. */
-            pool_id?: components["schemas"]["Id"];
+            /** @description The relayer that sends the calls and pays for them. */
+            relayer_id: components["schemas"]["Id"];
             /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. */
             targets?: components["schemas"]["SponsoredTargetInput"][];
             /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. */
@@ -3835,10 +3897,39 @@ export interface components {
             max_fee: components["schemas"]["AmountInput"];
             /** @description The highest total fee in any 24 hours, in wei. */
             budget_per_day: components["schemas"]["AmountInput"];
-            /** @description The pages from which browsers may call /rpc. Without an `Origin` header, as from a server, the key alone decides. */
+            /** @description The pages from which browsers may call /api/v1/rpc. Without an `Origin` header, as from a server, the key alone decides. */
             origins?: components["schemas"]["Origin"][];
             paused?: boolean;
             per_user?: components["schemas"]["PerUser"];
+            pool_id?: never;
+        };
+        CreatePoolSponsorship: {
+            /** @description The id. If absent, the service generates a UUIDv7. */
+            id?: components["schemas"]["Id"];
+            /** @description The pool whose relayers send the calls and pay for them. */
+            pool_id: components["schemas"]["Id"];
+            /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. */
+            targets?: components["schemas"]["SponsoredTargetInput"][];
+            /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. */
+            forwarders?: components["schemas"]["AddressInput"][];
+            /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. */
+            delegates?: components["schemas"]["AddressInput"][];
+            /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. */
+            nonce_key_delegates?: components["schemas"]["AddressInput"][];
+            /** @description The highest gas limit of one call. */
+            max_gas: number;
+            /**
+             * @description The highest fee of one call, in wei. It is what a call counts until it is mined, and then its paid fee. A call that
+             *     would cost more now is refused, and the price of an accepted one is never raised above it.
+             */
+            max_fee: components["schemas"]["AmountInput"];
+            /** @description The highest total fee in any 24 hours, in wei. */
+            budget_per_day: components["schemas"]["AmountInput"];
+            /** @description The pages from which browsers may call /api/v1/rpc. Without an `Origin` header, as from a server, the key alone decides. */
+            origins?: components["schemas"]["Origin"][];
+            paused?: boolean;
+            per_user?: components["schemas"]["PerUser"];
+            relayer_id?: never;
         };
         UpdateSponsorshipRequest: {
             /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. */
@@ -3858,7 +3949,7 @@ export interface components {
             max_fee?: components["schemas"]["AmountInput"];
             /** @description The highest total fee in any 24 hours, in wei. */
             budget_per_day?: components["schemas"]["AmountInput"];
-            /** @description The pages from which browsers may call /rpc. Without an `Origin` header, as from a server, the key alone decides. */
+            /** @description The pages from which browsers may call /api/v1/rpc. Without an `Origin` header, as from a server, the key alone decides. */
             origins?: components["schemas"]["Origin"][];
             paused?: boolean;
             /** @description Null removes the limits. */
@@ -4623,7 +4714,9 @@ export interface components {
         };
         /** @description The notifications that receive the relayer's events, each those that its `filter` allows. */
         NotificationIds: components["schemas"]["Id"][];
-        CreateRelayerRequest: {
+        /** @description A relayer with at most one notification, or with a list of them. */
+        CreateRelayerRequest: components["schemas"]["CreateRelayerWithNotification"] | components["schemas"]["CreateRelayerWithNotifications"];
+        CreateRelayerWithNotification: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             name: components["schemas"]["Name"];
@@ -4632,21 +4725,46 @@ export interface components {
             network_type: components["schemas"]["NetworkType"];
             paused: boolean;
             signer_id: components["schemas"]["Id"];
-            /** @description One notification. Excludes `notification_ids`. */
+            /** @description One notification, in the place of `notification_ids`. */
             notification_id?: components["schemas"]["Id"];
-            notification_ids?: components["schemas"]["NotificationIds"];
             policies?: components["schemas"]["RelayerPoliciesInput"];
             /** @description RPC endpoints of this relayer, in place of those of its network. */
             custom_rpc_urls?: components["schemas"]["RpcUrlInput"][];
+            notification_ids?: never;
         };
-        UpdateRelayerRequest: {
+        CreateRelayerWithNotifications: {
+            /** @description The id. If absent, the service generates a UUIDv7. */
+            id?: components["schemas"]["Id"];
+            name: components["schemas"]["Name"];
+            /** @description The network's name. */
+            network: components["schemas"]["NetworkName"];
+            network_type: components["schemas"]["NetworkType"];
+            paused: boolean;
+            signer_id: components["schemas"]["Id"];
+            notification_ids: components["schemas"]["NotificationIds"];
+            policies?: components["schemas"]["RelayerPoliciesInput"];
+            /** @description RPC endpoints of this relayer, in place of those of its network. */
+            custom_rpc_urls?: components["schemas"]["RpcUrlInput"][];
+            notification_id?: never;
+        };
+        /** @description Changes of a relayer, with at most one notification or with a list of them. */
+        UpdateRelayerRequest: components["schemas"]["UpdateRelayerWithNotification"] | components["schemas"]["UpdateRelayerWithNotifications"];
+        UpdateRelayerWithNotification: {
             name?: components["schemas"]["Name"];
             paused?: boolean;
-            /** @description One notification in the place of all; null: none. Excludes `notification_ids`. */
+            /** @description One notification in the place of all; null: none. In the place of `notification_ids`. */
             notification_id?: components["schemas"]["IdOrNull"];
-            notification_ids?: components["schemas"]["NotificationIds"];
             policies?: components["schemas"]["RelayerPoliciesPatch"] | null;
             custom_rpc_urls?: components["schemas"]["RpcUrlInput"][] | null;
+            notification_ids?: never;
+        };
+        UpdateRelayerWithNotifications: {
+            name?: components["schemas"]["Name"];
+            paused?: boolean;
+            notification_ids: components["schemas"]["NotificationIds"];
+            policies?: components["schemas"]["RelayerPoliciesPatch"] | null;
+            custom_rpc_urls?: components["schemas"]["RpcUrlInput"][] | null;
+            notification_id?: never;
         };
         /** @description A node of a network, and its health as this process sees it. */
         NetworkNode: {
@@ -5695,6 +5813,7 @@ export type NoError = components['schemas']['NoError'];
 export type Pagination = components['schemas']['Pagination'];
 export type HealthResponse = components['schemas']['HealthResponse'];
 export type ServiceResponse = components['schemas']['ServiceResponse'];
+export type Deletion = components['schemas']['Deletion'];
 export type DeletedResponse = components['schemas']['DeletedResponse'];
 export type SignatureResultResponse = components['schemas']['SignatureResultResponse'];
 export type SignatureListResponse = components['schemas']['SignatureListResponse'];
@@ -5781,6 +5900,8 @@ export type AddressInputOrNull = components['schemas']['AddressInputOrNull'];
 export type CallDataInput = components['schemas']['CallDataInput'];
 export type CallDataInputOrNull = components['schemas']['CallDataInputOrNull'];
 export type SignMessageRequest = components['schemas']['SignMessageRequest'];
+export type SignTextRequest = components['schemas']['SignTextRequest'];
+export type SignBytesRequest = components['schemas']['SignBytesRequest'];
 export type SignTypedDataRequest = components['schemas']['SignTypedDataRequest'];
 export type TypedData = components['schemas']['TypedData'];
 export type TypedDataName = components['schemas']['TypedDataName'];
@@ -5810,6 +5931,8 @@ export type Warnings = components['schemas']['Warnings'];
 export type Warning = components['schemas']['Warning'];
 export type SpeedUpRequest = components['schemas']['SpeedUpRequest'];
 export type SendTransactionRequest = components['schemas']['SendTransactionRequest'];
+export type SendDataRequest = components['schemas']['SendDataRequest'];
+export type SendCallRequest = components['schemas']['SendCallRequest'];
 export type ContractCall = components['schemas']['ContractCall'];
 export type DecodedCall = components['schemas']['DecodedCall'];
 export type SendTransactionBatchRequest = components['schemas']['SendTransactionBatchRequest'];
@@ -5832,7 +5955,7 @@ export type RpcAnswer = components['schemas']['RpcAnswer'];
 export type JsonRpcRequest = components['schemas']['JsonRpcRequest'];
 export type JsonRpcResult = components['schemas']['JsonRpcResult'];
 export type JsonRpcAnswer = components['schemas']['JsonRpcAnswer'];
-export type HealNonceRequest = components['schemas']['HealNonceRequest'];
+export type ReconcileNonceRequest = components['schemas']['ReconcileNonceRequest'];
 export type RelayerDrain = components['schemas']['RelayerDrain'];
 export type FundingSettings = components['schemas']['FundingSettings'];
 export type Funding = components['schemas']['Funding'];
@@ -5896,6 +6019,8 @@ export type SponsoredTargetInput = components['schemas']['SponsoredTargetInput']
 export type Origin = components['schemas']['Origin'];
 export type PerUser = components['schemas']['PerUser'];
 export type CreateSponsorshipRequest = components['schemas']['CreateSponsorshipRequest'];
+export type CreateRelayerSponsorship = components['schemas']['CreateRelayerSponsorship'];
+export type CreatePoolSponsorship = components['schemas']['CreatePoolSponsorship'];
 export type UpdateSponsorshipRequest = components['schemas']['UpdateSponsorshipRequest'];
 export type Usage = components['schemas']['Usage'];
 export type Sponsorship = components['schemas']['Sponsorship'];
@@ -5963,7 +6088,11 @@ export type PoolPoliciesInput = components['schemas']['PoolPoliciesInput'];
 export type Relayer = components['schemas']['Relayer'];
 export type NotificationIds = components['schemas']['NotificationIds'];
 export type CreateRelayerRequest = components['schemas']['CreateRelayerRequest'];
+export type CreateRelayerWithNotification = components['schemas']['CreateRelayerWithNotification'];
+export type CreateRelayerWithNotifications = components['schemas']['CreateRelayerWithNotifications'];
 export type UpdateRelayerRequest = components['schemas']['UpdateRelayerRequest'];
+export type UpdateRelayerWithNotification = components['schemas']['UpdateRelayerWithNotification'];
+export type UpdateRelayerWithNotifications = components['schemas']['UpdateRelayerWithNotifications'];
 export type NetworkNode = components['schemas']['NetworkNode'];
 export type Queue = components['schemas']['Queue'];
 export type QueueHead = components['schemas']['QueueHead'];
@@ -7047,7 +7176,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["HealNonceRequest"];
+                "application/json": components["schemas"]["ReconcileNonceRequest"];
             };
         };
         responses: {
@@ -9153,8 +9282,10 @@ export const transactionStatusValues: ReadonlyArray<FlattenedDeepRequired<compon
 export const speedValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Speed"]> = ["safe_low", "average", "fast", "fastest"];
 export const submissionModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionMode"]> = ["public", "private", "private_then_public"];
 export const warningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Warning"]["code"]> = ["price_below_base_fee", "price_limited_by_cap", "low_balance_after", "long_queue", "cap_below_base_fee", "account_has_code", "balance_not_checked"];
-export const sendTransactionRequestSpeedAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendTransactionRequest"]["speed"]> = ["safe_low", "safeLow", "average", "fast", "fastest"];
-export const sendTransactionRequestTypeAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendTransactionRequest"]["type"]> = [0, 1, 2, 4];
+export const sendDataRequestSpeedAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendDataRequest"]["speed"]> = ["safe_low", "safeLow", "average", "fast", "fastest"];
+export const sendDataRequestTypeAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendDataRequest"]["type"]> = [0, 1, 2, 4];
+export const sendCallRequestSpeedAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendCallRequest"]["speed"]> = ["safe_low", "safeLow", "average", "fast", "fastest"];
+export const sendCallRequestTypeAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendCallRequest"]["type"]> = [0, 1, 2, 4];
 export const attemptPurposeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Attempt"]["purpose"]> = ["send", "cancel"];
 export const explanationWait_reasonAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Explanation"]["wait_reason"]> = ["signature", "acceptance", "block", "confirmations"];
 export const rpcRequestMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RpcRequest"]["method"]> = ["eth_blockNumber", "eth_call", "eth_chainId", "eth_estimateGas", "eth_feeHistory", "eth_gasPrice", "eth_getBalance", "eth_getBlockByHash", "eth_getBlockByNumber", "eth_getBlockReceipts", "eth_getCode", "eth_getLogs", "eth_getProof", "eth_getStorageAt", "eth_getTransactionByHash", "eth_getTransactionCount", "eth_getTransactionReceipt", "eth_maxPriorityFeePerGas", "net_version", "web3_clientVersion"];

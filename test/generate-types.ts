@@ -1,21 +1,27 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import openapiTS, { astToString, COMMENT_HEADER } from 'openapi-typescript'
+import openapiTS, { astToString, COMMENT_HEADER, type OpenAPITSOptions } from 'openapi-typescript'
 import ts from 'typescript'
 
 /**
- * Writes generated/client.ts: the contract's types as the client's callers see them. They differ from those of the server, which
- * reads and writes JSON, in two places. Hex in responses is `0x${string}`, the type that viem requires. An amount may be a bigint.
- * Hex in requests is a string, because callers hold it as one (ethers) and some places accept it without 0x.
+ * Writes the contract's types: generated/openapi.ts as the server reads and writes JSON, and generated/client.ts as the client's callers
+ * see them. These differ in two places. Hex in responses is `0x${string}`, the type that viem requires. An amount may be a bigint. Hex in
+ * requests is a string, because callers hold it as one (ethers) and some places accept it without 0x.
  *
- * `--check` writes nothing and fails when the file is not up to date.
+ * `--check` writes nothing and fails when a file is not up to date.
  */
-const contract = new URL('../openapi.yaml', import.meta.url)
-const output = join(import.meta.dirname, '..', 'generated', 'client.ts')
+const generated = join(import.meta.dirname, '..', 'generated')
+const contract = JSON.parse(readFileSync(join(generated, 'openapi.json'), 'utf8'))
+excludeSiblings(contract.components.schemas)
 
 interface Schema {
+  $ref?: string
   type?: string | string[]
   pattern?: string
+  properties?: Record<string, Schema>
+  oneOf?: Schema[]
+  discriminator?: object
+  'x-never'?: true
 }
 
 const keyword = (kind: ts.KeywordTypeSyntaxKind) => ts.factory.createKeywordTypeNode(kind)
@@ -33,22 +39,41 @@ const amount = ts.factory.createUnionTypeNode(
 
 const isAnsweredHex = ({ pattern = '' }: Schema) => pattern.startsWith('^0x') && !pattern.includes('A-F')
 
-const nodes = await openapiTS(contract, {
-  silent: true,
-  rootTypes: true,
-  rootTypesNoSchemaPrefix: true,
-  defaultNonNullable: false,
-  enumValues: true,
-  transform(schema, { path }) {
-    if (path === '#/components/schemas/AmountInput') return amount
-    if (!isAnsweredHex(schema as Schema)) return undefined
-    return Array.isArray((schema as Schema).type) ? hexOrNull : hex
-  },
+await write('openapi.ts', () => undefined)
+await write('client.ts', (schema, { path }) => {
+  if (path === '#/components/schemas/AmountInput') return amount
+  if (!isAnsweredHex(schema as Schema)) return undefined
+  return Array.isArray((schema as Schema).type) ? hexOrNull : hex
 })
-const text = `${COMMENT_HEADER}${astToString(nodes)}`
 
-if (!process.argv.includes('--check')) writeFileSync(output, text)
-else if (readFileSync(output, 'utf8') !== text) {
-  console.error('generated/client.ts is not up to date: run `npm run generate`')
-  process.exitCode = 1
+async function write(name: string, transform: NonNullable<OpenAPITSOptions['transform']>): Promise<void> {
+  const nodes = await openapiTS(structuredClone(contract), {
+    silent: true,
+    rootTypes: true,
+    rootTypesNoSchemaPrefix: true,
+    defaultNonNullable: false,
+    enumValues: true,
+    transform: (schema, options) =>
+      (schema as Schema)['x-never'] ? keyword(ts.SyntaxKind.NeverKeyword) : transform(schema, options),
+  })
+  const text = `${COMMENT_HEADER}${astToString(nodes)}`
+  const output = join(generated, name)
+  if (!process.argv.includes('--check')) writeFileSync(output, text)
+  else if (readFileSync(output, 'utf8') !== text) {
+    console.error(`generated/${name} is not up to date: run \`npm run generate\``)
+    process.exitCode = 1
+  }
+}
+
+/** TypeScript accepts an object with the members of two alternatives of a union. So each alternative forbids those of the others. */
+function excludeSiblings(schemas: Record<string, Schema>): void {
+  const membersOf = ({ $ref = '' }: Schema) => schemas[$ref.split('/').at(-1) as string]?.properties ?? {}
+  for (const { oneOf = [], discriminator } of Object.values(schemas)) {
+    if (discriminator) continue
+    const names = oneOf.map((alternative) => Object.keys(membersOf(alternative)))
+    for (const [index, alternative] of oneOf.entries()) {
+      const others = names.flat().filter((name) => !names[index]?.includes(name))
+      for (const name of others) membersOf(alternative)[name] = { 'x-never': true }
+    }
+  }
 }

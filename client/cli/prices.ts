@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { type SendTransactionRequest, speedValues } from '../../generated/client.ts'
+import { type SendDataRequest, speedValues } from '../../generated/client.ts'
 import { readWei } from './amounts.ts'
 
 export interface PriceOptions {
@@ -9,6 +9,8 @@ export interface PriceOptions {
   priorityFee?: string
 }
 
+export type Prices = Pick<SendDataRequest, 'speed' | 'gas_price' | 'max_fee_per_gas' | 'max_priority_fee_per_gas'>
+
 export const addPrices = (command: Command): Command =>
   command
     .addOption(new Option('--speed <tier>', 'the fee tier (default: average)').choices(speedValues))
@@ -16,7 +18,7 @@ export const addPrices = (command: Command): Command =>
     .option('--max-fee <amount>', 'the first max_fee_per_gas, for example 30gwei')
     .option('--priority-fee <amount>', 'the first max_priority_fee_per_gas')
 
-export const pricesOf = ({ speed, gasPrice, maxFee, priorityFee }: PriceOptions): SendTransactionRequest => ({
+export const pricesOf = ({ speed, gasPrice, maxFee, priorityFee }: PriceOptions): Prices => ({
   ...(speed !== undefined && { speed }),
   ...(gasPrice !== undefined && { gas_price: readWei(gasPrice) }),
   ...(maxFee !== undefined && { max_fee_per_gas: readWei(maxFee) }),

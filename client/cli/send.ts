@@ -99,12 +99,10 @@ export async function bodyOf(values: string[], options: ContentOptions): Promise
   if (call !== undefined && options.data !== undefined) throw new CommandError('Give one of --call and --data')
   if (call === undefined && values.length > 0) throw new CommandError('Arguments require --call')
   const { data } = options
+  if (call !== undefined && to === undefined) throw new CommandError('--call requires --to')
   if (gasLimit !== undefined && !/^\d{1,15}$/.test(gasLimit)) throw new CommandError('--gas-limit must be a number')
-  return {
-    ...(to !== undefined && { to }),
+  const others = {
     ...(value !== undefined && { value: readWei(value) }),
-    ...(data !== undefined && { data }),
-    ...(call !== undefined && { call: await readCall(call, values, options.abi) }),
     ...(gasLimit !== undefined && { gas_limit: Number(gasLimit) }),
     ...(validUntil !== undefined && { valid_until: validUntil }),
     ...(reference !== undefined && { reference }),
@@ -112,4 +110,6 @@ export async function bodyOf(values: string[], options: ContentOptions): Promise
     ...(submission !== undefined && { submission }),
     ...pricesOf(options),
   }
+  if (call !== undefined && to !== undefined) return { ...others, to, call: await readCall(call, values, options.abi) }
+  return { ...others, ...(to !== undefined && { to }), ...(data !== undefined && { data }) }
 }

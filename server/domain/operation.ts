@@ -56,6 +56,8 @@ type DataIn<B, Paged extends boolean> = B extends { success: true; data: infer D
   : B
 
 /** A page of a list, or of data that contains one. */
+export const deleted = (id: string) => ({ id, deleted: true })
+
 export class Page<Data> {
   readonly data: Data
   readonly pagination: Pagination

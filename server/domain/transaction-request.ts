@@ -48,9 +48,7 @@ export interface TransactionRequest {
 export function readTransactionRequest(body: SendTransactionRequest): TransactionRequest {
   const { gas_price, max_fee_per_gas, max_priority_fee_per_gas } = body
   const to = body.to == null ? null : readAddress(body.to, ['to'])
-  if (body.data != null && body.call != null) throw badRequest(['call'], 'give at most one of data and call')
   const value = readAmount(body.value ?? '0', ['value'])
-  if (body.call != null && to === null) throw badRequest(['to'], 'must be given with call: the address of the contract')
   const call = body.call == null ? undefined : encodeCall(body.call, value)
   const data = call?.data ?? readBytes(body.data)
   if (to === null && data === null)

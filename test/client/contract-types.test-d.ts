@@ -27,7 +27,7 @@ export const wrongValue: Handler<'getHealth'> = async () => ({ status: 'well' })
 // @ts-expect-error a number is no status
 export const wrongType: Handler<'getHealth'> = async () => ({ status: 1 })
 // @ts-expect-error another operation's answer
-export const wrongAnswer: Handler<'getHealth'> = async () => 'Relayer deleted successfully'
+export const wrongAnswer: Handler<'getHealth'> = async () => ({ id: 'demo', deleted: true })
 // @ts-expect-error the envelope is not the handler's
 export const inEnvelope: Handler<'getHealth'> = async () => ({ success: true, data: { status: 'ok' }, error: '' })
 // @ts-expect-error a failure is thrown, not returned
@@ -59,7 +59,7 @@ const misspelled = { ...transaction, status: 'comfirmed' as const }
 export const answered: Handler<'listTransactions'> = async () => new Page([misspelled], page)
 
 // A handler takes its operation's parameters, defaults filled in, and body.
-export const path: Handler<'deleteRelayer'> = async ({ path }) => path.relayer_id
+export const path: Handler<'deleteRelayer'> = async ({ path }) => ({ id: path.relayer_id, deleted: true })
 // @ts-expect-error another operation's path parameter
 export const wrongPath: Handler<'deleteRelayer'> = async ({ path }) => path.signer_id
 export const query: Handler<'listTransactions'> = async ({ query }) =>

@@ -24,8 +24,10 @@ func main() {
 	if err != nil {
 		panic(err)
 	}
-	message := "Hello"
-	body := relayer.SignMessageRequest{Message: &message}
+	var body relayer.SignMessageRequest
+	if err := body.FromSignTextRequest(relayer.SignTextRequest{Message: "Hello"}); err != nil {
+		panic(err)
+	}
 	answer, err := client.SignMessageWithResponse(context.Background(), "demo", body)
 	if err != nil {
 		panic(err)

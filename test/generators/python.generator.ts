@@ -8,7 +8,7 @@ const program = `
 import compileall, json, os, pathlib, sys
 from relayer import AuthenticatedClient
 from relayer.api.signing import sign_message
-from relayer.models import Event, SignMessageRequest, TransactionPayload
+from relayer.models import Event, SignTextRequest, TransactionPayload
 
 assert compileall.compile_dir("relayer", quiet=1)
 
@@ -18,7 +18,7 @@ assert isinstance(event.payload, TransactionPayload), type(event.payload)
 assert event.payload.hash_ == delivery["payload"]["hash"]
 
 client = AuthenticatedClient(base_url=sys.argv[1], token=os.environ["API_KEY"])
-answer = sign_message.sync(relayer_id="demo", client=client, body=SignMessageRequest(message="Hello"))
+answer = sign_message.sync(relayer_id="demo", client=client, body=SignTextRequest(message="Hello"))
 print(answer.data.sig)
 `
 

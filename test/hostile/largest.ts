@@ -152,7 +152,7 @@ function requests(own: { hash: string; transaction_id: string; token: string; sp
     post(`${method}: ${name}`, token, '/relayers/demo/json-rpc', { jsonrpc: '2.0', id: 1, method, params })
   const relay = (name: string, method: string, params: unknown): Request => ({
     ...post(`${method}: ${name}`, sponsored, '', { jsonrpc: '2.0', id: 1, method, params }),
-    path: '/rpc',
+    path: '/api/v1/rpc',
   })
   const byCall = (name: string, call: object) => {
     const body = { to, value: '0', gas_limit: 1_000_000, call }

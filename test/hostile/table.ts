@@ -288,7 +288,7 @@ export const table: Record<string, Make> = {
     {
       name: 'a batch with another key',
       method: 'POST',
-      path: '/rpc',
+      path: '/api/v1/rpc',
       type: 'application/json',
       body: JSON.stringify(Array(1_000).fill({ jsonrpc: '2.0', id: 1, method: 'relayer_getStatus', params: [] })),
     },

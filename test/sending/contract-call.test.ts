@@ -1,12 +1,12 @@
 import { Interface } from 'ethers'
 import { expect, test } from 'vitest'
-import type { SendTransactionRequest } from '../../client/index.ts'
+import type { SendCallRequest, SendDataRequest, SendTransactionRequest } from '../../client/index.ts'
 import { counterAbi, counterBytecode } from '../support/counter.ts'
 import { rowsOf } from '../support/service-database.ts'
 import { testRig } from '../support/test-rig.ts'
 
 const path = '/api/v1/relayers/{relayer_id}/transactions'
-const abi = counterAbi as unknown as NonNullable<SendTransactionRequest['call']>['abi'] & object
+const abi = counterAbi as unknown as SendCallRequest['call']['abi'] & object
 const data = (name: string, args: unknown[] = []) => new Interface(counterAbi).encodeFunctionData(name, args)
 
 async function start() {
@@ -15,10 +15,10 @@ async function start() {
   await account.send(1, { to: null, data: counterBytecode })
   await account.finished(rig.chain.mine)
   const to = (await account.transactions())[0]?.receipt?.contract_address as string
-  const send = async (body: SendTransactionRequest) => {
+  const send = async (body: Partial<SendCallRequest> | Partial<SendDataRequest>) => {
     const { data: answer, error } = await rig
       .client()
-      .post(path, { path: { relayer_id: account.relayer_id }, body: { to, ...body } })
+      .post(path, { path: { relayer_id: account.relayer_id }, body: { to, ...body } as SendTransactionRequest })
       .then(
         ({ data }) => ({ data, error: undefined }),
         (error) => ({ data: undefined, error }),
@@ -86,9 +86,9 @@ test('replaces by a call, and refuses a call beside data or without a receiver',
   await expect(client().put(`${path}/{transaction_id}`, { path: one, body: { speed: 'fast' } })).rejects.toThrow(
     'body: must have the content',
   )
-  expect((await send({ data: '0x', call: { function: 'f()' } })).details).toEqual([
+  expect((await send({ data: '0x', call: { function: 'f()' } } as never)).details).toEqual([
     { path: '/body/call', message: 'give at most one of data and call' },
   ])
-  expect((await send({ to: null, call: { function: 'f()' } })).details[0].path).toBe('/body/to')
+  expect((await send({ to: null, call: { function: 'f()' } } as never)).details[0].path).toBe('/body/to')
   expect((await send({ call: { function: 'f(bool)', args: ['true'] } })).details[0].path).toBe('/body/call/args/0')
 })

@@ -9,7 +9,7 @@ const chainId = '31337'
 
 test('serves @gelatocloud/gasless: it sends, waits, gets the status, and reads why a call would revert', async () => {
   const { rig, token, game, plays, balance, sponsorship, client } = await sponsoredRig()
-  const relayer = createGelatoEvmRelayerClient({ apiKey: token, baseUrl: rig.url() })
+  const relayer = createGelatoEvmRelayerClient({ apiKey: token, baseUrl: `${rig.url()}/api/v1` })
   const call = { chainId: 31_337, to: game as `0x${string}`, data: play(1) as `0x${string}` }
 
   expect(await relayer.getCapabilities()).toMatchObject({ 31337: { tokens: [{ decimals: 18 }] } })
@@ -148,14 +148,14 @@ test('answers unknown methods, batches and faulty calls as JSON-RPC does', async
   })
   const body = JSON.stringify([{ jsonrpc: '2.0', id: 1, method: 'relayer_getCapabilities' }])
   const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` }
-  const batch = await fetch(`${rig.url()}/rpc`, { method: 'POST', headers, body })
+  const batch = await fetch(`${rig.url()}/api/v1/rpc`, { method: 'POST', headers, body })
   expect(await batch.json()).toMatchObject({ id: null, error: { code: -32_600 } })
 })
 
 test('lets only the pages of its origins call it', async () => {
   const { rpc, rig, sponsorship, client } = await sponsoredRig()
   const ask = (origin: string) =>
-    fetch(`${rig.url()}/rpc`, {
+    fetch(`${rig.url()}/api/v1/rpc`, {
       method: 'OPTIONS',
       headers: {
         Origin: origin,

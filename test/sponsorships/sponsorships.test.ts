@@ -666,9 +666,9 @@ test('refuses a sponsorship without, or with two, or with unknown senders, and a
   const { client } = await startTestService()
   await createRelayer(client)
   const rules = { max_gas: 21_000, max_fee: '1', budget_per_day: '1' }
-  const create = (body: object) => outcomeOf(client.sponsorships.create({ ...rules, ...body }))
+  const create = (body: object) => outcomeOf(client.sponsorships.create({ ...rules, ...body } as never))
   expect(await create({})).toContain('400 /body/relayer_id: give exactly one')
-  expect(await create({ relayer_id: 'demo', pool_id: 'x' })).toContain('400 /body/relayer_id: give exactly one')
+  expect(await create({ relayer_id: 'demo', pool_id: 'x' })).toContain('400 /body/pool_id: give exactly one')
   expect(await create({ relayer_id: 'nobody' })).toContain('400 /body/relayer_id: no relayer has this ID')
   expect(await create({ pool_id: 'nobody' })).toContain('400 /body/pool_id: no pool has this ID')
   expect(await create({ id: 'game', relayer_id: 'demo' })).toBe('accepted')

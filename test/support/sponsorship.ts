@@ -13,7 +13,7 @@ import {
 } from 'ethers'
 import {
   type Authorization,
-  type CreateSponsorshipRequest,
+  type CreateRelayerSponsorship,
   createRelayerClient,
   type RelayerClient,
   type Sponsorship,
@@ -42,7 +42,7 @@ export interface Game {
   authorize(user: Wallet, code: string, nonce?: number): Promise<Authorization>
   balanceOf(address: string): Promise<bigint>
   /** What a sponsorship pays for in this game. */
-  rules: Omit<CreateSponsorshipRequest, 'relayer_id'>
+  rules: Omit<CreateRelayerSponsorship, 'relayer_id' | 'pool_id'>
 }
 
 /** What a test does with one sponsorship. */
@@ -195,7 +195,7 @@ export async function deployGame(chain: Anvil, mine?: () => Promise<void>): Prom
 
 /** A chain with a game, a service, and a sponsorship of the game with its key. */
 export async function sponsoredRig(
-  rules: Partial<CreateSponsorshipRequest> = {},
+  rules: Partial<CreateRelayerSponsorship> = {},
   options: RigOptions = {},
 ): Promise<SponsoredRig> {
   const rig = await testRig(options)
@@ -207,7 +207,7 @@ export async function sponsoredRig(
     ...{ ...game, rig, client, sponsorship, token },
     relayer: { id: relayer_id, address },
     async rpc(method, params = [], headers = {}) {
-      const response = await fetch(`${rig.url()}/rpc`, {
+      const response = await fetch(`${rig.url()}/api/v1/rpc`, {
         method: 'POST',
         headers: { 'Content-Type': 'application/json', 'X-API-Key': token, ...headers },
         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),

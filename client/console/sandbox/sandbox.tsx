@@ -87,15 +87,15 @@ function SandboxForm({ chosen, start, isTransaction = false }: SandboxFormProps)
   const usual = networks.data?.find(({ name }) => name === chosenRelayer?.network)?.submission
   const asUsual = `as the network sets it${usual ? `: ${submissionText(usual)}` : ''}`
   const text = (name: keyof typeof blank) => values[name].trim()
-  const transaction: SendTransactionRequest = {
-    ...given({ to: text('to') }),
+  const others = {
     value: weiOf(values.value) ?? '0',
-    ...(text('function') === ''
-      ? given({ data: text('data') })
-      : { call: { function: text('function'), args: argumentsOf(values.args) } }),
     ...(text('gas_limit') !== '' && { gas_limit: Number(text('gas_limit')) }),
     ...(submission && { submission }),
   }
+  const transaction: SendTransactionRequest =
+    text('function') === ''
+      ? { ...given({ to: text('to'), data: text('data') }), ...others }
+      : { to: text('to'), call: { function: text('function'), args: argumentsOf(values.args) }, ...others }
   const message = { message: values.message }
   const request: ExampleCall = {
     method: 'post',

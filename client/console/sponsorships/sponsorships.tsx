@@ -140,7 +140,8 @@ function CreateSponsorship() {
     if ((values.pool_id !== '') === (values.relayer_id !== ''))
       throw new FormError('relayer_id', 'Enter a relayer or a pool: one of both.')
     return client.sponsorships.create({
-      ...given({ id: values.id, relayer_id: values.relayer_id, pool_id: values.pool_id }),
+      ...given({ id: values.id }),
+      ...(values.pool_id === '' ? { relayer_id: values.relayer_id } : { pool_id: values.pool_id }),
       targets: values.targets === '' ? [] : [{ address: values.targets, selectors: listOf(values.selectors) }],
       forwarders: listOf(values.forwarders),
       max_gas: Number(values.max_gas),

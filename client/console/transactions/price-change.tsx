@@ -3,6 +3,7 @@ import { useEffect } from 'react'
 import type {
   Explanation,
   RelayerClient,
+  SendDataRequest,
   SendTransactionRequest,
   Speed,
   SpeedUpRequest,
@@ -74,13 +75,13 @@ export interface PriceFigures {
 }
 
 /** The same transaction at another price: only to ask for its figures. */
-export const again = (its: Transaction, speed: Speed): SendTransactionRequest => {
+export const again = (its: Transaction, speed: Speed): SendDataRequest => {
   const { to, value, data, gas_limit, access_list, authorization_list } = its
   return { to, value, data, gas_limit, access_list, authorization_list, speed }
 }
 
 /** The price of a replacement, which is signed at it. */
-export function priceOf({ gas_price }: Transaction, figures: PriceFigures | undefined): SendTransactionRequest {
+export function priceOf({ gas_price }: Transaction, figures: PriceFigures | undefined): SendDataRequest {
   const price = figures?.next?.toString()
   if (price === undefined) return {}
   return gas_price === null ? { max_fee_per_gas: price } : { gas_price: price }

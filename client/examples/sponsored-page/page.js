@@ -21,7 +21,7 @@ const types = {
 }
 
 async function ask(method, params) {
-  const response = await fetch(`${relayer}/rpc`, {
+  const response = await fetch(`${relayer}/api/v1/rpc`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', 'X-API-Key': key },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),

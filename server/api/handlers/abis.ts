@@ -1,7 +1,7 @@
 import type { Fragment } from 'ethers/abi'
 import { isError, isFunction, keptFragments, readAbiEntry } from '../../domain/decoding/abi.ts'
 import { badRequest, conflict } from '../../domain/errors.ts'
-import { type Handlers, page } from '../../domain/operation.ts'
+import { deleted, type Handlers, page } from '../../domain/operation.ts'
 import { readAddress } from '../../domain/values.ts'
 import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
 import type { ServicesContext } from '../../services/context.ts'
@@ -52,7 +52,7 @@ export function abis({ store, makeId }: Pick<ServicesContext, 'store' | 'makeId'
     getAbi: ({ path }) => store.getAbi(path.abi_id),
 
     async deleteAbi({ path, auditEntry }) {
-      return (await store.deleteAbi(path.abi_id, auditEntry)) ? 'ABI deleted successfully' : undefined
+      return (await store.deleteAbi(path.abi_id, auditEntry)) ? deleted(path.abi_id) : undefined
     },
   }
 }

@@ -1,5 +1,5 @@
 import type { GrantedScopes } from '../../../generated/openapi.ts'
-import { type Handlers, page } from '../../domain/operation.ts'
+import { deleted, type Handlers, page } from '../../domain/operation.ts'
 import { createApiKey, revokeApiKey, rotateApiKey, showApiKey, updateApiKey } from '../../services/api-keys.ts'
 import type { ServicesContext } from '../../services/context.ts'
 
@@ -24,7 +24,7 @@ export const apiKeys = (context: Pick<ServicesContext, 'store' | 'makeId' | 'now
 
   async deleteApiKey({ path, auditEntry }) {
     await revokeApiKey(context, path.api_key_id, auditEntry)
-    return 'API key revoked successfully'
+    return deleted(path.api_key_id)
   },
 
   rotateApiKey: ({ path, body, auditEntry }) => rotateApiKey(context, path.api_key_id, body, auditEntry),

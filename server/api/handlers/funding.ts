@@ -3,7 +3,7 @@ import { within } from '../../chain/ask-each.ts'
 import { badRequest, conflict, type Field, relayerNotFound } from '../../domain/errors.ts'
 import { type AppliedFunding, asCoin, refillsOf } from '../../domain/funding.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
-import type { Handlers } from '../../domain/operation.ts'
+import { deleted, type Handlers } from '../../domain/operation.ts'
 import type { Funding, PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
 import type { ServicesContext } from '../../services/context.ts'
@@ -106,7 +106,7 @@ export function funding(context: ServicesContext): Operations {
       const outcome = await store.setFunding(path.relayer_id, null, auditEntry)
       if (outcome === 'missing') throw relayerNotFound(path.relayer_id)
       if (outcome === 'circle') throw fundingCircle('/path/relayer_id')
-      return 'Funding deleted successfully'
+      return deleted(path.relayer_id)
     },
 
     async getPoolFunding({ path, caller }) {
@@ -131,7 +131,7 @@ export function funding(context: ServicesContext): Operations {
       const outcome = await store.setPoolFunding(path.pool_id, null, auditEntry)
       if (outcome === 'missing') return undefined
       if (outcome === 'circle') throw fundingCircle('/path/pool_id')
-      return 'Funding deleted successfully'
+      return deleted(path.pool_id)
     },
 
     async sweepRelayer({ path, body, idempotency, auditEntry, authorize, nodes }) {

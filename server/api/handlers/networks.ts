@@ -7,7 +7,7 @@ import type {
 } from '../../../generated/openapi.ts'
 import { conflict } from '../../domain/errors.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
-import { type Handlers, Page, page } from '../../domain/operation.ts'
+import { deleted, type Handlers, Page, page } from '../../domain/operation.ts'
 import { showRpcUrls } from '../../domain/show-relayer.ts'
 import { readSubmission } from '../../domain/submission.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
@@ -102,7 +102,7 @@ export function networks({
       if (outcome === 'missing') return undefined
       if (outcome === 'in_use')
         throw conflictAt('/path/network_id', 'a relayer uses this network; delete its relayers first')
-      return 'Network deleted successfully'
+      return deleted(path.network_id)
     },
   }
 }

@@ -1,5 +1,5 @@
 import { badRequest, conflict } from '../../domain/errors.ts'
-import { creatorSeenBy, type Handlers, page } from '../../domain/operation.ts'
+import { creatorSeenBy, deleted, type Handlers, page } from '../../domain/operation.ts'
 import type { NotificationChanges } from '../../domain/rows.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import { ApiError, conflictAt } from '../http/errors.ts'
@@ -77,7 +77,7 @@ export function notifications({
           '/path/notification_id',
           'a relayer reports to this notification; remove its notification_id first',
         )
-      return 'Notification deleted successfully'
+      return deleted(path.notification_id)
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { Pool } from '../../../generated/openapi.ts'
 import { badRequest, conflict, DomainError } from '../../domain/errors.ts'
-import { type Handlers, Page, page } from '../../domain/operation.ts'
+import { deleted, type Handlers, Page, page } from '../../domain/operation.ts'
 import type { PoolRow } from '../../domain/rows.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import { findPool } from '../../services/pools.ts'
@@ -75,7 +75,7 @@ export function pools(context: ServicesContext): Pools {
           'the calls of a sponsorship are sent through this pool; delete the sponsorship first',
         )
       if (outcome === 'circle') throw fundingCircle('/path/pool_id')
-      return 'Pool deleted successfully'
+      return deleted(path.pool_id)
     },
 
     async sendPoolTransaction({ path, query, body, caller, idempotency, auditEntry, authorize, nodes, onClose }) {

@@ -1,6 +1,6 @@
 import type { Relayer } from '../../../generated/openapi.ts'
 import { badRequest, conflict, relayerNotFound } from '../../domain/errors.ts'
-import { type Caller, creatorSeenBy, type Handlers, page } from '../../domain/operation.ts'
+import { type Caller, creatorSeenBy, deleted, type Handlers, page } from '../../domain/operation.ts'
 import { addressWarnings } from '../../domain/policies/signing-policies.ts'
 import type { NewRelayer, RelayerObstacle, RelayerRow } from '../../domain/rows.ts'
 import { showRelayer } from '../../domain/show-relayer.ts'
@@ -111,7 +111,7 @@ export function relayers(context: ServicesContext): Relayers {
         )
       if (outcome === 'treasury')
         throw conflictAt('/path/relayer_id', 'the relayer funds other relayers; end their funding first')
-      return 'Relayer deleted successfully'
+      return deleted(path.relayer_id)
     },
   }
 }
@@ -137,8 +137,5 @@ function refusal(obstacle: RelayerObstacle, { notification_id }: { notification_
 }
 
 /** The notifications that a request names; undefined: it names none. */
-function reportsTo(id: string | null | undefined, ids: string[] | undefined): string[] | undefined {
-  if (id !== undefined && ids !== undefined)
-    throw badRequest(['notification_ids'], 'give at most one of notification_id and notification_ids')
-  return ids ?? (id === undefined ? undefined : id === null ? [] : [id])
-}
+const reportsTo = (id: string | null | undefined, ids: string[] | undefined): string[] | undefined =>
+  ids ?? (id === undefined ? undefined : id === null ? [] : [id])

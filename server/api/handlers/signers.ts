@@ -5,7 +5,7 @@ import type {
   PlainSignerRequest,
 } from '../../../generated/openapi.ts'
 import { badRequest, conflict, DomainError, inputFault } from '../../domain/errors.ts'
-import { type Caller, type Handlers, page } from '../../domain/operation.ts'
+import { type Caller, deleted, type Handlers, page } from '../../domain/operation.ts'
 import type { SignerRow } from '../../domain/rows.ts'
 import { generateKey } from '../../keys/keyring.ts'
 import { openKeystore } from '../../keys/keystore.ts'
@@ -43,7 +43,7 @@ export function signers(
       if (outcome === 'missing') return undefined
       if (outcome === 'in_use')
         throw conflictAt('/path/signer_id', 'a relayer uses this signer; delete the relayer first')
-      return 'Signer deleted successfully'
+      return deleted(path.signer_id)
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { CreateSponsorshipRequest, Sponsorship, UpdateSponsorshipRequest } from '../../../generated/openapi.ts'
 import { badRequest, conflict, errorOf, transactionNotFound } from '../../domain/errors.ts'
-import { type Caller, type Handlers, Page, page } from '../../domain/operation.ts'
+import { type Caller, deleted, type Handlers, Page, page } from '../../domain/operation.ts'
 import { budgetOf, type SponsorshipRules, usageKey } from '../../domain/policies/sponsored-calls.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
 import { makeToken } from '../../lib/token.ts'
@@ -44,8 +44,6 @@ export function sponsorships(context: ServicesContext): Sponsorships {
   return {
     async createSponsorship({ body, auditEntry }) {
       const { id = makeId(), relayer_id, pool_id } = body
-      if ((relayer_id === undefined) === (pool_id === undefined))
-        throw badRequest(['relayer_id'], 'give exactly one of relayer_id and pool_id')
       auditEntry.subject = id
       const createdAt = new Date(now()).toISOString()
       const keyId = makeId()
@@ -91,7 +89,7 @@ export function sponsorships(context: ServicesContext): Sponsorships {
 
     async deleteSponsorship({ path, auditEntry }) {
       const isDeleted = await store.deleteSponsorship(path.sponsorship_id, auditEntry)
-      return isDeleted ? 'Sponsorship deleted successfully' : undefined
+      return isDeleted ? deleted(path.sponsorship_id) : undefined
     },
 
     async getSponsoredUser({ path }) {

@@ -33,7 +33,7 @@ export const securityLines = Object.entries(securityHeaders)
 
 const notListed = 'no sponsorship lists this origin'
 /** The path that the pages of sponsorships call from browsers. */
-const path = '/rpc'
+const path = '/api/v1/rpc'
 const preflight = {
   'Access-Control-Allow-Methods': 'POST',
   'Access-Control-Allow-Headers': 'authorization, content-type, idempotency-key, x-api-key',
@@ -41,7 +41,7 @@ const preflight = {
 }
 
 /**
- * Lets pages of other origins call `/rpc` (Fetch standard, "HTTP CORS protocol"), and reads its API key from `X-API-Key` too. `origins`: those
+ * Lets pages of other origins call `/api/v1/rpc` (Fetch standard, "HTTP CORS protocol"), and reads its API key from `X-API-Key` too. `origins`: those
  * that any sponsorship lists; which key may be used from which of them is checked with the key. A browser asks first, without the key:
  * an origin that is not listed gets 403.
  */

@@ -112,6 +112,7 @@ function lookUp(Ref: string, document: object): unknown {
 
 const prose: ReadonlySet<string> = new Set([
   'discriminator',
+  'writeOnly',
   'description',
   'summary',
   'example',

@@ -99,10 +99,65 @@ export function expectedBranch(branches: ErrorObject[][]): ErrorObject[] | Detai
   const typed = branches.filter((errors) => !errors.some(isOfWholeType))
   if (typed.length === 0) return { path: '', message: ofTypes(branches.flatMap(wholeTypes)) }
   const tagged = typed.filter((errors) => !errors.some(isTag))
-  if (tagged.length > 0) return tagged.reduce((best, errors) => (errors.length < best.length ? errors : best))
+  if (tagged.length > 0) return nearest(tagged)
   const tags = typed.flatMap((errors) => errors.filter(isTag))
   return { path: tags.map(tagPath)[0] ?? '', message: oneOf(tags.map(tagValue)) }
 }
+
+/** Fewest members that only another alternative has, then fewest violations. */
+function nearest(branches: ErrorObject[][]): ErrorObject[] {
+  const ranked = branches.map((errors) => {
+    const others = branches.filter((other) => other !== errors)
+    return { errors, others, foreign: errors.filter((error) => knownElsewhere(error, others)).length }
+  })
+  const { errors, others } = ranked.reduce((best, each) =>
+    each.foreign - best.foreign < 0 || (each.foreign === best.foreign && each.errors.length < best.errors.length)
+      ? each
+      : best,
+  )
+  return errors.map((error) => ofExcluded(error, errors, others) ?? ofMissing(error, errors, others) ?? error)
+}
+
+const unknownName = ({ keyword, instancePath, params }: ErrorObject): string | undefined =>
+  keyword === 'additionalProperties' && instancePath === '' ? params.additionalProperty : undefined
+const missingName = ({ keyword, instancePath, params }: ErrorObject): string | undefined =>
+  keyword === 'required' && instancePath === '' ? params.missingProperty : undefined
+
+/** An alternative that knows a name which this one does not. */
+const knownElsewhere = (error: ErrorObject, others: ErrorObject[][]): ErrorObject[] | undefined => {
+  const name = unknownName(error)
+  return name === undefined ? undefined : others.find((errors) => !errors.some((other) => unknownName(other) === name))
+}
+
+/** A member that another alternative has in the place of given ones. */
+function ofExcluded(error: ErrorObject, errors: ErrorObject[], others: ErrorObject[][]): ErrorObject | undefined {
+  const sibling = knownElsewhere(error, others)
+  const rivals = sibling?.filter((other) => knownElsewhere(other, [errors])) ?? []
+  if (rivals.length === 0) return undefined
+  const required = [error, ...rivals].flatMap(({ parentSchema }) => parentSchema?.required ?? [])
+  const names = [...rivals, error].map(unknownName) as string[]
+  return exclusive(error, names, names.every((name) => required.includes(name)) ? 'exactly' : 'at most')
+}
+
+/** A member that is missing, where each alternative requires another one. */
+function ofMissing(error: ErrorObject, errors: ErrorObject[], others: ErrorObject[][]): ErrorObject | undefined {
+  const isGiven = others.some((other) => other.some((each) => knownElsewhere(each, [errors])))
+  if (missingName(error) === undefined || others.length === 0 || isGiven) return undefined
+  const ownOf = (branch: ErrorObject[], than: ErrorObject[]) =>
+    branch.map(missingName).filter((name) => name !== undefined && !than.some((each) => missingName(each) === name))
+  const rivals = others.map((other) => ownOf(other, errors))
+  const own = others.map((other) => ownOf(errors, other))
+  if (!own.every((names) => names[0] === missingName(error)) || [...own, ...rivals].some(({ length }) => length !== 1))
+    return undefined
+  return exclusive(error, [own[0]?.[0], ...rivals.flat()] as string[], 'exactly')
+}
+
+const exclusive = (error: ErrorObject, names: string[], many: 'exactly' | 'at most'): ErrorObject => ({
+  ...error,
+  keyword: 'exclusive',
+  instancePath: `/${unknownName(error) ?? missingName(error)}`,
+  message: `give ${many} one of ${names.slice(0, -1).join(', ')} and ${names.at(-1)}`,
+})
 
 const isOfWholeType = ({ keyword, instancePath }: ErrorObject): boolean => keyword === 'type' && instancePath === ''
 

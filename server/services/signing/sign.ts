@@ -134,13 +134,9 @@ export async function signTransaction(
   return { signed_transaction: toHex(raw), hash, signature: told }
 }
 
-const giveOne = 'give exactly one of message and message_hex'
-
-/** The signature of a text, or of bytes. Throws DomainError (400). */
+/** The signature of a text, or of bytes. */
 export function readMessage({ message, message_hex }: SignMessageRequest): Signable {
-  if (message !== undefined && message_hex !== undefined) throw badRequest(['message_hex'], giveOne)
-  const text = message_hex === undefined ? message : Buffer.from(message_hex.slice(2), 'hex')
-  if (text === undefined) throw badRequest(['message'], giveOne)
+  const text = message === undefined ? Buffer.from(message_hex.slice(2), 'hex') : message
   const content: Content = { digest: messageDigest(text), preimage: () => messagePreimage(text) }
   return { kind: 'message', content, check: ({ held, caller }) => checkAddress(held, caller, messageFault) }
 }

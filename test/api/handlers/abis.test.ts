@@ -66,8 +66,8 @@ test('a registered ABI decodes calls and errors of data that is sent without one
 })
 
 test('a replacement by the same data stays decoded', async () => {
-  const { send, client, account } = await start()
-  const { id, to, data } = await send({ call: { function: 'set(uint256)', args: ['1'] } })
+  const { send, client, account, to: contract } = await start()
+  const { id, to, data } = await send({ to: contract, call: { function: 'set(uint256)', args: ['1'] } })
   const replaced = await client.put(`${path}/{transaction_id}`, {
     path: { relayer_id: account.relayer_id, transaction_id: id },
     body: { to, data, max_fee_per_gas: '30000000000', max_priority_fee_per_gas: '2000000000' },

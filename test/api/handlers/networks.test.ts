@@ -218,7 +218,7 @@ test('deletes a network that no relayer uses, and frees its name for another cha
   })
   const path = { network_id: 'evm:sepolia' }
   await client.post(listPath, { body: { ...sepolia, chain_id: 5 } })
-  expect((await client.delete(onePath, { path })).data).toBe('Network deleted successfully')
+  expect((await client.delete(onePath, { path })).data).toEqual({ id: path.network_id, deleted: true })
   await expect(client.get(onePath, { path })).rejects.toMatchObject({ status: 404 })
   await expect(client.delete(onePath, { path })).rejects.toMatchObject({
     status: 404,

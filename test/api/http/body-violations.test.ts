@@ -62,6 +62,33 @@ test.each<[string, string, unknown, string[]]>([
     { max_fee_per_gas: '2gwei', gas_price: true },
     [`/body/max_fee_per_gas ${wei}`, '/body/gas_price must be a string or an integer or null'],
   ],
+  ['neither of two', 'SignMessageRequest', {}, ['/body/message give exactly one of message and message_hex']],
+  [
+    'both of two',
+    'SignMessageRequest',
+    { message: '', message_hex: '0x' },
+    ['/body/message_hex give exactly one of message and message_hex'],
+  ],
+  ['a fault beside the choice', 'SignMessageRequest', { message: 5 }, ['/body/message must be a string']],
+  [
+    'both, of which neither is needed',
+    'SendTransactionRequest',
+    { data: '0x', call: { function: 'f()' } },
+    ['/body/call give at most one of data and call'],
+  ],
+  ['what a choice needs', 'SendTransactionRequest', { call: { function: 'f()' } }, ['/body/to is required']],
+  [
+    'the same in a change',
+    'UpdateRelayerRequest',
+    { notification_id: null, notification_ids: [] },
+    ['/body/notification_ids give at most one of notification_id and notification_ids'],
+  ],
+  [
+    'a choice of what is needed, beside others',
+    'CreateSponsorshipRequest',
+    { max_gas: 21_000, max_fee: '1' },
+    ['/body/relayer_id give exactly one of relayer_id and pool_id', '/body/budget_per_day is required'],
+  ],
   ['one of a list', 'RpcUrlInput', 5, ['/body must be a string or an object']],
 ])('%s', (_name, schema, body, expected) => {
   expect(violations(schema, body)).toEqual(expected)
