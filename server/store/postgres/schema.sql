@@ -415,7 +415,7 @@ CREATE INDEX transactions_by_receiver ON transactions (relayer_row_id, "to", seq
 CREATE INDEX transactions_by_data ON transactions (data_row_id) WHERE data_row_id IS NOT NULL;
 CREATE INDEX transactions_by_lane ON transactions (sponsored_lane) WHERE sponsored_lane IS NOT NULL AND status IN ('pending', 'sent', 'submitted');
 -- Calls that are not final, by age: what is still to be paid counts for a budget, however old it is.
-CREATE INDEX transactions_open_sponsored ON transactions (created_at)
+CREATE INDEX transactions_open_sponsored ON transactions (chain_id, created_at)
   WHERE sponsored IS NOT NULL AND status IN ('pending', 'sent', 'submitted', 'mined');
 CREATE INDEX transactions_by_reference ON transactions (relayer_row_id, reference text_pattern_ops, sequence) WHERE reference IS NOT NULL;
 CREATE INDEX transactions_by_pool ON transactions (pool_row_id, relayer_row_id, sequence) WHERE pool_row_id IS NOT NULL;
