@@ -4,16 +4,16 @@ import { Audit } from '../api/http/audit.ts'
 import { type Contract, mountContract, readContract } from '../api/http/contract.ts'
 import { schemaCheck } from '../api/http/schema-check.ts'
 import type { HttpTimes } from '../api/http/server.ts'
-import { type Chains, createChains } from '../chain/chains.ts'
-import type { Post } from '../chain/post.ts'
+import { Chains } from '../chain/chains.ts'
+import { openPost, type Post } from '../chain/post.ts'
 import type { Config } from '../config.ts'
 import { ConfigError } from '../domain/errors.ts'
 import type { Observer } from '../domain/observer.ts'
 import type { RightsFault } from '../domain/rows.ts'
-import { createKeyEncryption } from '../keys/key-encryption.ts'
+import { KeyEncryption } from '../keys/key-encryption.ts'
 import { KeyServices } from '../keys/key-services.ts'
 import { generateKey, Keyring } from '../keys/keyring.ts'
-import { TokenLogins } from '../keys/providers/token-logins.ts'
+import { TokenLogins } from '../keys/providers/pkcs11.ts'
 import { readSecrets, type Secrets } from '../keys/read-secrets.ts'
 import type { Vault } from '../keys/secret-encryption.ts'
 import { makeId } from '../lib/ids.ts'
@@ -107,13 +107,14 @@ export async function openFoundation(config: Config, dependencies: TestOverrides
   const store = await orConfigError(() => openStore(config, storeWorld, logger))
   const lookup = dependencies.lookup ?? createLookup(config.allow_private_targets)
   const checkTarget = createTargetCheck(config.allow_private_targets)
-  const chains = createChains(store, lookup, elapsed, observer, dependencies.openPost, checkTarget)
+  const openNode = dependencies.openPost ?? ((url: string) => openPost(url, lookup))
+  const chains = new Chains({ store, openPost: openNode, checkTarget, now: elapsed, observer })
   try {
     const vault = await orConfigError(() => unlock(store, config, secrets, logger, observer))
     const keyServices = new KeyServices({
       outbound: { lookup, checkTarget },
       settings: config,
-      logins: new TokenLogins(store, vault.mac),
+      logins: new TokenLogins(store, vault),
       elapsed,
       observer,
     })
@@ -165,7 +166,7 @@ async function unlock(
     logger.error(fault, 'row refused: another program has changed the database')
     observer.rowRefused?.(fault.table)
   }
-  const keyEncryption = key_encryption_key && createKeyEncryption(key_encryption_key, vaultAccess)
+  const keyEncryption = key_encryption_key && new KeyEncryption(key_encryption_key, vaultAccess)
   const { vault, first_sealed } = await openVault(store, secrets, report, keyEncryption)
   if (first_sealed > 0) {
     logger.warn({ rows: first_sealed }, 'rows that grant rights now carry a MAC: rotate the master key once')

@@ -4,7 +4,7 @@ import type { MasterKeyCheck, RightsFault, WrappedKey } from '../domain/rows.ts'
 import type { KeyEncryption } from '../keys/key-encryption.ts'
 import { sealProof, type Unlocked, vaultOf } from '../keys/master-key.ts'
 import type { Secrets } from '../keys/read-secrets.ts'
-import { createVault, type Vault } from '../keys/secret-encryption.ts'
+import { Vault } from '../keys/secret-encryption.ts'
 import type { Store } from '../store/store.ts'
 
 const masterKeyBytes = 32
@@ -68,7 +68,7 @@ async function unlock(store: Store, { keys, wrapped }: Candidates, report: (faul
       throw new ConfigError(`The master key of the database is encrypted by ${held.wrapped.by}: set MASTER_KEY to it`)
     }
     if (held && !isSame(held.wrapped, wrapped)) throw new OtherMasterKey('Another master key is in the database now')
-    unlocked = held ? vaultOf(keys, held.sealed) : { vault: createVault(key), key, is_protected: false }
+    unlocked = held ? vaultOf(keys, held.sealed) : { vault: new Vault(key), key, is_protected: false }
     if (!unlocked) {
       throw new ConfigError(
         'The database is encrypted under another master key: set MASTER_KEY to the key that the database was created with',

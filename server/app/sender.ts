@@ -1,3 +1,4 @@
+import type { Chains } from '../chain/chains.ts'
 import { makeId } from '../lib/ids.ts'
 import { Nonces } from '../sender/nonces/nonces.ts'
 import { Sender } from '../sender/sender.ts'
@@ -20,7 +21,7 @@ export interface StartedSending
 
 export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'poll'>): StartedSending {
   const { store, observer, now, elapsed, chains, keyring } = foundation
-  const { networkClient, clientFor } = chains
+  const networkClient: Chains['networkClient'] = (relayer) => chains.networkClient(relayer)
   const waits = new StatusWaits(store)
   const noteChange = () => {
     waits.changed()
@@ -44,7 +45,6 @@ export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'p
     findSigner: (relayerId: string) => keyring.find(relayerId),
     findRelayer: (relayerId: string) => keyring.findRelayer(relayerId),
     networkClient,
-    clientFor,
     changed,
   }
   const sender = new Sender(dependencies)

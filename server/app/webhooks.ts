@@ -18,7 +18,7 @@ export function startWebhooks(foundation: Foundation) {
     makeId,
     now,
     logger,
-    open: vault.open,
+    open: (sealed, row) => vault.open(sealed, row),
     send: createSendAttempt({ checkTarget, lookup, publicOnly: !config.allow_private_targets, now }),
     scale: config.webhook_time_scale,
     wake: (notificationRowId: number) => deliveries.wake(notificationRowId),

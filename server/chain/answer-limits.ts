@@ -76,16 +76,23 @@ const [quote, backslash, comma, openArray, openObject, closeArray, closeObject] 
  * Counts bytes, values and depth of a JSON text as it arrives, by the characters that begin and separate values: 2 ms per MiB. Throws
  * AnswerTooLarge. UTF-8 uses these characters for nothing else.
  */
-export function createAnswerCounter({ max_bytes, max_values }: AnswerLimits): (chunk: Uint8Array) => void {
-  let bytes = 0
-  let values = 1
-  let depth = 0
-  let isText = false
-  let isEscaped = false
+export class AnswerCounter {
+  readonly #limits: AnswerLimits
+  #bytes = 0
+  #values = 1
+  #depth = 0
+  #isText = false
+  #isEscaped = false
 
-  return (chunk) => {
-    bytes += chunk.length
-    if (bytes > max_bytes) throw new AnswerTooLarge(`is larger than ${inUnits(max_bytes)}`)
+  constructor(limits: AnswerLimits) {
+    this.#limits = limits
+  }
+
+  count(chunk: Uint8Array): void {
+    const { max_bytes, max_values } = this.#limits
+    this.#bytes += chunk.length
+    if (this.#bytes > max_bytes) throw new AnswerTooLarge(`is larger than ${inUnits(max_bytes)}`)
+    let [values, depth, isText, isEscaped] = [this.#values, this.#depth, this.#isText, this.#isEscaped]
     for (const character of chunk) {
       if (isEscaped) isEscaped = false
       else if (isText) {
@@ -100,6 +107,10 @@ export function createAnswerCounter({ max_bytes, max_values }: AnswerLimits): (c
       } else if (character === closeArray || character === closeObject) depth -= 1
     }
     if (values > max_values) throw new AnswerTooLarge(`has more than ${max_values} values`)
+    this.#values = values
+    this.#depth = depth
+    this.#isText = isText
+    this.#isEscaped = isEscaped
   }
 }
 

@@ -4,12 +4,12 @@ import { balanceOfCall, type FeePart, feeParts, gasPriceOracle } from '../domain
 import type { Market } from '../domain/fees.ts'
 import type { Revert } from '../domain/outcome.ts'
 import { toHex } from '../lib/hex.ts'
+import { withTimeout } from '../lib/timeout.ts'
 import type { Block } from './answers.ts'
 import { readMarket } from './market.ts'
-import { findByNonce, type SignedTransaction } from './nonce-search.ts'
-import { call as ask, isOfItem, MalformedAnswer, type Rpc, RpcError } from './rpc.ts'
+import { call as ask, isOfItem, MalformedAnswer, orAbsent, type Rpc, RpcError } from './rpc.ts'
 import { isOutOfGas, revertData, revertReason } from './rpc-error.ts'
-import { type Head, Snapshot } from './snapshot.ts'
+import { type Head, Snapshot, type StateQuestions } from './snapshot.ts'
 
 export type { Head } from './snapshot.ts'
 
@@ -26,183 +26,214 @@ export interface CallRequest {
   authorization_list?: Authorization[] | null
 }
 
+/** A quantity that a contract returns: 32 bytes. */
+const wordBytes = 32
+
 /**
  * The calls of a chain that the service makes, and no others, apart from those about transactions that are in no block (mempool.ts). All
  * throw RpcError or RpcUnavailable.
  */
-export interface Chain {
+export class Chain implements StateQuestions {
   /** Passes on what callers ask for, and the answer as it is. */
-  rpc: Rpc
+  readonly rpc: Rpc
+
+  constructor(rpc: Rpc) {
+    this.rpc = rpc
+  }
+
   /** The newest block. */
-  head(): Promise<Head>
+  async head(): Promise<Head> {
+    const { number, hash, parent_hash, at_ms } = await newest(this.rpc)
+    return { number, hash, parent_hash, at_ms }
+  }
+
   /** Undefined: the node has no such block, or does not say. */
-  blockHash(number: number): Promise<string | undefined>
+  async blockHash(number: number): Promise<string | undefined> {
+    return (await ask(this.rpc, 'eth_getBlockByNumber', [hex(number), false]).catch(orAbsent))?.hash
+  }
+
   /** The state at the newest block. What decides about money reads it, and nothing of the three below. */
-  snapshot(): Promise<Snapshot>
-  balance(address: string): Promise<bigint>
+  async snapshot(): Promise<Snapshot> {
+    return new Snapshot(this, await this.head())
+  }
+
+  balance(address: string): Promise<bigint> {
+    return this.balanceAt(address, 'latest')
+  }
+
   /** The balance of an ERC-20 token, in its smallest unit; 0 when the address is no token. */
-  tokenBalance(token: string, owner: string): Promise<bigint>
-  latestNonce(address: string): Promise<number>
+  tokenBalance(token: string, owner: string): Promise<bigint> {
+    return this.tokenBalanceAt(token, owner, 'latest')
+  }
+
+  latestNonce(address: string): Promise<number> {
+    return this.nonceAt(address, 'latest')
+  }
+
   /** The account's count including the node's pool. */
-  pendingNonce(address: string): Promise<number>
+  pendingNonce(address: string): Promise<number> {
+    return this.nonceAt(address, 'pending')
+  }
+
+  nonceAt(address: string, block: string): Promise<number> {
+    return ask(this.rpc, 'eth_getTransactionCount', [address, block])
+  }
+
+  balanceAt(address: string, block: string): Promise<bigint> {
+    return ask(this.rpc, 'eth_getBalance', [address, block])
+  }
+
+  async tokenBalanceAt(token: string, owner: string, block: string): Promise<bigint> {
+    return (await readContract(this.rpc, token, balanceOfCall(owner), block)) ?? 0n
+  }
+
   /** The hash of the account's transaction with this nonce in the node's pool; undefined: the node does not show it. */
-  pooledHash(address: string, nonce: number): Promise<string | undefined>
+  async pooledHash(address: string, nonce: number): Promise<string | undefined> {
+    // Neither method is standard: a node that has the first one seldom has the second.
+    const shown = await ask(this.rpc, 'eth_getTransactionBySenderAndNonce', [address, hex(nonce)]).catch(() => null)
+    if (shown !== null) return shown
+    return (await ask(this.rpc, 'txpool_contentFrom', [address]).catch(() => undefined))?.get(nonce)
+  }
+
   /** The code of an address, in the newest block or in one given; that of a delegated account (EIP-7702) names its delegate. */
-  code(address: string, blockNumber?: number): Promise<Buffer>
-  market(): Promise<Market>
+  code(address: string, blockNumber?: number): Promise<Buffer> {
+    return ask(this.rpc, 'eth_getCode', [address, blockNumber === undefined ? 'latest' : hex(blockNumber)])
+  }
+
+  market(): Promise<Market> {
+    return readMarket(this.rpc)
+  }
+
   /** The block gas limit; undefined when the node does not report it. */
-  blockGasLimit(): Promise<number | undefined>
+  async blockGasLimit(): Promise<number | undefined> {
+    return (await newest(this.rpc)).gas_limit
+  }
+
   /** `at_s`: by the rules of a block at that time, in seconds since the Unix epoch; only some nodes can tell these. */
-  estimateGas(call: CallRequest, atS?: number): Promise<number>
+  estimateGas(call: CallRequest, atS?: number): Promise<number> {
+    return ask(this.rpc, 'eth_estimateGas', [encodeCall(call), ...atTime(atS)])
+  }
+
   /** Runs a call with a gas limit. Resolves to the error about it; undefined: it runs. */
-  tryGas(call: CallRequest & { gas: number }, atS?: number): Promise<RpcError | undefined>
+  async tryGas(call: CallRequest & { gas: number }, atS?: number): Promise<RpcError | undefined> {
+    try {
+      await ask(this.rpc, 'eth_call', [encodeCall(call), 'latest', ...atTime(atS).slice(1)])
+      return undefined
+    } catch (error) {
+      if (!(error instanceof RpcError) || error.kind === 'unavailable' || error.kind === 'rate_limited') throw error
+      return error
+    }
+  }
+
   /** When the newest fork was, and when the next one is planned (EIP-7910), in seconds since the Unix epoch; empty: the node does not tell. */
-  forkTimes(): Promise<number[]>
+  forkTimes(): Promise<number[]> {
+    return ask(this.rpc, 'eth_config', []).catch(() => [])
+  }
+
   /**
    * What a chain of the OP stack charges besides the gas, at most, by its contract GasPriceOracle; undefined: the contract does not
    * exist or tells no fee. `bytes`: of the unsigned transaction.
    */
-  dataFee(bytes: number, gasLimit: number): Promise<bigint | undefined>
+  dataFee(bytes: number, gasLimit: number): Promise<bigint | undefined> {
+    return feeOfParts(this.rpc, feeParts, { bytes, gas: gasLimit })
+  }
+
   /** A transaction of which the node does not say whether it has a receipt is left out. Throws only when no node answers at all. */
-  receipts(hashes: string[]): Promise<Receipts>
+  async receipts(hashes: string[]): Promise<Receipts> {
+    const receipts = new Map<string, Receipt | null>()
+    let silence: unknown
+    const read = async (hash: string) => {
+      try {
+        const receipt = await ask(this.rpc, 'eth_getTransactionReceipt', [hash])
+        receipts.set(hash.toLowerCase(), await withWholeFee(this.rpc, receipt))
+      } catch (error) {
+        if (isAbsence(error)) receipts.set(hash.toLowerCase(), null)
+        else if (!isOfItem(error)) silence = error
+      }
+    }
+    await Promise.all(hashes.map(read))
+    if (silence !== undefined && receipts.size === 0) throw silence
+    return receipts
+  }
+
   /** Why a call reverts at a block; undefined when it does not, or the node does not say. */
-  replay(call: CallRequest, blockNumber: number): Promise<Revert | undefined>
-  /** The transaction that used a nonce, proven by its signed bytes; undefined: not found, or not proven. */
-  findByNonce(
-    account: { chain_id: number; address: string },
-    nonce: number,
-    head: number,
-  ): Promise<SignedTransaction | undefined>
+  async replay(call: CallRequest, blockNumber: number): Promise<Revert | undefined> {
+    try {
+      // The call runs on the state of the preceding block, which lacks earlier transactions of the same block: a best guess.
+      await this.rpc('eth_call', [encodeCall(call), hex(Math.max(blockNumber - 1, 0))])
+      return undefined
+    } catch (error) {
+      if (!(error instanceof RpcError)) return undefined
+      const [reason, data] = [revertReason(error.error), revertData(error.error)]
+      return {
+        is_out_of_gas: isOutOfGas(error.error),
+        ...(reason !== undefined && { reason }),
+        ...(data !== undefined && { data }),
+      }
+    }
+  }
 }
 
-/** A quantity that a contract returns: 32 bytes. */
-const wordBytes = 32
+/** The timeout for one endpoint. */
+const surveyMs = 3_000
 
-export function createChain(rpc: Rpc): Chain {
-  const nonceAt = (address: string, block: string) => ask(rpc, 'eth_getTransactionCount', [address, block])
+/** Asks all endpoints concurrently, with a time limit. An endpoint that does not answer gives undefined. */
+export function askEach<T>(each: Chain[], question: (node: Chain) => Promise<T>): Promise<(T | undefined)[]> {
+  return Promise.all(each.map((chain) => within(surveyMs, question(chain))))
+}
 
-  /** The number that a contract returns; undefined: there is no such contract. */
-  const readContract = async (to: string, data: string, block = 'latest'): Promise<bigint | undefined> => {
-    const answer = await ask(rpc, 'eth_call', [{ to, data }, block])
-    if (answer.length === 0) return undefined
-    if (answer.length !== wordBytes) throw new MalformedAnswer(`The contract ${to} returns no number`)
-    return BigInt(toHex(answer))
-  }
+/** The height of the chain, and the account's transaction count at it. */
+export async function pollNode(node: Chain, address: string): Promise<{ head: number; latest: number }> {
+  const snapshot = await node.snapshot()
+  return { head: snapshot.head.number, latest: await snapshot.latestNonce(address) }
+}
 
-  const balanceAt = (address: string, block: string) => ask(rpc, 'eth_getBalance', [address, block])
-  const tokenBalanceAt = async (token: string, owner: string, block: string) =>
-    (await readContract(token, balanceOfCall(owner), block)) ?? 0n
-  const head = async (): Promise<Head> => {
-    const { number, hash, parent_hash, at_ms } = await newest(rpc)
-    return { number, hash, parent_hash, at_ms }
-  }
+/** Resolves to undefined when the work takes longer or fails. */
+export function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
+  return withTimeout(
+    ms,
+    () => new Error('not in time'),
+    () => work,
+  ).catch(() => undefined)
+}
 
-  /** Undefined: there is no such contract, or it has no such function. */
-  const oracle = (data: string, block?: string): Promise<bigint | undefined> =>
-    readContract(gasPriceOracle, data, block).catch((error) => {
-      if (error instanceof RpcError && error.kind === 'reverted') return undefined
-      throw error
-    })
+/** The number that a contract returns; undefined: there is no such contract. */
+async function readContract(rpc: Rpc, to: string, data: string, block = 'latest'): Promise<bigint | undefined> {
+  const answer = await ask(rpc, 'eth_call', [{ to, data }, block])
+  if (answer.length === 0) return undefined
+  if (answer.length !== wordBytes) throw new MalformedAnswer(`The contract ${to} returns no number`)
+  return BigInt(toHex(answer))
+}
 
-  /** The sum of the parts; undefined: the oracle lacks one that no fork has brought. */
-  async function feeOfParts(parts: FeePart[], about: { bytes: number; gas: number }, block?: string) {
-    const fees = await Promise.all(
-      parts.map(async ({ calls, isOptional }) => {
-        for (const data of calls(about)) {
-          const fee = await oracle(data, block)
-          if (fee !== undefined) return fee
-        }
-        return isOptional ? 0n : undefined
-      }),
-    )
-    return fees.reduce((sum, fee) => (sum === undefined || fee === undefined ? undefined : sum + fee), 0n)
-  }
+/** Undefined: there is no such contract, or it has no such function. */
+const askOracle = (rpc: Rpc, data: string, block?: string): Promise<bigint | undefined> =>
+  readContract(rpc, gasPriceOracle, data, block).catch((error) => {
+    if (error instanceof RpcError && error.kind === 'reverted') return undefined
+    throw error
+  })
 
-  /** With the parts of the fee that the receipt does not tell, by the state of its block; without a fee if that is not to be had. */
-  async function withWholeFee(receipt: Receipt | null): Promise<Receipt | null> {
-    if (!receipt?.lacks_fee_parts) return receipt
-    const { fee, lacks_fee_parts: _, ...others } = receipt
-    const lacking = feeParts.filter(({ factors }) => factors !== undefined)
-    const about = { bytes: 0, gas: receipt.gas_used ?? 0 }
-    const rest = await feeOfParts(lacking, about, hex(receipt.block_number)).catch(() => undefined)
-    return fee === undefined || rest === undefined ? others : { ...others, fee: fee + rest }
-  }
-
-  return {
-    rpc,
-    head,
-    snapshot: async () => new Snapshot({ nonceAt, balanceAt, tokenBalanceAt }, await head()),
-    blockHash: (number) =>
-      ask(rpc, 'eth_getBlockByNumber', [hex(number), false]).then(
-        (block) => block?.hash,
-        (error) => {
-          if (isOfItem(error)) return undefined
-          throw error
-        },
-      ),
-    balance: (address) => balanceAt(address, 'latest'),
-    tokenBalance: (token, owner) => tokenBalanceAt(token, owner, 'latest'),
-    latestNonce: (address) => nonceAt(address, 'latest'),
-    pendingNonce: (address) => nonceAt(address, 'pending'),
-    async pooledHash(address, nonce) {
-      // Neither method is standard: a node that has the first one seldom has the second.
-      const shown = await ask(rpc, 'eth_getTransactionBySenderAndNonce', [address, hex(nonce)]).catch(() => null)
-      if (shown !== null) return shown
-      return (await ask(rpc, 'txpool_contentFrom', [address]).catch(() => undefined))?.get(nonce)
-    },
-    code: (address, blockNumber) =>
-      ask(rpc, 'eth_getCode', [address, blockNumber === undefined ? 'latest' : hex(blockNumber)]),
-    market: () => readMarket(rpc),
-    blockGasLimit: async () => (await newest(rpc)).gas_limit,
-    estimateGas: (call, atS) => ask(rpc, 'eth_estimateGas', [encodeCall(call), ...atTime(atS)]),
-    async tryGas(call, atS) {
-      try {
-        await ask(rpc, 'eth_call', [encodeCall(call), 'latest', ...atTime(atS).slice(1)])
-        return undefined
-      } catch (error) {
-        if (!(error instanceof RpcError) || error.kind === 'unavailable' || error.kind === 'rate_limited') throw error
-        return error
+/** The sum of the parts; undefined: the oracle lacks one that no fork has brought. */
+async function feeOfParts(rpc: Rpc, parts: FeePart[], about: { bytes: number; gas: number }, block?: string) {
+  const fees = await Promise.all(
+    parts.map(async ({ calls, isOptional }) => {
+      for (const data of calls(about)) {
+        const fee = await askOracle(rpc, data, block)
+        if (fee !== undefined) return fee
       }
-    },
-    forkTimes: () => ask(rpc, 'eth_config', []).catch(() => []),
-    dataFee: (bytes, gasLimit) => feeOfParts(feeParts, { bytes, gas: gasLimit }),
-    async receipts(hashes) {
-      const receipts = new Map<string, Receipt | null>()
-      let silence: unknown
-      await Promise.all(
-        hashes.map((hash) =>
-          ask(rpc, 'eth_getTransactionReceipt', [hash])
-            .then(withWholeFee)
-            .then(
-              (receipt) => void receipts.set(hash.toLowerCase(), receipt),
-              (error) => {
-                if (isAbsence(error)) receipts.set(hash.toLowerCase(), null)
-                else if (!isOfItem(error)) silence = error
-              },
-            ),
-        ),
-      )
-      if (silence !== undefined && receipts.size === 0) throw silence
-      return receipts
-    },
-    async replay(call, blockNumber) {
-      try {
-        // The call runs on the state of the preceding block, which lacks earlier transactions of the same block: a best guess.
-        await rpc('eth_call', [encodeCall(call), hex(Math.max(blockNumber - 1, 0))])
-        return undefined
-      } catch (error) {
-        if (!(error instanceof RpcError)) return undefined
-        const [reason, data] = [revertReason(error.error), revertData(error.error)]
-        return {
-          is_out_of_gas: isOutOfGas(error.error),
-          ...(reason !== undefined && { reason }),
-          ...(data !== undefined && { data }),
-        }
-      }
-    },
-    findByNonce: (account, nonce, head) =>
-      findByNonce(rpc, (address, block) => nonceAt(address, hex(block)), account, nonce, head),
-  }
+      return isOptional ? 0n : undefined
+    }),
+  )
+  return fees.reduce((sum, fee) => (sum === undefined || fee === undefined ? undefined : sum + fee), 0n)
+}
+
+/** With the parts of the fee that the receipt does not tell, by the state of its block; without a fee if that is not to be had. */
+async function withWholeFee(rpc: Rpc, receipt: Receipt | null): Promise<Receipt | null> {
+  if (!receipt?.lacks_fee_parts) return receipt
+  const { fee, lacks_fee_parts: _, ...others } = receipt
+  const lacking = feeParts.filter(({ factors }) => factors !== undefined)
+  const about = { bytes: 0, gas: receipt.gas_used ?? 0 }
+  const rest = await feeOfParts(rpc, lacking, about, hex(receipt.block_number)).catch(() => undefined)
+  return fee === undefined || rest === undefined ? others : { ...others, fee: fee + rest }
 }
 
 /** A block of a chain is never absent here (answers.ts). */

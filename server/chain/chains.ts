@@ -1,36 +1,35 @@
-import type { LookupFunction } from 'node:net'
-import type { Network, PrivateRpcUrl, RpcUrl } from '../../generated/openapi.ts'
+import type { Network, RpcUrl } from '../../generated/openapi.ts'
 import type { Market } from '../domain/fees.ts'
 import { FairTurns, type NodeAccess, serviceAccess, type TurnLimits } from '../domain/node-access.ts'
-import type { Observer } from '../domain/observer.ts'
 import type { RelayerRow } from '../domain/rows.ts'
 import { isPrivate } from '../domain/submission.ts'
 import type { TransactionRow } from '../domain/transaction-rows.ts'
 import { BoundedMap } from '../lib/bounded-map.ts'
 import { GenerationCache } from '../lib/generation-cache.ts'
-import type { TargetCheck } from '../lib/ssrf-guard.ts'
 import type { Store } from '../store/store.ts'
 import type { Audience } from './answer-limits.ts'
-import { type Chain, createChain } from './chain.ts'
+import { Chain } from './chain.ts'
 import { ChainWatch } from './chain-watch.ts'
 import type { Endpoint } from './endpoint.ts'
-import { createGas, createGasRules, type Gas, withoutForks } from './gas.ts'
+import { Gas, GasRulesReader, RelayGas } from './gas.ts'
 import { atLeastMarket, medianMarket } from './market.ts'
-import { createMempool, type Mempool, toRelay, withoutRelays } from './mempool.ts'
+import { Mempool, toRelay, withoutRelays } from './mempool.ts'
 import { examine, type NodeHealth } from './node-health.ts'
-import { endpointOpener } from './open-endpoint.ts'
-import { createPost, type Post } from './post.ts'
-import { createRpc, defaultLimits, inTurn, isRpcFailure, type Rpc, type RpcLimits, RpcUnavailable } from './rpc.ts'
+import { type EndpointContext, openEndpoint } from './open-endpoint.ts'
+import { CallQueue, defaultLimits, inTurn, isRpcFailure, type Rpc, type RpcLimits, RpcUnavailable } from './rpc.ts'
 import type { AccountSnapshot, Snapshot } from './snapshot.ts'
 
 /** The client of a network, with the endpoints of one relayer. */
 export interface NetworkClient {
-  chain: Chain & Pick<ChainWatch, 'poll' | 'height'>
+  chain: Chain
+  watch: Pick<ChainWatch, 'poll'>
   /**
    * The same nodes for calls that callers of the API ask for, with connections, turns, limits and a health of their own: slow or
    * failing calls of a caller delay neither the sender nor other callers.
    */
   callers: Chain
+  /** Passes on calls that callers word themselves, whose answers may be large. */
+  passOn: Rpc
   /** For what callers ask in bursts: the nodes and the health of `callers`, in batches, with turns of their own. */
   estimates: Pick<Chain, 'estimateGas' | 'balance' | 'latestNonce' | 'dataFee'>
   /** What the nodes say about gas, asked by the sender. */
@@ -62,19 +61,7 @@ export interface CallerChains {
   clientFor(access: NodeAccess, relayer: Endpoints): Promise<NetworkClient | undefined>
 }
 
-export interface Chains extends CallerChains {
-  /** For background work only, which shares nothing with callers. Undefined when the network was deleted. */
-  networkClient(relayer: Endpoints): Promise<NetworkClient | undefined>
-}
-
 type Parts = Omit<NetworkClient, 'network' | 'endpoints'>
-
-/** The nodes at some URLs. */
-interface Connection {
-  background: Parts
-  of(access: NodeAccess): Parts
-  close(): void
-}
 
 const marketMs = 2_000
 const fundsMs = 1_000
@@ -97,188 +84,199 @@ const callTurns: TurnLimits = { limit: 32, each: 8, max_waiting: 2_000 }
 /** One call per request, so that a slow call delays no other. */
 const readLimits: RpcLimits = { ...defaultLimits, max_batch: 1, max_at_once: readTurns.each, max_waiting: 2_000 }
 
-/**
- * `lookup`: decides which addresses a node's host name may resolve to. `now`: monotonic milliseconds. `openPost`: the connection to a
- * node's URL; a test passes a node of its own. `checkTarget`: why a URL may not be called. It is asked at each call, because a stored URL
- * may be older than the setting.
- */
-export function createChains(
-  store: Store,
-  lookup: LookupFunction | undefined,
-  now: () => number,
-  observer: Observer,
-  openPost: (url: string) => Post = (url) => createPost(url, lookup),
-  checkTarget: TargetCheck = () => undefined,
-): Chains {
-  const networks = new GenerationCache<Network | undefined>(
-    () => store.generation(),
-    maxNetworks,
-    () => void closeUnnamed(),
-  )
-  const connections = new Map<string, Connection>()
-  const calls = new FairTurns(callTurns)
+export interface ChainsContext extends EndpointContext {
+  store: Pick<Store, 'generation' | 'getNetwork' | 'namedEndpoints'>
+}
 
-  const openEndpoint = endpointOpener({ openPost, checkTarget, now, observer })
+/** The clients of all networks. Connections are kept while their URLs are in use. */
+export class Chains implements CallerChains {
+  readonly #context: ChainsContext
+  readonly #networks: GenerationCache<Network | undefined>
+  readonly #connections = new Map<string, Connection>()
+  readonly #calls = new FairTurns(callTurns)
 
-  const connect = (known: Network, customRpcUrls: RpcUrl[]): Connection => {
-    const { chain_id, private_rpc_urls: relays } = known
-    const urls = distinct(urlsOf(known, customRpcUrls))
-    const isCustom = customRpcUrls.length > 0
-    const open = (audience: Audience) => urls.map((its) => openEndpoint({ chain_id, isCustom, ...its }, audience))
-    const endpoints = open('service')
-    const rpc = createRpc(endpoints, now)
-    const chain = createChain(rpc)
-    const chainWatch = new ChainWatch(chain, now)
-    const watch = {
-      poll: (address: string, maxAgeMs: number) => chainWatch.poll(address, maxAgeMs),
-      height: () => chainWatch.height(),
-    }
-    const forCallers = open('callers')
-    const each = endpoints.map((endpoint) => createChain(createRpc([endpoint], now)))
-    const rules = createGasRules(each, now)
-    const relay = openRelays(chain_id, distinct(relays), watch.height)
-    const [reads, quotes] = [new FairTurns(readTurns), new FairTurns(quoteTurns)]
-    const rpcs = new BoundedMap<string, { read: Rpc; quote: Rpc; relayed: Rpc; each: Chain[] }>(maxKeys)
-    const rpcsOf = (key: string) =>
-      rpcs.of(key, () => {
-        const quoting = { ...defaultLimits, inTurn: <T>(work: () => Promise<T>) => quotes.run(key, work) }
-        return {
-          read: createRpc(forCallers, now, Math.random, { ...readLimits, inTurn: (work) => reads.run(key, work) }),
-          quote: createRpc(forCallers, now, Math.random, quoting),
-          relayed: provingNothing(createRpc(relay.forCallers, now, Math.random, quoting)),
-          each: forCallers.map((endpoint) => createChain(createRpc([endpoint], now, Math.random, quoting))),
-        }
-      })
-    const partsOf = (access: NodeAccess) => {
-      const { read, quote, relayed, ...asked } = rpcsOf(access.key)
-      const counted =
-        (its: Rpc): Rpc =>
-        (...call) => {
-          access.take()
-          return its(...call)
-        }
-      const [callers, estimates] = [createChain(counted(read)), createChain(counted(quote))]
-      const gas = createGas(estimates, rules, asked.each, now)
-      const mempool = createMempool(rpc, gas, undefined)
-      const relays = relay.open(createGas(createChain(counted(relayed)), withoutForks(rules), [], now))
-      return {
-        callers: { ...callers, rpc: (...call: Parameters<Rpc>) => calls.run(access.key, () => callers.rpc(...call)) },
-        estimates,
-        atNewest<T>(read: (snapshot: Snapshot) => Promise<T>) {
-          access.take()
-          return newestOf(forCallers, asked.each, now)(read)
-        },
-        gas,
-        mempoolOf: (transaction: Pick<TransactionRow, 'submission'>) => (isPrivate(transaction) ? relays : mempool),
-      }
-    }
-    const market = remember(marketMs, now, async () => {
-      const isWell = ({ weight, rest_until }: Endpoint) => weight > 0 && rest_until <= now()
-      const asked = each.filter((_, index) => isWell(endpoints[index] as Endpoint)).slice(0, maxPriceSources)
-      if (asked.length < 2) return chain.market()
-      const answers = await Promise.allSettled(asked.map((source) => source.market()))
-      const markets = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
-      return medianMarket(markets) ?? chain.market()
-    })
-    const nodes = remember(nodesMs, now, () =>
-      Promise.all(endpoints.map((endpoint, index) => examine(endpoint, each[index] as Chain, now))),
+  constructor(context: ChainsContext) {
+    this.#context = context
+    this.#networks = new GenerationCache(
+      () => context.store.generation(),
+      maxNetworks,
+      () => void this.#closeUnnamed(),
     )
-    const atNewest = newestOf(endpoints, each, now)
-    const funds = remember(fundsMs, now, (address: string) => atNewest((snapshot) => snapshot.account(address)))
-    const hasCode = remember(codeMs, now, (address: string) =>
-      chain.code(address).then(
-        (code) => code.length > 0,
-        () => false,
-      ),
-    )
-    const shared = {
-      each,
-      nodes: () => nodes(''),
-      market: () => market(''),
-      funds,
-      hasCode,
-    }
-    return {
-      background: {
-        ...{ ...shared, ...partsOf(serviceAccess()) },
-        chain: { ...chain, ...watch },
-        atNewest,
-        gas: createGas(chain, rules, each, now),
-      },
-      of(access) {
-        const parts = partsOf(access)
-        return { ...shared, ...parts, chain: { ...parts.estimates, ...watch } }
-      },
-      close() {
-        for (const endpoint of [...endpoints, ...forCallers, ...relay.all]) endpoint.close()
-      },
-    }
   }
 
-  function openRelays(chainId: number, relays: PrivateRpcUrl[], height: () => number | undefined) {
-    const open = (audience: Audience) =>
-      relays.map((relay) => {
-        const node = { chain_id: chainId, url: relay.url, weight: relayWeight, isCustom: false }
-        return toRelay(openEndpoint(node, audience), relay, height)
-      })
-    const [forService, forCallers] = [open('service'), open('callers')]
-    const rpc = provingNothing(createRpc(forService, now))
-    const privateExpiryBlocks = Math.max(...relays.map((relay) => relay.private_expiry_blocks))
-    return {
-      forCallers,
-      all: [...forService, ...forCallers],
-      open(gas: Gas): Mempool {
-        if (relays.length === 0) return withoutRelays()
-        // Few relays run calls.
-        const shortageOf: Gas['shortageOf'] = (call) => gas.shortageOf(call).catch(() => undefined)
-        return createMempool(rpc, { ...gas, shortageOf }, privateExpiryBlocks)
-      },
-    }
+  /** For background work only, which shares nothing with callers. Undefined when the network was deleted. */
+  async networkClient(relayer: Endpoints): Promise<NetworkClient | undefined> {
+    const found = await this.#find(relayer)
+    return found && ofNetwork(found.connection.background, found.about)
+  }
+
+  async clientFor(access: NodeAccess, relayer: Endpoints): Promise<NetworkClient | undefined> {
+    const found = await this.#find(relayer)
+    return found && ofNetwork(found.connection.partsFor(access), found.about)
   }
 
   /** The network, and the connection with the endpoints of one relayer. */
-  async function find({ network, custom_rpc_urls }: Endpoints) {
-    const known = await networks.find(network, () => store.getNetwork(`evm:${network}`))
+  async #find({ network, custom_rpc_urls }: Endpoints) {
+    const known = await this.#networks.find(network, () => this.#context.store.getNetwork(`evm:${network}`))
     if (!known) return undefined
     // A node's health is kept until its URL changes.
     const key = keyOf(known, custom_rpc_urls)
-    const connection = connections.get(key) ?? connect(known, custom_rpc_urls)
+    const connection = this.#connections.get(key) ?? new Connection(this.#context, known, custom_rpc_urls, this.#calls)
     // The last of the map is the one that was used last.
-    connections.delete(key)
-    connections.set(key, connection)
-    const [oldest] = connections.keys()
-    if (connections.size > maxConnections && oldest !== undefined) close(oldest)
+    this.#connections.delete(key)
+    this.#connections.set(key, connection)
+    const [oldest] = this.#connections.keys()
+    if (this.#connections.size > maxConnections && oldest !== undefined) this.#close(oldest)
     return { connection, about: { network: known, endpoints: key } }
   }
 
-  function close(key: string): void {
-    connections.get(key)?.close()
-    connections.delete(key)
+  #close(key: string): void {
+    this.#connections.get(key)?.close()
+    this.#connections.delete(key)
   }
 
   /** Closes the connections to what the configuration no longer names. */
-  async function closeUnnamed(): Promise<void> {
-    const before = [...connections.keys()]
-    const named = await store.namedEndpoints().catch(() => undefined)
+  async #closeUnnamed(): Promise<void> {
+    const before = [...this.#connections.keys()]
+    const named = await this.#context.store.namedEndpoints().catch(() => undefined)
     if (!named) return
     const keys = new Set(named.map(({ network, custom_rpc_urls }) => keyOf(network, custom_rpc_urls)))
-    for (const key of before) if (!keys.has(key)) close(key)
-  }
-
-  return {
-    async networkClient(relayer) {
-      const found = await find(relayer)
-      return found && ofNetwork(found.connection.background, found.about)
-    },
-    async clientFor(access, relayer) {
-      const found = await find(relayer)
-      return found && ofNetwork(found.connection.of(access), found.about)
-    },
+    for (const key of before) if (!keys.has(key)) this.#close(key)
   }
 }
 
 function ofNetwork(client: Parts, about: Pick<NetworkClient, 'network' | 'endpoints'>): NetworkClient {
   return { ...client, market: async () => atLeastMarket(await client.market(), about.network), ...about }
+}
+
+/** The nodes at some URLs. Background work and callers have connections of their own to them. */
+class Connection {
+  readonly background: Parts
+  readonly #now: () => number
+  readonly #rpc: Rpc
+  readonly #relayed: Rpc
+  readonly #rules: GasRulesReader
+  readonly #shared: Pick<NetworkClient, 'each' | 'nodes' | 'market' | 'funds' | 'hasCode'>
+  readonly #watch: ChainWatch
+  readonly #endpoints: Endpoint[]
+  readonly #forCallers: Endpoint[]
+  readonly #relays: Record<Audience, Endpoint[]>
+  readonly #privateExpiryBlocks: number | undefined
+  readonly #calls: FairTurns
+  readonly #reads = new FairTurns(readTurns)
+  readonly #quotes = new FairTurns(quoteTurns)
+  readonly #rpcs = new BoundedMap<string, { read: Rpc; quote: Rpc; relayed: Rpc; each: Chain[] }>(maxKeys)
+
+  constructor(context: ChainsContext, network: Network, customRpcUrls: RpcUrl[], calls: FairTurns) {
+    const { chain_id } = network
+    const { now } = context
+    const urls = distinct(urlsOf(network, customRpcUrls))
+    const isCustom = customRpcUrls.length > 0
+    const open = (audience: Audience) =>
+      urls.map((its) => openEndpoint(context, { chain_id, isCustom, ...its }, audience))
+    const relays = distinct(network.private_rpc_urls)
+    const openRelays = (audience: Audience) =>
+      relays.map((relay) => {
+        const node = { chain_id, url: relay.url, weight: relayWeight, isCustom: false }
+        return toRelay(openEndpoint(context, node, audience), relay, () => this.#watch.height())
+      })
+    this.#now = now
+    this.#calls = calls
+    this.#endpoints = open('service')
+    this.#forCallers = open('callers')
+    this.#relays = { service: openRelays('service'), callers: openRelays('callers') }
+    const hasRelays = relays.length > 0
+    this.#privateExpiryBlocks = hasRelays ? Math.max(...relays.map((relay) => relay.private_expiry_blocks)) : undefined
+    this.#rpc = new CallQueue(this.#endpoints, now).call
+    this.#relayed = hasRelays ? provingNothing(new CallQueue(this.#relays.service, now).call) : withoutRelays
+    const chain = new Chain(this.#rpc)
+    const each = this.#endpoints.map((endpoint) => new Chain(new CallQueue([endpoint], now).call))
+    this.#watch = new ChainWatch(chain, now)
+    this.#rules = new GasRulesReader(each, now)
+    const atNewest: NetworkClient['atNewest'] = (read) => readNewest(this.#endpoints, each, now, read)
+    const nodes = remember(nodesMs, now, () =>
+      Promise.all(this.#endpoints.map((endpoint, index) => examine(endpoint, each[index] as Chain, now))),
+    )
+    const market = remember(marketMs, now, () => this.#readMarket(chain, each))
+    const hasCode = (address: string) =>
+      chain.code(address).then(
+        (code) => code.length > 0,
+        () => false,
+      )
+    this.#shared = {
+      each,
+      nodes: () => nodes(''),
+      market: () => market(''),
+      funds: remember(fundsMs, now, (address: string) => atNewest((snapshot) => snapshot.account(address))),
+      hasCode: remember(codeMs, now, hasCode),
+    }
+    const gas = new Gas({ chain, each, now, rules: () => this.#rules.rules() })
+    this.background = { ...this.partsFor(serviceAccess()), chain, atNewest, gas }
+  }
+
+  partsFor(access: NodeAccess): Parts {
+    const now = this.#now
+    const rules = () => this.#rules.rules()
+    const { read, quote, relayed, each } = this.#rpcsOf(access.key)
+    const counted =
+      (its: Rpc): Rpc =>
+      (...call) => {
+        access.take()
+        return its(...call)
+      }
+    const reading = counted(read)
+    const estimates = new Chain(counted(quote))
+    const gas = new Gas({ chain: estimates, each, now, rules })
+    const mempool = new Mempool(this.#rpc, gas)
+    const relayGas = new RelayGas({ chain: new Chain(counted(relayed)), each: [], now, rules })
+    const relays = new Mempool(this.#relayed, relayGas, this.#privateExpiryBlocks)
+    return {
+      ...this.#shared,
+      watch: this.#watch,
+      chain: estimates,
+      callers: new Chain(reading),
+      passOn: (...call) => this.#calls.run(access.key, () => reading(...call)),
+      estimates,
+      atNewest: (read) => {
+        access.take()
+        return readNewest(this.#forCallers, each, now, read)
+      },
+      gas,
+      mempoolOf: (transaction) => (isPrivate(transaction) ? relays : mempool),
+    }
+  }
+
+  #rpcsOf(key: string) {
+    return this.#rpcs.of(key, () => {
+      const now = this.#now
+      const { callers } = this.#relays
+      const quoting = { ...defaultLimits, inTurn: <T>(work: () => Promise<T>) => this.#quotes.run(key, work) }
+      const reading = { ...readLimits, inTurn: <T>(work: () => Promise<T>) => this.#reads.run(key, work) }
+      const queue = (endpoints: Endpoint[], limits: RpcLimits) =>
+        new CallQueue(endpoints, now, Math.random, limits).call
+      return {
+        read: queue(this.#forCallers, reading),
+        quote: queue(this.#forCallers, quoting),
+        relayed: callers.length > 0 ? provingNothing(queue(callers, quoting)) : withoutRelays,
+        each: this.#forCallers.map((endpoint) => new Chain(queue([endpoint], quoting))),
+      }
+    })
+  }
+
+  /** The median of several nodes' prices. */
+  async #readMarket(chain: Chain, each: Chain[]): Promise<Market> {
+    const isWell = ({ weight, rest_until }: Endpoint) => weight > 0 && rest_until <= this.#now()
+    const asked = each.filter((_, index) => isWell(this.#endpoints[index] as Endpoint)).slice(0, maxPriceSources)
+    if (asked.length < 2) return chain.market()
+    const answers = await Promise.allSettled(asked.map((source) => source.market()))
+    const markets = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
+    return medianMarket(markets) ?? chain.market()
+  }
+
+  close(): void {
+    const { service, callers } = this.#relays
+    for (const endpoint of [...this.#endpoints, ...this.#forCallers, ...service, ...callers]) endpoint.close()
+  }
 }
 
 /** A relayer's own URLs, or those of its network. */
@@ -298,20 +296,23 @@ const provingNothing =
     })
 
 /** One node at a time answers all questions: a block that only one of them shows is no obstacle. */
-const newestOf =
-  (endpoints: Endpoint[], each: Chain[], now: () => number) =>
-  async <T>(read: (snapshot: Snapshot) => Promise<T>): Promise<T> => {
-    let failure: unknown = new RpcUnavailable('The network has no node')
-    for (const index of inTurn(endpoints, now())) {
-      try {
-        return await read(await (each[index] as Chain).snapshot())
-      } catch (error) {
-        if (!isRpcFailure(error)) throw error
-        failure = error
-      }
+async function readNewest<T>(
+  endpoints: Endpoint[],
+  each: Chain[],
+  now: () => number,
+  read: (snapshot: Snapshot) => Promise<T>,
+): Promise<T> {
+  let failure: unknown = new RpcUnavailable('The network has no node')
+  for (const index of inTurn(endpoints, now())) {
+    try {
+      return await read(await (each[index] as Chain).snapshot())
+    } catch (error) {
+      if (!isRpcFailure(error)) throw error
+      failure = error
     }
-    throw failure
   }
+  throw failure
+}
 
 /** The same address twice is one witness. */
 function distinct<T extends { url: string }>(urls: T[]): T[] {

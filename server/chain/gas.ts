@@ -1,7 +1,10 @@
+import type { Network } from '../../generated/openapi.ts'
+import { isNamedOpStack, isOpStack, unsignedBytes } from '../domain/data-fee.ts'
+import type { TransactionRequest } from '../domain/transaction-request.ts'
 import { atLeastHalf, given } from '../lib/majority.ts'
-import { askEach } from './ask-each.ts'
 import type { CallRequest, Chain } from './chain.ts'
-import { isRpcFailure, RpcError } from './rpc.ts'
+import { askEach } from './chain.ts'
+import { orUnknown, RpcError, RpcUnavailable } from './rpc.ts'
 import type { RpcErrorKind } from './rpc-error.ts'
 
 /** What a transaction lacks that runs out of its gas limit. `needed`: by the nodes' estimate; undefined: they give none. */
@@ -9,17 +12,6 @@ export interface GasShortage {
   needed: number | undefined
   /** Completes "The transaction ...". */
   text: string
-}
-
-/** What the nodes say about gas. A fork changes every cost of it, so none is known by heart. Throws RpcError or RpcUnavailable. */
-export interface Gas {
-  estimate(call: CallRequest): Promise<number>
-  /** The gas limit for a call: its estimate with a margin. */
-  limit(call: CallRequest): Promise<number>
-  /** Tries a gas limit; undefined: it suffices, as far as the nodes can tell before earlier transactions are mined. */
-  shortageOf(call: CallRequest & { gas: number }): Promise<GasShortage | undefined>
-  /** Whether an estimate of this age may be of other rules than those of now. */
-  isOutdated(ageMs: number): Promise<boolean>
 }
 
 /** The rules of gas, as the nodes show them. */
@@ -50,34 +42,35 @@ const probes: CallRequest[] = [
 /** Nodes search for an estimate, and stop within some percent of it. */
 const samePercent = 5
 
-/** Of relays, which are asked as they are. */
-export const withoutForks = (rules: () => Promise<GasRules>) => async (): Promise<GasRules> => ({
-  ...(await rules()),
-  fork_s: undefined,
-  isDisputed: false,
-})
+/** The rules of gas of all nodes, read at most every 15 seconds; callers wait for the first answer only. */
+export class GasRulesReader {
+  readonly #each: Chain[]
+  readonly #now: () => number
+  #known: GasRules | undefined
+  #reading: Promise<GasRules> | undefined
+  #readAt = Number.NEGATIVE_INFINITY
+  #before: Figures = []
 
-/** Reads the rules of gas of all nodes, at most every 15 seconds; callers wait for the first answer only. */
-export function createGasRules(each: Chain[], now: () => number): () => Promise<GasRules> {
-  let known: GasRules | undefined
-  let reading: Promise<GasRules> | undefined
-  let readAt = Number.NEGATIVE_INFINITY
-  let before: Figures = []
-
-  async function read(since: number): Promise<GasRules> {
-    const { figures, ...current } = await readRules(each)
-    const isChanged = figures.length > 0 && before.length > 0 && isOther(figures, before)
-    if (figures.length > 0) before = figures
-    known = { ...current, changed_at: isChanged ? since : (known?.changed_at ?? Number.NEGATIVE_INFINITY) }
-    return known
+  constructor(each: Chain[], now: () => number) {
+    this.#each = each
+    this.#now = now
   }
 
-  return async () => {
-    if (!reading || now() - readAt >= rulesMs) {
-      reading = read(readAt)
-      readAt = now()
+  async rules(): Promise<GasRules> {
+    if (!this.#reading || this.#now() - this.#readAt >= rulesMs) {
+      this.#reading = this.#read(this.#readAt)
+      this.#readAt = this.#now()
     }
-    return known ?? reading
+    return this.#known ?? this.#reading
+  }
+
+  async #read(since: number): Promise<GasRules> {
+    const { figures, ...current } = await readRules(this.#each)
+    const isChanged = figures.length > 0 && this.#before.length > 0 && isOther(figures, this.#before)
+    if (figures.length > 0) this.#before = figures
+    const changedAt = isChanged ? since : (this.#known?.changed_at ?? Number.NEGATIVE_INFINITY)
+    this.#known = { ...current, changed_at: changedAt }
+    return this.#known
   }
 }
 
@@ -90,7 +83,7 @@ async function readRules(each: Chain[]): Promise<Omit<GasRules, 'changed_at'> & 
       node.head(),
       node.blockGasLimit(),
       node.forkTimes(),
-      ...probes.map((call) => node.estimateGas(call).catch(orUndefined)),
+      ...probes.map((call) => node.estimateGas(call).catch(orUnknown)),
     ])
     const forkS = forks.find((atS) => Math.abs(atS - (head.at_ms ?? 0) / 1_000) < nearS)
     return { block_gas: blockGas, fork_s: forkS, figures }
@@ -118,83 +111,104 @@ const isOther = (some: Figures, others: Figures): boolean =>
     return Math.abs(figure - other) * 100 > samePercent * Math.max(figure, other)
   })
 
-const orUndefined = (error: unknown): undefined => {
-  if (!isRpcFailure(error)) throw error
+interface GasNodes {
+  /** Is asked while all nodes run the same rules. Otherwise each node is asked, and most decide. */
+  chain: Pick<Chain, 'estimateGas' | 'tryGas'>
+  each: Chain[]
+  rules(): Promise<GasRules>
+  /** Monotonic milliseconds. */
+  now(): number
 }
 
 /**
- * `chain`: is asked while all nodes run the same rules. Otherwise each node is asked, and most decide. Near a fork, estimates hold before and
- * after it.
+ * What the nodes say about gas. A fork changes every cost of it, so none is known by heart; near a fork, estimates hold before and after
+ * it. Throws RpcError or RpcUnavailable.
  */
-export function createGas(
-  chain: Pick<Chain, 'estimateGas' | 'tryGas'>,
-  rules: () => Promise<GasRules>,
-  each: Chain[],
-  now: () => number,
-): Gas {
-  async function estimate(call: CallRequest): Promise<number> {
+export class Gas {
+  readonly #nodes: GasNodes
+
+  constructor(nodes: GasNodes) {
+    this.#nodes = nodes
+  }
+
+  async estimate(call: CallRequest): Promise<number> {
+    const { chain, each, rules } = this.#nodes
     const first = chain.estimateGas(call)
     const [current] = await Promise.all([rules(), first.catch(() => undefined)])
-    const ask = (node: Pick<Chain, 'estimateGas'>) => lasting(node, call, current, node === chain ? first : undefined)
-    return current.isDisputed ? ((await byMost(each, ask)) ?? first) : ask(chain)
+    return current.isDisputed
+      ? ((await byMost(each, (node) => lasting(node, call, current))) ?? first)
+      : lasting(chain, call, current, first)
   }
 
-  /** By the rules of now, and by those of a fork that is near. A node that cannot tell these is asked for those of now. */
-  async function lasting(
-    node: Pick<Chain, 'estimateGas'>,
-    call: CallRequest,
-    { fork_s }: GasRules,
-    known?: Promise<number>,
-  ): Promise<number> {
-    const present = known ?? node.estimateGas(call)
-    if (fork_s === undefined) return present
-    const estimates = await Promise.all([present, node.estimateGas(call, fork_s).catch(orUndefined)])
-    return Math.max(...given(estimates))
-  }
-
-  async function shortageOf(call: CallRequest & { gas: number }): Promise<GasShortage | undefined> {
-    const refusal = await trial(call, await rules())
+  /** Tries a gas limit; undefined: it suffices, as far as the nodes can tell before earlier transactions are mined. */
+  async shortageOf(call: CallRequest & { gas: number }): Promise<GasShortage | undefined> {
+    const refusal = await this.#trial(call, await this.#nodes.rules())
     if (refusal === undefined) return undefined
     // Only an estimate tells how much is missing. One that fails, as for a call that reverts, leaves what the trial has shown.
     const { gas, ...unlimited } = call
-    const needed = await estimate(unlimited).catch(orUndefined)
+    const needed = await this.estimate(unlimited).catch(orUnknown)
     if (needed !== undefined && needed > gas) return { needed, text: `needs ${needed} gas, by the nodes' estimate` }
     if (needed !== undefined || refusal.kind !== 'gas_limit_too_low') return undefined
     return { needed, text: `is refused by a node: ${refusal.message}` }
   }
 
+  /** The gas limit for a call: its estimate with a margin. */
+  async limit(call: CallRequest): Promise<number> {
+    const [needed, current] = await Promise.all([this.estimate(call), this.#nodes.rules()])
+    return withMargin(needed, current)
+  }
+
+  /** Whether an estimate of this age may be of other rules than those of now. */
+  async isOutdated(ageMs: number): Promise<boolean> {
+    const { changed_at } = await this.#nodes.rules()
+    return ageMs >= Math.min(nearS * 1_000, this.#nodes.now() - changed_at)
+  }
+
   /** Why a call does not run with its gas limit, if that may be too low. */
-  async function trial(call: CallRequest & { gas: number }, current: GasRules): Promise<RpcError | undefined> {
+  async #trial(call: CallRequest & { gas: number }, current: GasRules): Promise<RpcError | undefined> {
+    const { chain, each } = this.#nodes
     if (!current.isDisputed) return trialBy(chain, call, current)
     const trials = await askEach(each, async (node) => ({ refusal: await trialBy(node, call, current) }))
     const answers = given(trials)
     const refusals = answers.flatMap(({ refusal }) => refusal ?? [])
     return refusals.length * 2 >= answers.length ? refusals[0] : undefined
   }
+}
 
-  async function trialBy(
-    node: Pick<Chain, 'tryGas'>,
-    call: CallRequest & { gas: number },
-    { fork_s }: GasRules,
-  ): Promise<RpcError | undefined> {
-    const trials = await Promise.all([
-      node.tryGas(call),
-      fork_s === undefined ? undefined : node.tryGas(call, fork_s).catch(orUndefined),
-    ])
-    return trials.find((refusal) => refusal && isAboutGas(refusal))
+/** Of relays, which are asked as they are; few of them run calls. */
+export class RelayGas extends Gas {
+  constructor({ rules, ...nodes }: GasNodes) {
+    super({ ...nodes, rules: async () => ({ ...(await rules()), fork_s: undefined, isDisputed: false }) })
   }
 
-  async function limit(call: CallRequest): Promise<number> {
-    const [needed, current] = await Promise.all([estimate(call), rules()])
-    return withMargin(needed, current)
+  override shortageOf(call: CallRequest & { gas: number }): Promise<GasShortage | undefined> {
+    return super.shortageOf(call).catch(() => undefined)
   }
+}
 
-  async function isOutdated(ageMs: number): Promise<boolean> {
-    const { changed_at } = await rules()
-    return ageMs >= Math.min(nearS * 1_000, now() - changed_at)
-  }
+/** By the rules of now, and by those of a fork that is near. A node that cannot tell these is asked for those of now. */
+async function lasting(
+  node: Pick<Chain, 'estimateGas'>,
+  call: CallRequest,
+  { fork_s }: GasRules,
+  known?: Promise<number>,
+): Promise<number> {
+  const present = known ?? node.estimateGas(call)
+  if (fork_s === undefined) return present
+  const estimates = await Promise.all([present, node.estimateGas(call, fork_s).catch(orUnknown)])
+  return Math.max(...given(estimates))
+}
 
-  return { estimate, limit, shortageOf, isOutdated }
+async function trialBy(
+  node: Pick<Chain, 'tryGas'>,
+  call: CallRequest & { gas: number },
+  { fork_s }: GasRules,
+): Promise<RpcError | undefined> {
+  const trials = await Promise.all([
+    node.tryGas(call),
+    fork_s === undefined ? undefined : node.tryGas(call, fork_s).catch(orUnknown),
+  ])
+  return trials.find((refusal) => refusal && isAboutGas(refusal))
 }
 
 const about: ReadonlySet<RpcErrorKind> = new Set(['gas_limit_too_low', 'gas_limit_too_high', 'reverted'])
@@ -229,4 +243,20 @@ export function withMargin(
   if (estimate === bare) return estimate
   const most = block_gas !== undefined && block_gas >= estimate ? block_gas : Number.POSITIVE_INFINITY
   return Math.min(Math.ceil((estimate * estimatePercent) / 100), most)
+}
+
+/**
+ * What the chain charges for the data of a transaction besides its gas, in wei. A chain that is known by its id only, and has no contract
+ * that tells a fee, charges none. Throws RpcError or RpcUnavailable.
+ */
+export async function dataFeeOf(
+  { network, estimates }: { network: Network; estimates: Pick<Chain, 'dataFee'> },
+  request: Pick<TransactionRequest, 'data' | 'access_list' | 'authorization_list'>,
+  gasLimit: number,
+): Promise<bigint> {
+  if (!isOpStack(network)) return 0n
+  const fee = await estimates.dataFee(unsignedBytes(request), gasLimit)
+  if (fee === undefined && isNamedOpStack(network))
+    throw new RpcUnavailable('The contract GasPriceOracle of the chain does not tell the data fee')
+  return fee ?? 0n
 }

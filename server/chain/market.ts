@@ -1,6 +1,6 @@
 import type { Network } from '../../generated/openapi.ts'
 import { type Market, percentileOf, type Tier } from '../domain/fees.ts'
-import { call, isOfItem, type Rpc } from './rpc.ts'
+import { call, orAbsent, type Rpc } from './rpc.ts'
 
 const historyBlocks = 20
 const fallbackTip = 1_000_000_000n
@@ -14,14 +14,14 @@ const tiers = Object.keys(percentileOf) as Tier[]
  */
 export async function readMarket(rpc: Rpc): Promise<Market> {
   const percentiles = tiers.map((tier) => percentileOf[tier])
-  const history = await orNothing(call(rpc, 'eth_feeHistory', [hex(historyBlocks), 'latest', percentiles]))
+  const history = await call(rpc, 'eth_feeHistory', [hex(historyBlocks), 'latest', percentiles]).catch(orAbsent)
   const { base_fee, rewards } = history ?? { base_fee: await headBaseFee(rpc), rewards: [] }
   if (base_fee === undefined || base_fee === 0n)
     return { kind: 'legacy', gas_price: await call(rpc, 'eth_gasPrice', []) }
 
   // Empty blocks have no tips.
   const suggested =
-    rewards.length > 0 ? undefined : ((await orNothing(call(rpc, 'eth_maxPriorityFeePerGas', []))) ?? fallbackTip)
+    rewards.length > 0 ? undefined : ((await call(rpc, 'eth_maxPriorityFeePerGas', []).catch(orAbsent)) ?? fallbackTip)
   const tips = tiers.map((tier, column) => [tier, suggested ?? median(rewards.map((row) => row[column] ?? 0n))])
   return { kind: 'eip1559', base_fee, tips: Object.fromEntries(tips) }
 }
@@ -56,14 +56,7 @@ export function atLeastMarket(
 }
 
 const headBaseFee = async (rpc: Rpc): Promise<bigint | undefined> =>
-  (await orNothing(call(rpc, 'eth_getBlockByNumber', ['latest', false])))?.base_fee
-
-/** Undefined when no node supports the method, or their answers say nothing; then the next source is read. */
-const orNothing = <T>(answer: Promise<T>): Promise<T | undefined> =>
-  answer.catch((error) => {
-    if (isOfItem(error)) return undefined
-    throw error
-  })
+  (await call(rpc, 'eth_getBlockByNumber', ['latest', false]).catch(orAbsent))?.base_fee
 
 const hex = (number: number): string => `0x${number.toString(16)}`
 

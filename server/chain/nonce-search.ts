@@ -4,7 +4,8 @@ import { keccak256 } from '../domain/encoding/digest.ts'
 import { fromHex } from '../domain/encoding/envelope.ts'
 import { toHex } from '../lib/hex.ts'
 import { decodeTransaction, type ListedTransaction } from './answers.ts'
-import { call, isOfItem, type Rpc, RpcError } from './rpc.ts'
+import type { Chain } from './chain.ts'
+import { call, orAbsent, type Rpc, RpcError } from './rpc.ts'
 
 /** A transaction of an account that a block contains, proven by its own signed bytes. */
 export interface SignedTransaction {
@@ -31,15 +32,14 @@ const maxCandidates = 4
  * the blocks whose state it has. Undefined: not found, or not proven. About 2 log2(age in blocks) calls. Throws RpcUnavailable.
  */
 export async function findByNonce(
-  rpc: Rpc,
-  nonceAt: (address: string, block: number) => Promise<number>,
+  chain: Pick<Chain, 'rpc' | 'nonceAt'>,
   owner: Owner,
   nonce: number,
   head: number,
 ): Promise<SignedTransaction | undefined> {
   /** Undefined when the node does not have the state of that block. */
   const isUsedAt = (block: number) =>
-    nonceAt(owner.address, block).then(
+    chain.nonceAt(owner.address, hex(block)).then(
       (count) => count > nonce,
       (error) => {
         if (error instanceof RpcError) return undefined
@@ -64,7 +64,7 @@ export async function findByNonce(
     else low = middle
   }
 
-  const block = await readBlock(rpc, high)
+  const block = await readBlock(chain.rpc, high)
   if (!block?.transactions) return undefined
   const listed = block.transactions
     .filter((one) => Number(one.nonce) === nonce && one.from === owner.address)
@@ -76,7 +76,7 @@ export async function findByNonce(
 }
 
 /** The content of the account's transaction that a node has in its pool, as its signed bytes prove; undefined: the node has none. */
-export async function findInPool(rpc: Rpc, owner: Owner, hash: string): Promise<SignedContent | undefined> {
+export async function findInMempool(rpc: Rpc, owner: Owner, hash: string): Promise<SignedContent | undefined> {
   const listed = (await rpc('eth_getTransactionByHash', [hash], { decode: decodeTransaction })) as ReturnType<
     typeof decodeTransaction
   >
@@ -84,11 +84,9 @@ export async function findInPool(rpc: Rpc, owner: Owner, hash: string): Promise<
   return readSigned(rawOf(listed, owner.chain_id)).content
 }
 
-const readBlock = (rpc: Rpc, number: number) =>
-  call(rpc, 'eth_getBlockByNumber', [`0x${number.toString(16)}`, true]).catch((error) => {
-    if (isOfItem(error)) return undefined
-    throw error
-  })
+const hex = (number: number) => `0x${number.toString(16)}`
+
+const readBlock = (rpc: Rpc, number: number) => call(rpc, 'eth_getBlockByNumber', [hex(number), true]).catch(orAbsent)
 
 /**
  * Whether the fields serialize to bytes whose keccak-256 is the transaction's hash, signed by the account for its chain (EIP-155,

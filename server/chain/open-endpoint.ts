@@ -1,18 +1,19 @@
 import type { EndpointFault, Observer } from '../domain/observer.ts'
 import type { TargetCheck } from '../lib/ssrf-guard.ts'
 import type { Audience } from './answer-limits.ts'
-import { createEndpoint, type Endpoint, TargetRefused } from './endpoint.ts'
+import { Endpoint, TargetRefused } from './endpoint.ts'
 import type { Post } from './post.ts'
 import type { RpcErrorObject } from './rpc-error.ts'
 
 /** The log names an endpoint with answers that are too large, or cannot be read, once in this time. */
 const quietMs = 60_000
 
-interface Opening {
+export interface EndpointContext {
   openPost(url: string): Post
+  /** Why a URL may not be called. It is asked at each call, because a stored URL may be older than the setting. */
   checkTarget: TargetCheck
   /** Monotonic milliseconds. */
-  now: () => number
+  now(): number
   observer: Observer
 }
 
@@ -24,15 +25,14 @@ interface Node {
   isCustom: boolean
 }
 
-/** Opens endpoints that call only what may be called, and report their state and their calls. */
-export const endpointOpener =
-  ({ openPost, checkTarget, now, observer }: Opening) =>
-  (node: Node, audience: Audience): Endpoint => {
-    const { chain_id, url, weight } = node
-    const post = permitted(openPost(url), url, checkTarget)
-    const endpoint = createEndpoint(post, weight, chain_id, now, urlScrubber(url), audience)
-    return watched(endpoint, { ...node, audience }, now, observer)
-  }
+/** Opens an endpoint that calls only what may be called, and reports its state and its calls. */
+export function openEndpoint(context: EndpointContext, node: Node, audience: Audience): Endpoint {
+  const { chain_id, url, weight } = node
+  const post = permitted(context.openPost(url), url, context.checkTarget)
+  const endpoint = new Endpoint({ post, weight, chain_id, audience, now: context.now, scrub: urlScrubber(url) })
+  watch(endpoint, { ...node, audience }, context)
+  return endpoint
+}
 
 /** Calls nothing while the URL may not be called. */
 function permitted(post: Post, url: string, checkTarget: TargetCheck): Post {
@@ -45,12 +45,11 @@ function permitted(post: Post, url: string, checkTarget: TargetCheck): Post {
 }
 
 /** Reports the host only, because the path and the user may be secrets. */
-function watched(
+function watch(
   endpoint: Endpoint,
   { url, chain_id, isCustom, audience }: Node & { audience: Audience },
-  now: () => number,
-  observer: Observer,
-): Endpoint {
+  { now, observer }: EndpointContext,
+): void {
   const { host } = new URL(url)
   // The sender's endpoint reports the node's state. A caller's calls may fail because of what they ask for.
   if (audience === 'service') {
@@ -69,15 +68,10 @@ function watched(
   }
   endpoint.onTooLarge = seldom(observer.endpointAnsweredTooMuch)
   endpoint.onMalformed = seldom(observer.endpointAnswerMalformed)
-  return measured(endpoint, { url, isCustom }, observer)
-}
-
-function measured(endpoint: Endpoint, { url, isCustom }: Pick<Node, 'url' | 'isCustom'>, { rpc }: Observer): Endpoint {
-  if (!rpc) return endpoint
-  const { ask } = endpoint
-  const { host } = new URL(url)
+  const { rpc } = observer
+  if (!rpc) return
+  const ask = endpoint.ask.bind(endpoint)
   endpoint.ask = (calls) => rpc({ host, isCustom, methods: calls.map(({ method }) => method) }, () => ask(calls))
-  return endpoint
 }
 
 /** Shorter parts are not secret, and occur in ordinary messages. */

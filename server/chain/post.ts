@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net'
 import { callHttp, HttpAgents } from '../lib/http-client.ts'
-import { type AnswerLimits, createAnswerCounter } from './answer-limits.ts'
+import { AnswerCounter, type AnswerLimits } from './answer-limits.ts'
 import { parseAnswer } from './answer-parser.ts'
 
 const maxSockets = 64
@@ -29,15 +29,15 @@ const headers = { 'Content-Type': 'application/json' }
  * POSTs JSON to one URL over persistent connections. `lookup` decides which addresses a host name may resolve to. Throws when no complete
  * response arrives in time, and AnswerTooLarge as soon as a response exceeds the limits.
  */
-export function createPost(url: string, lookup: LookupFunction | undefined): Post {
+export function openPost(url: string, lookup: LookupFunction | undefined): Post {
   const agents = new HttpAgents({ maxSockets, scheduling: 'lifo', timeout: idleMs })
   const post: Post = async (body, timeoutMs, limits) => {
     const chunks: Buffer[] = []
-    const count = createAnswerCounter(limits)
+    const counter = new AnswerCounter(limits)
     const { status, retry_after_s } = await callHttp({
       ...{ url, headers, body, agents, lookup, timeoutMs },
       take(chunk) {
-        count(chunk)
+        counter.count(chunk)
         chunks.push(chunk)
         return undefined
       },

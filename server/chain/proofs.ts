@@ -1,12 +1,11 @@
 import type { Receipt, ReceiptView } from '../domain/decide.ts'
-import type { Effect } from '../domain/effect.ts'
+import type { Effect, Outcome } from '../domain/effect.ts'
 import { Proof } from '../domain/proof.ts'
+import { toHex } from '../lib/hex.ts'
 import { given, majorityOf, reachedByMost, saidByMost } from '../lib/majority.ts'
-import { askEach, pollNode, within } from './ask-each.ts'
-import type { Chain, Receipts } from './chain.ts'
-import { outcomeOf } from './effects.ts'
-import type { SignedTransaction } from './nonce-search.ts'
-import { RpcUnavailable } from './rpc.ts'
+import { askEach, type Chain, pollNode, type Receipts, within } from './chain.ts'
+import { findByNonce, type SignedTransaction } from './nonce-search.ts'
+import { isRpcFailure, RpcUnavailable } from './rpc.ts'
 
 /** The endpoints of a network. With one endpoint its answer is the proof, at the required confirmations. */
 export interface Witnesses {
@@ -124,6 +123,33 @@ export async function withOutcome(
   return { ...seen, outcome: await outcomeOf(node, effect, seen) }
 }
 
+const noAddress = `0x${'0'.repeat(40)}`
+
+/**
+ * Whether a node shows the effect of a transaction in its block. A node that has no state of an old block ("missing trie node"), or that
+ * does not answer, does not know: that is this transaction's result, and no other's.
+ */
+async function outcomeOf(node: Pick<Chain, 'code'>, effect: Effect, seen: ReceiptView): Promise<Outcome> {
+  if (effect.kind === 'forwarded') return isForwarded(effect, seen)
+  const { account, delegate } = effect
+  try {
+    const wanted = delegate === noAddress ? '0x' : `0xef0100${delegate.slice(2)}`
+    return toHex(await node.code(account, seen.block_number)) === wanted ? 'done' : 'missed'
+  } catch (error) {
+    if (!isRpcFailure(error)) throw error
+    return 'unknown'
+  }
+}
+
+function isForwarded(
+  { forwarder, signer }: Extract<Effect, { kind: 'forwarded' }>,
+  { forwarded = [], logs_count }: ReceiptView,
+): Outcome {
+  if (logs_count === undefined) return 'unknown'
+  const own = forwarded.filter((one) => one.forwarder === forwarder && one.signer === signer)
+  return own.some(({ succeeded }) => succeeded) ? 'done' : 'missed'
+}
+
 const place = ['hash', 'purpose', 'block_number', 'block_hash', 'succeeded', 'outcome'] as const
 const amounts = ['gas_used', 'effective_gas_price', 'l1_fee', 'fee'] as const
 const results = ['contract_address', 'logs_count'] as const
@@ -222,7 +248,7 @@ const searchOne = (node: Chain, account: Account, nonce: number) =>
 
 async function searchBlocks(node: Chain, account: Account, nonce: number) {
   const { head, latest } = await pollNode(node, account.address)
-  return latest > nonce ? node.findByNonce(account, nonce, head) : undefined
+  return latest > nonce ? findByNonce(node, account, nonce, head) : undefined
 }
 
 /** A signed transaction that more than half of all endpoints have in a block with the required confirmations. */

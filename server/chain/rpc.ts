@@ -54,6 +54,11 @@ export const isOfItem = (error: unknown): error is RpcError | RpcUnavailable =>
   error instanceof MalformedAnswer ||
   (error instanceof RpcUnavailable && error.too_large !== undefined)
 
+/** Undefined when nodes answer, and the answer about this item says nothing. */
+export function orAbsent(error: unknown): undefined {
+  if (!isOfItem(error)) throw error
+}
+
 /** Calls a node of a network. Throws RpcError or RpcUnavailable. Without `decode` the result is passed on as it is. */
 export type Rpc = (method: string, params: unknown[], options?: RpcOptions) => Promise<unknown>
 
@@ -113,36 +118,66 @@ interface Waiting extends RpcCall {
  * A transaction that one node refuses is sent to the other healthy nodes, and one acceptance suffices. When all refuse it, the least
  * final refusal is thrown, so that a transaction is given up only when all nodes say that it can never be accepted (`isAgreed`).
  */
-export function createRpc(
-  endpoints: Endpoint[],
-  now: () => number,
-  random: () => number = Math.random,
-  { max_batch, max_batch_bytes, max_at_once, max_waiting, inTurn = (work) => work() }: RpcLimits = defaultLimits,
-): Rpc {
-  const queue: Waiting[] = []
-  let underWay = 0
+export class CallQueue {
+  readonly #endpoints: Endpoint[]
+  readonly #now: () => number
+  readonly #random: () => number
+  readonly #limits: RpcLimits
+  readonly #queue: Waiting[] = []
+  #underWay = 0
+
+  /** `now`: monotonic milliseconds. `random`: chooses among endpoints. */
+  constructor(
+    endpoints: Endpoint[],
+    now: () => number,
+    random: () => number = Math.random,
+    limits: RpcLimits = defaultLimits,
+  ) {
+    this.#endpoints = endpoints
+    this.#now = now
+    this.#random = random
+    this.#limits = limits
+  }
+
+  readonly call: Rpc = (method, params, { everywhere = false, decode } = {}) =>
+    new Promise((resolve, reject) => {
+      const { max_waiting, max_batch } = this.#limits
+      if (this.#queue.length >= max_waiting) {
+        reject(new RpcUnavailable('Too many calls wait for the nodes of the network'))
+        return
+      }
+      this.#queue.push({
+        ...{ method, params, everywhere, resolve, reject },
+        ...(decode && { decode }),
+        ...{ bytes: sizeOf(params), isSettled: false, isRefusalOfNode: false, final_refusals: 0 },
+      })
+      // Calls of one turn of the event loop are sent together.
+      if (this.#queue.length === 1) setImmediate(() => this.#pump())
+      else if (this.#queue.length >= max_batch) this.#pump(false)
+    })
 
   /** `isWhole`: the queue is complete for this turn of the event loop. Otherwise an incomplete batch stays in the queue. */
-  const pump = (isWhole = true) => {
-    while (queue.length >= (isWhole ? 1 : max_batch) && underWay < max_at_once) {
-      underWay += 1
-      const calls = queue.splice(0, batchSize(queue, isWhole, max_batch, max_batch_bytes))
-      void inTurn(() => settle(calls)).finally(() => {
-        underWay -= 1
-        pump()
+  #pump(isWhole = true): void {
+    const { max_batch, max_batch_bytes, max_at_once, inTurn = (work) => work() } = this.#limits
+    while (this.#queue.length >= (isWhole ? 1 : max_batch) && this.#underWay < max_at_once) {
+      this.#underWay += 1
+      const calls = this.#queue.splice(0, batchSize(this.#queue, isWhole, max_batch, max_batch_bytes))
+      void inTurn(() => this.#settle(calls)).finally(() => {
+        this.#underWay -= 1
+        this.#pump()
       })
     }
   }
 
-  async function settle(calls: Waiting[]): Promise<void> {
+  async #settle(calls: Waiting[]): Promise<void> {
     const tried = new Set<Endpoint>()
     let left = calls
     while (left.length > 0) {
-      const endpoint = choose(endpoints, tried, now(), random)
+      const endpoint = choose(this.#endpoints, tried, this.#now(), this.#random)
       if (!endpoint) break
       tried.add(endpoint)
       // A resting node is the last resort.
-      const asked = endpoint.rest_until > now() ? left.filter(mayAskResting) : left
+      const asked = endpoint.rest_until > this.#now() ? left.filter(mayAskResting) : left
       if (asked.length === 0) break
       try {
         const answers = await endpoint.ask(asked)
@@ -150,38 +185,15 @@ export function createRpc(
       } catch (error) {
         const reason = error instanceof AnswerTooLarge ? `the answer ${error.message}` : (error as Error).message
         const message = `No node of the network answers (${reason})`
-        for (const call of asked) refuse(call, new RpcUnavailable(message, wrongChain(endpoints)))
+        for (const call of asked) refuse(call, new RpcUnavailable(message, wrongChain(this.#endpoints)))
       }
       left = left.filter(({ isSettled }) => !isSettled)
     }
     for (const call of left)
-      if (call.refusal instanceof RpcError) call.refusal.isAgreed = isAgreed(call, endpoints.length)
+      if (call.refusal instanceof RpcError) call.refusal.isAgreed = isAgreed(call, this.#endpoints.length)
     const silence = new RpcUnavailable('No node of the network answers')
     for (const call of left) end(call, call.success ?? { error: call.refusal ?? silence })
   }
-
-  return (method, params, { everywhere = false, decode } = {}) =>
-    new Promise((resolve, reject) => {
-      if (queue.length >= max_waiting) {
-        reject(new RpcUnavailable('Too many calls wait for the nodes of the network'))
-        return
-      }
-      queue.push({
-        method,
-        params,
-        ...(decode && { decode }),
-        bytes: sizeOf(params),
-        everywhere,
-        isSettled: false,
-        isRefusalOfNode: false,
-        final_refusals: 0,
-        resolve,
-        reject,
-      })
-      // Calls of one turn of the event loop are sent together.
-      if (queue.length === 1) setImmediate(() => pump())
-      else if (queue.length >= max_batch) pump(false)
-    })
 }
 
 /** A node's answer to a call. */

@@ -6,7 +6,7 @@ import { openVault } from '../app/open-vault.ts'
 import { type Config, readConfig } from '../config.ts'
 import type { OperationId } from '../domain/operation.ts'
 import type { PendingAuditEntry, RightsFault } from '../domain/rows.ts'
-import { createKeyEncryption } from '../keys/key-encryption.ts'
+import { KeyEncryption } from '../keys/key-encryption.ts'
 import { readMasterKey } from '../keys/read-secrets.ts'
 import { makeId } from '../lib/ids.ts'
 import { createApiKey, revokeApiKey, rotateApiKey } from '../services/api-keys.ts'
@@ -52,7 +52,7 @@ async function run(command: string | undefined, id: string, values: Options): Pr
   for (const warning of secrets.warnings) process.stderr.write(`Warning: ${warning}.\n`)
   const world = { makeId, checkEvent: schemaCheck(contract, 'Event') }
   const store = await openStore(config, world)
-  const keyEncryption = config.key_encryption_key && createKeyEncryption(config.key_encryption_key, config.vault)
+  const keyEncryption = config.key_encryption_key && new KeyEncryption(config.key_encryption_key, config.vault)
   const warn = ({ table, id, reason }: RightsFault) => {
     process.stderr.write(`Warning: row refused in ${table} (${id ?? 'unknown'}: ${reason}).\n`)
   }

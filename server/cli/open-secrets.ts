@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
 import type { MasterKeyCheck } from '../domain/rows.ts'
-import { createKeyEncryption } from '../keys/key-encryption.ts'
+import { KeyEncryption } from '../keys/key-encryption.ts'
 import { masterKeyFile, type Unlocked, vaultOf } from '../keys/master-key.ts'
 import { openPostgresSecrets } from '../store/postgres.ts'
 import { StoreError } from '../store/queries/database.ts'
@@ -69,7 +69,7 @@ export async function openDatabaseVault(
   const { master_key, key_encryption_key, vault, data_dir } = config
   if (key_encryption_key) {
     if (!wrapped) throw new CommandError('The master key of the database is not in a key service: set MASTER_KEY to it')
-    return vaultOf([await createKeyEncryption(key_encryption_key, vault).unwrap(wrapped)], sealed)
+    return vaultOf([await new KeyEncryption(key_encryption_key, vault).unwrap(wrapped)], sealed)
   }
   if (wrapped) {
     throw new CommandError(`The master key of the database is encrypted by ${wrapped.by}: set MASTER_KEY to it`)

@@ -3,9 +3,9 @@ import { type Config, readConfig } from '../config.ts'
 import { ConfigError } from '../domain/errors.ts'
 import type { MasterKeyCheck, RightsFault, WrappedKey } from '../domain/rows.ts'
 import { type KeyEncryptionKey, masterKeyForms, masterKeyOf, readMasterKeySetting } from '../domain/settings.ts'
-import { createKeyEncryption } from '../keys/key-encryption.ts'
+import { KeyEncryption } from '../keys/key-encryption.ts'
 import { type MasterKeyFile, masterKeyFile, sealProof, vaultOf } from '../keys/master-key.ts'
-import { createVault, type Vault } from '../keys/secret-encryption.ts'
+import { Vault } from '../keys/secret-encryption.ts'
 import { readSecretFiles } from '../secret-files.ts'
 import { UntrustedRows } from '../store/queries/secrets.ts'
 import { CommandError, pickKeySettings, runCommand, UsageError } from './command.ts'
@@ -44,8 +44,8 @@ export async function rotateMasterKey({ config, new_key }: Rotation): Promise<st
     }
 
     const key = next?.master_key ?? randomBytes(32)
-    const wrapped = keyEncryptionKey ? await createKeyEncryption(keyEncryptionKey, config.vault).wrap(key) : null
-    const vault = createVault(key)
+    const wrapped = keyEncryptionKey ? await new KeyEncryption(keyEncryptionKey, config.vault).wrap(key) : null
+    const vault = new Vault(key)
     if (!wrapped) file?.announce(key)
     const entry = { operation: 'rotateMasterKey', relayer_id: null, subject: null, result: 200, request_id: null }
     const rights = { from: current.is_protected ? current.vault : undefined, to: vault }

@@ -99,7 +99,7 @@ export interface Receipt {
   effective_gas_price?: bigint
   /** The part of `fee` that an OP Stack rollup charges for its data. */
   l1_fee?: bigint
-  /** Parts of the fee that are charged and that the receipt does not tell (chain/data-fee.ts): `fee` lacks them. */
+  /** Parts of the fee that are charged and that the receipt does not tell (chain/gas.ts): `fee` lacks them. */
   lacks_fee_parts?: true
   contract_address?: string
   logs_count?: number

@@ -3,8 +3,7 @@ import { ConfigError } from '../domain/errors.ts'
 import type { WrappedKey } from '../domain/rows.ts'
 import type { KeyEncryptionKey, VaultAccess } from '../domain/settings.ts'
 import { withTimeout } from '../lib/timeout.ts'
-import type { EncryptionKey } from './encryption-key.ts'
-import { KeyServiceFault } from './key-service.ts'
+import { type EncryptionKey, KeyServiceFault } from './key-service.ts'
 import { awsEncryptionKey } from './providers/aws-kms.ts'
 import { googleEncryptionKey } from './providers/google-cloud-kms.ts'
 import { vaultEncryptionKey } from './providers/vault.ts'
@@ -15,39 +14,36 @@ const maxAttempts = 3
 const firstBackoffMs = 250
 
 /** Encrypts and decrypts the master key with a key in a key service. Both reject with ConfigError, within 20 s. */
-export interface KeyEncryption {
+export class KeyEncryption {
   /** As in the setting MASTER_KEY, without its parameters. */
-  name: string
+  readonly name: string
+  readonly #key: EncryptionKey
+
+  constructor(key: KeyEncryptionKey, vault: VaultAccess | undefined) {
+    this.name = key.name
+    this.#key = open(key, vault)
+  }
+
   /** Decrypts the result too: a key that only encrypts would lock the database. */
-  wrap(masterKey: Uint8Array): Promise<WrappedKey>
-  unwrap(wrapped: WrappedKey): Promise<Buffer>
-}
+  async wrap(masterKey: Uint8Array): Promise<WrappedKey> {
+    const { name } = this
+    const bytes = await limited((signal) => this.#key.encrypt(masterKey, signal)).catch((error) => {
+      throw told(`${name} does not encrypt the master key`, error)
+    })
+    const wrapped = { by: name, bytes }
+    if (!(await this.unwrap(wrapped)).equals(masterKey)) throw new ConfigError(`${name} decrypts to another master key`)
+    return wrapped
+  }
 
-export function createKeyEncryption(key: KeyEncryptionKey, vault: VaultAccess | undefined): KeyEncryption {
-  const opened = open(key, vault)
-  const { name } = key
-
-  const unwrap = async ({ by, bytes }: WrappedKey) => {
-    const masterKey = await limited((signal) => opened.decrypt(bytes, signal)).catch((error) => {
+  async unwrap({ by, bytes }: WrappedKey): Promise<Buffer> {
+    const { name } = this
+    const masterKey = await limited((signal) => this.#key.decrypt(bytes, signal)).catch((error) => {
       const other = by === name ? '' : ` (${by} encrypted it)`
       throw told(`${name} does not decrypt the master key${other}`, error)
     })
     if (masterKey.length !== keyBytes)
       throw new ConfigError(`${name} decrypts to a value that is not a master key of 32 bytes`)
     return Buffer.from(masterKey)
-  }
-
-  return {
-    name,
-    unwrap,
-    async wrap(masterKey) {
-      const bytes = await limited((signal) => opened.encrypt(masterKey, signal)).catch((error) => {
-        throw told(`${name} does not encrypt the master key`, error)
-      })
-      const wrapped = { by: name, bytes }
-      if (!(await unwrap(wrapped)).equals(masterKey)) throw new ConfigError(`${name} decrypts to another master key`)
-      return wrapped
-    },
   }
 }
 

@@ -5,7 +5,7 @@ import type {
   PlainSignerRequest,
 } from '../../generated/openapi.ts'
 import type { TargetCheck } from '../lib/ssrf-guard.ts'
-import { azureDomains } from './providers/azure-identity.ts'
+import { azureDomains } from './providers/azure-key-vault.ts'
 import { googleDomains, googleEndpoint } from './providers/google-cloud-kms.ts'
 
 /** A reference to a key in a key service: the type of the signer and its configuration. */

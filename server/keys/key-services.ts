@@ -9,14 +9,13 @@ import { BoundedMap } from '../lib/bounded-map.ts'
 import { withTimeout } from '../lib/timeout.ts'
 import { type KeyReference, urlFault } from './key-reference.ts'
 import { KeyServiceFault, type Outbound, type RemoteKey } from './key-service.ts'
-import { createAwsKms } from './providers/aws-kms.ts'
-import { createAzureKeyVault } from './providers/azure-key-vault.ts'
-import { createGoogleCloudKms } from './providers/google-cloud-kms.ts'
-import { Pkcs11, type Pkcs11Settings } from './providers/pkcs11.ts'
-import { checked, createRemoteSigner, type RemoteReport } from './providers/remote-signer.ts'
-import type { TokenLogins } from './providers/token-logins.ts'
-import { createVaultKv } from './providers/vault.ts'
-import { createWeb3signer } from './providers/web3signer.ts'
+import { AwsClients, awsKey } from './providers/aws-kms.ts'
+import { AzureKeyVault, azureKey } from './providers/azure-key-vault.ts'
+import { GoogleCloudKms, googleKey } from './providers/google-cloud-kms.ts'
+import { Pkcs11, type Pkcs11Settings, type TokenLogins } from './providers/pkcs11.ts'
+import { checked, type RemoteReport, RemoteSigner } from './providers/remote-signer.ts'
+import { vaultKey } from './providers/vault.ts'
+import { Web3signer } from './providers/web3signer.ts'
 import type { Signer } from './signer.ts'
 
 const admissionMs = 15_000
@@ -36,23 +35,21 @@ export class KeyServices {
   readonly #context: KeyServicesContext
   readonly #stopped = new AbortController()
   readonly #signers = new BoundedMap<string, Signer>(maxSigners)
-  readonly #awsKms: ReturnType<typeof createAwsKms>
-  readonly #googleCloudKms: ReturnType<typeof createGoogleCloudKms>
-  readonly #azureKeyVault: ReturnType<typeof createAzureKeyVault>
+  readonly #awsClients: AwsClients
+  readonly #googleCloudKms: GoogleCloudKms
+  readonly #azureKeyVault: AzureKeyVault
   readonly #pkcs11: Pkcs11
-  readonly #web3signer: ReturnType<typeof createWeb3signer>
-  readonly #vaultKv: ReturnType<typeof createVaultKv>
+  readonly #web3signer: Web3signer
 
   constructor(context: KeyServicesContext) {
     const { outbound, settings, logins } = context
     this.#context = context
     setMaxListeners(0, this.#stopped.signal)
-    this.#awsKms = createAwsKms(outbound)
-    this.#googleCloudKms = createGoogleCloudKms(outbound)
-    this.#azureKeyVault = createAzureKeyVault(outbound)
+    this.#awsClients = new AwsClients(outbound)
+    this.#googleCloudKms = new GoogleCloudKms(outbound)
+    this.#azureKeyVault = new AzureKeyVault(outbound)
     this.#pkcs11 = new Pkcs11(settings.pkcs11, logins)
-    this.#web3signer = createWeb3signer(outbound, settings.remote_signer_headers)
-    this.#vaultKv = createVaultKv(outbound)
+    this.#web3signer = new Web3signer(outbound, settings.remote_signer_headers)
   }
 
   /**
@@ -78,16 +75,14 @@ export class KeyServices {
   /** Calls nothing. One signer per key, so that the limits hold for all relayers of the key. */
   signer(reference: KeyReference, address: string): Signer {
     const name = JSON.stringify([reference, address])
-    const known = this.#signers.get(name)
-    if (known) return known
-    const report = this.#reportOf(reference.type, address)
-    const signer = createRemoteSigner(this.#open(reference, address), address, {
-      elapsed: this.#context.elapsed,
-      limited: (ms, call) => this.#limited(ms, call),
-      report,
+    return this.#signers.of(name, () => {
+      const report = this.#reportOf(reference.type, address)
+      return new RemoteSigner(this.#open(reference, address), address, {
+        elapsed: this.#context.elapsed,
+        limited: (ms, call) => this.#limited(ms, call),
+        report,
+      })
     })
-    this.#signers.set(name, signer)
-    return signer
   }
 
   /** Ends all calls. */
@@ -104,17 +99,17 @@ export class KeyServices {
     const { type, config } = reference
     switch (type) {
       case 'aws_kms':
-        return this.#awsKms(config)
+        return awsKey(this.#awsClients, config)
       case 'google_cloud_kms':
-        return this.#googleCloudKms(config)
+        return googleKey(this.#googleCloudKms, config)
       case 'azure_key_vault':
-        return this.#azureKeyVault(config)
+        return azureKey(this.#azureKeyVault, config)
       case 'pkcs11':
         return this.#pkcs11.key(config, trust)
       case 'remote':
-        return this.#web3signer(config)
+        return this.#web3signer.key(config)
       case 'vault':
-        return this.#vaultKv(config, address)
+        return vaultKey(this.#context.outbound, config, address)
     }
   }
 

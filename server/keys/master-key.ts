@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { ConfigError } from '../domain/errors.ts'
 import { keyBytes } from '../domain/settings.ts'
 import { createFile, lineOf, sync } from '../lib/durable-file.ts'
-import { createVault, type Vault } from './secret-encryption.ts'
+import { Vault } from './secret-encryption.ts'
 
 /**
  * The file of a generated master key and, during a rotation, the file of the next key. The next key is on the disk before anything
@@ -74,7 +74,7 @@ export interface Unlocked {
 export function vaultOf(keys: (Buffer | undefined)[], sealed: Uint8Array): Unlocked | undefined {
   for (const key of keys) {
     if (key === undefined) continue
-    const vault = createVault(key)
+    const vault = new Vault(key)
     try {
       const word = vault.open(sealed, proof).toString()
       return { vault, key, is_protected: word === protectedWord }

@@ -1,4 +1,4 @@
-import type { CallerChains, NetworkClient } from '../chain/chains.ts'
+import type { NetworkClient } from '../chain/chains.ts'
 import type { Tier } from '../domain/fees.ts'
 import type { Observer } from '../domain/observer.ts'
 import type { RelayerRow } from '../domain/rows.ts'
@@ -19,8 +19,6 @@ export interface SenderContext {
   findRelayer(relayerId: string): Promise<RelayerRow>
   /** For the background work. */
   networkClient(relayer: RelayerRow): Promise<NetworkClient | undefined>
-  /** For requests. */
-  clientFor: CallerChains['clientFor']
   makeId(): string
   /** The wall clock: milliseconds since the Unix epoch. */
   now(): number

@@ -1,5 +1,5 @@
-import { askEach } from '../chain/ask-each.ts'
 import type { Chain, Head } from '../chain/chain.ts'
+import { askEach } from '../chain/chain.ts'
 import { type Asked, minWitnesses, newestOf, proveReceipts, withOutcome } from '../chain/proofs.ts'
 import { orUnknown } from '../chain/rpc.ts'
 import { type ChainObservation, decide, type ReceiptView, type Step } from '../domain/decide.ts'
@@ -35,7 +35,7 @@ export async function poll(context: TickContext, tick: Tick): Promise<Polled | u
   const { nonces } = context
   const { networkClient, state } = tick
   const { relayer } = tick.held
-  const shown = await networkClient.chain.poll(relayer.address, pollIntervalMs(networkClient) / 2)
+  const shown = await networkClient.watch.poll(relayer.address, pollIntervalMs(networkClient) / 2)
   state.schedulePoll(networkClient)
   const view = await viewAccount(context, tick, shown)
   const latest = await nonces.counts.believe(relayer, networkClient, view.latest)

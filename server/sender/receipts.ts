@@ -1,6 +1,6 @@
 import type { TransactionError } from '../../generated/openapi.ts'
-import { askEach } from '../chain/ask-each.ts'
 import type { Chain, Receipts } from '../chain/chain.ts'
+import { askEach } from '../chain/chain.ts'
 import { deniesAll, newestOf, proveReceipts, surveyBlocks, type Witnesses } from '../chain/proofs.ts'
 import { decide, isDone, type ReceiptView, type Step } from '../domain/decide.ts'
 import { readCall } from '../domain/decoding/decoded-call.ts'

@@ -20,7 +20,7 @@ async function find({ keyring, chains }: AccountContext, nodes: NodeAccess, rela
   const relayer = await keyring.findRelayer(relayerId)
   const networkClient = await chains.clientFor(nodes, relayer)
   if (!networkClient) throw unavailable('the network of the relayer was deleted')
-  return { relayer, chain: networkClient.callers }
+  return { relayer, chain: networkClient.callers, passOn: networkClient.passOn }
 }
 
 export async function getBalance(context: AccountContext, nodes: NodeAccess, relayerId: string): Promise<bigint> {
@@ -54,11 +54,11 @@ export async function callNode(
   relayerId: string,
   { id = null, method, params = [] }: RpcRequest,
 ): Promise<RpcAnswer> {
-  const { chain } = await find(context, nodes, relayerId)
+  const { passOn } = await find(context, nodes, relayerId)
   const answer: RpcAnswer = { jsonrpc: '2.0', id }
   if (await isAboutSecret(context, method, params)) return { ...answer, result: null }
   try {
-    answer.result = await chain.rpc(method, params)
+    answer.result = await passOn(method, params)
   } catch (error) {
     if (!(error instanceof RpcError)) return await ask(Promise.reject(error))
     const { code = nodeError, message = 'The node answered with an error', data } = error.error

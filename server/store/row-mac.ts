@@ -59,8 +59,6 @@ interface Manifest {
   sums: Record<RightsTable, Buffer>
 }
 
-export type RowMac = ReturnType<typeof rowMac>
-
 const place = 'rights_manifest:1'
 const macBytes = 32
 
@@ -100,34 +98,40 @@ export function sealChange(
 }
 
 /** The cryptography of rows that grant rights, under one master key. */
-export function rowMac({ mac, seal, open }: RightsGuard) {
-  const macOf = (
-    table: RightsTable,
-    { row_id, rights_version, rights_content }: Omit<SealedRow, 'rights_mac'>,
-  ): Buffer => mac(`row ${table} ${row_id} ${rights_version} ${rights_content}`)
+export class RowMac {
+  readonly #guard: RightsGuard
 
-  return {
-    macOf,
-    isGenuine(table: RightsTable, row: SealedRow): boolean {
-      return row.rights_mac?.length === macBytes && timingSafeEqual(row.rights_mac, macOf(table, row))
-    },
-    /** A row's element of its table's sum. It depends on the master key, so that without it no other rows with the same sum can be found. */
-    element: (table: RightsTable, rowId: number, version: number): Buffer =>
-      mac(`element ${table} ${rowId} ${version}`),
-    sealManifest({ version, sums }: Manifest): Uint8Array {
-      const texts = Object.entries(sums).map(([table, sum]) => [table, sum.toString('hex')])
-      return seal(Buffer.from(JSON.stringify({ version, sums: Object.fromEntries(texts) })), place)
-    },
-    /** Undefined for anything other than a manifest that was sealed under this master key. */
-    openManifest(sealed: Uint8Array | undefined): Manifest | undefined {
-      if (!sealed) return undefined
-      try {
-        const { version, sums } = JSON.parse(open(sealed, place).toString())
-        return { version, sums: byTable((table) => Buffer.from(sums[table], 'hex')) }
-      } catch {
-        return undefined
-      }
-    },
+  constructor(guard: RightsGuard) {
+    this.#guard = guard
+  }
+
+  macOf(table: RightsTable, { row_id, rights_version, rights_content }: Omit<SealedRow, 'rights_mac'>): Buffer {
+    return this.#guard.mac(`row ${table} ${row_id} ${rights_version} ${rights_content}`)
+  }
+
+  isGenuine(table: RightsTable, row: SealedRow): boolean {
+    return row.rights_mac?.length === macBytes && timingSafeEqual(row.rights_mac, this.macOf(table, row))
+  }
+
+  /** A row's element of its table's sum. It depends on the master key, so that without it no other rows with the same sum can be found. */
+  element(table: RightsTable, rowId: number, version: number): Buffer {
+    return this.#guard.mac(`element ${table} ${rowId} ${version}`)
+  }
+
+  sealManifest({ version, sums }: Manifest): Uint8Array {
+    const texts = Object.entries(sums).map(([table, sum]) => [table, sum.toString('hex')])
+    return this.#guard.seal(Buffer.from(JSON.stringify({ version, sums: Object.fromEntries(texts) })), place)
+  }
+
+  /** Undefined for anything other than a manifest that was sealed under this master key. */
+  openManifest(sealed: Uint8Array | undefined): Manifest | undefined {
+    if (!sealed) return undefined
+    try {
+      const { version, sums } = JSON.parse(this.#guard.open(sealed, place).toString())
+      return { version, sums: byTable((table) => Buffer.from(sums[table], 'hex')) }
+    } catch {
+      return undefined
+    }
   }
 }
 

@@ -1,10 +1,10 @@
 import { createServer } from 'node:http'
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { createAnswerCounter, limitsOf } from '../../server/chain/answer-limits.ts'
-import { createEndpoint } from '../../server/chain/endpoint.ts'
-import { createPost } from '../../server/chain/post.ts'
-import { createRpc } from '../../server/chain/rpc.ts'
+import { AnswerCounter, limitsOf } from '../../server/chain/answer-limits.ts'
+import { Endpoint } from '../../server/chain/endpoint.ts'
+import { openPost } from '../../server/chain/post.ts'
+import { CallQueue } from '../../server/chain/rpc.ts'
 import { listen } from '../support/listen.ts'
 
 const mebibyte = 1024 * 1024
@@ -38,17 +38,21 @@ async function startNode(result: (method: string) => string) {
 function network(nodes: { url: string }[]) {
   const reasons: string[] = []
   const endpoints = nodes.map(({ url }) => {
-    const endpoint = createEndpoint(createPost(url, undefined), 100, 1, () => 0)
+    const endpoint = new Endpoint({
+      ...{ post: openPost(url, undefined), weight: 100, chain_id: 1, audience: 'service' },
+      now: () => 0,
+      scrub: (error) => error,
+    })
     endpoint.onChange = (reason) => void reasons.push(`${reason}`)
     endpoint.onTooLarge = (reason) => void reasons.push(reason)
     return endpoint
   })
   return {
-    rpc: createRpc(
+    rpc: new CallQueue(
       endpoints,
       () => 0,
       () => 0,
-    ),
+    ).call,
     endpoints,
     reasons,
   }
@@ -126,9 +130,9 @@ test.each<[string, Buffer, string | undefined]>([
   ['bytes above the limit', text('x'.repeat(1_025)), 'is larger than 1 KiB'],
 ])('counts %s, in whatever chunks it arrives', (_, bytes, fault) => {
   for (const size of [1, 3, 7, bytes.length]) {
-    const count = createAnswerCounter({ max_bytes: 1_024, max_values: fault?.includes('deep') ? 1_000 : 10 })
+    const counter = new AnswerCounter({ max_bytes: 1_024, max_values: fault?.includes('deep') ? 1_000 : 10 })
     const read = () => {
-      for (let at = 0; at < bytes.length; at += size) count(bytes.subarray(at, at + size))
+      for (let at = 0; at < bytes.length; at += size) counter.count(bytes.subarray(at, at + size))
     }
     if (fault === undefined) read()
     else expect(read).toThrow(fault)

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { createChains } from '../../server/chain/chains.ts'
+import { Chains } from '../../server/chain/chains.ts'
 import type { Post } from '../../server/chain/post.ts'
 import type { Store } from '../../server/store/store.ts'
 
@@ -22,7 +22,7 @@ function open() {
     opened.push(url)
     return Object.assign(() => Promise.reject(new Error('No node')), { close: () => void closed.push(url) })
   }
-  const chains = createChains(store, undefined, () => 0, {}, openPost)
+  const chains = new Chains({ store, openPost, checkTarget: () => undefined, now: () => 0, observer: {} })
   const use = (index: number) => chains.networkClient({ network: 'local', custom_rpc_urls: urlsOf(index) })
   return { named, configuration, opened, closed, use }
 }

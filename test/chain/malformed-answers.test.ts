@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type RelayerClient, RelayerError } from '../../client/index.ts'
-import { createAnswerCounter } from '../../server/chain/answer-limits.ts'
+import { AnswerCounter } from '../../server/chain/answer-limits.ts'
 import type { Post } from '../../server/chain/post.ts'
 import { createRelayer } from '../support/resources.ts'
 import { startTestService } from '../support/service.ts'
@@ -134,7 +134,7 @@ test(`answers ${malformed.length} malformed answers of a node with 503 or as the
     const calls = JSON.parse(request)
     const text = Array.isArray(calls) ? `[${calls.map((one) => answerOf(one) || 'null')}]` : answerOf(calls)
     // As a connection does, before anything is parsed.
-    createAnswerCounter(limits)(Buffer.from(text))
+    new AnswerCounter(limits).count(Buffer.from(text))
     return {
       status: 200,
       retry_after_s: undefined,

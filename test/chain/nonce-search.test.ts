@@ -2,7 +2,7 @@ import { Transaction, type TransactionLike, Wallet } from 'ethers'
 import { expect, test } from 'vitest'
 import { decoders, type ListedTransaction } from '../../server/chain/answers.ts'
 import { findByNonce, isSignedBy } from '../../server/chain/nonce-search.ts'
-import { RpcError } from '../../server/chain/rpc.ts'
+import { type Rpc, RpcError } from '../../server/chain/rpc.ts'
 
 const wallet = new Wallet(`0x${'2c'.repeat(32)}`)
 const owner = { chain_id: 31_337, address: wallet.address.toLowerCase() }
@@ -92,23 +92,19 @@ test('does not accept a signature that is valid on every chain as proof', async 
 async function search(head: number, at: number, states: number) {
   const one = await signed('EIP-1559')
   let calls = 0
-  const found = await findByNonce(
-    async (method, [number, isFull]) => {
-      calls += 1
-      expect([method, isFull]).toEqual(['eth_getBlockByNumber', true])
-      const hash = `0x${Number(number).toString(16).padStart(64, '0')}`
-      const transactions = Number(number) === at ? [one] : []
-      return decoders.eth_getBlockByNumber({ number, hash, parentHash: hash, transactions }, [])
-    },
-    async (_, block) => {
-      calls += 1
-      if (Number(block) <= head - states) throw new RpcError({ code: -32_000, message: 'missing trie node' })
-      return Number(block) >= at ? 8 : 7
-    },
-    owner,
-    7,
-    head,
-  )
+  const rpc: Rpc = async (method, [number, isFull]) => {
+    calls += 1
+    expect([method, isFull]).toEqual(['eth_getBlockByNumber', true])
+    const hash = `0x${Number(number).toString(16).padStart(64, '0')}`
+    const transactions = Number(number) === at ? [one] : []
+    return decoders.eth_getBlockByNumber({ number, hash, parentHash: hash, transactions }, [])
+  }
+  const nonceAt = async (_: string, block: string) => {
+    calls += 1
+    if (Number(block) <= head - states) throw new RpcError({ code: -32_000, message: 'missing trie node' })
+    return Number(block) >= at ? 8 : 7
+  }
+  const found = await findByNonce({ rpc, nonceAt }, owner, 7, head)
   return { found: found?.block_number, calls }
 }
 

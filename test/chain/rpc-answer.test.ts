@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { createEndpoint } from '../../server/chain/endpoint.ts'
+import { Endpoint } from '../../server/chain/endpoint.ts'
 import { urlScrubber } from '../../server/chain/open-endpoint.ts'
-import { call, createRpc, MalformedAnswer, type Rpc, RpcError, RpcUnavailable } from '../../server/chain/rpc.ts'
+import { CallQueue, call, MalformedAnswer, type Rpc, RpcError, RpcUnavailable } from '../../server/chain/rpc.ts'
 import { readRetryAfter } from '../../server/lib/retry-after.ts'
 
 const url = 'http://node.example/v3/0123456789abcdef'
@@ -19,13 +19,17 @@ function network(...nodes: ((calls: { id: number; method: string }[]) => Reply)[
       const { status = 200, text = '', retry_after_s } = typeof answer === 'string' ? { text: answer } : answer
       return { status, retry_after_s, json: async () => JSON.parse(text), start: () => text.slice(0, 4_000) }
     }
-    return createEndpoint(post, 100, 1, () => clock.ms, urlScrubber(url))
+    return new Endpoint({
+      ...{ post, weight: 100, chain_id: 1, audience: 'service' },
+      now: () => clock.ms,
+      scrub: urlScrubber(url),
+    })
   })
-  const rpc = createRpc(
+  const rpc = new CallQueue(
     endpoints,
     () => clock.ms,
     () => 0,
-  )
+  ).call
   return { rpc, endpoints, asked, clock }
 }
 

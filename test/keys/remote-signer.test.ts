@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { KeyServiceFault, type RemoteKey } from '../../server/keys/key-service.ts'
-import { createRemoteSigner, type RemoteSignerDependencies } from '../../server/keys/providers/remote-signer.ts'
+import { RemoteSigner, type RemoteSignerEffects } from '../../server/keys/providers/remote-signer.ts'
 import { addressOf } from '../../server/keys/secp256k1.ts'
 import { publicKeyOf, signedBy } from '../support/key-faults.ts'
 
@@ -13,7 +13,7 @@ const indexOf = (digest: Uint8Array) => (digest[0] ?? 0) - 1
 /** `call`: what the key service does with the request of this index; undefined: it signs. */
 function signerOver(
   call: (index: number) => KeyServiceFault | undefined,
-  dependencies: Partial<RemoteSignerDependencies> = {},
+  dependencies: Partial<RemoteSignerEffects> = {},
 ) {
   const outcomes: string[] = []
   const sign: RemoteKey['sign'] = async (digest) => {
@@ -23,7 +23,7 @@ function signerOver(
     return { rs: signedBy(key, digest) }
   }
   const remote: RemoteKey = { sign, publicKey: async () => ({ address }) }
-  const signer = createRemoteSigner(remote, address, {
+  const signer = new RemoteSigner(remote, address, {
     elapsed: () => performance.now(),
     limited: (_, run) => run(new AbortController().signal),
     report: { called: (outcome) => outcomes.push(outcome) },

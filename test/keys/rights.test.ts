@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { createRelayerClient } from '../../client/index.ts'
-import { createVault } from '../../server/keys/secret-encryption.ts'
+import { Vault } from '../../server/keys/secret-encryption.ts'
 import { makeToken } from '../../server/lib/token.ts'
 import { runCommand } from '../support/command.ts'
 import { startReceiver } from '../support/receiver.ts'
@@ -246,7 +246,7 @@ describe('the protection', () => {
         db.exec(`UPDATE ${table} SET rights_version = 0, rights_mac = NULL`)
       }
       db.exec('DELETE FROM rights_manifest')
-      const before = createVault(Buffer.from(MasterKey, 'hex')).seal(Buffer.from('relayer'), 'vault_check')
+      const before = new Vault(Buffer.from(MasterKey, 'hex')).seal(Buffer.from('relayer'), 'vault_check')
       db.prepare('UPDATE vault_check SET sealed = ?').run(before)
     }
     tamper(service, unprotect)

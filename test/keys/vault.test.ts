@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createVault } from '../../server/keys/secret-encryption.ts'
+import { Vault } from '../../server/keys/secret-encryption.ts'
 import { createRelayer, createSigner } from '../support/resources.ts'
 import { startTestService } from '../support/service.ts'
 import { rowsOf } from '../support/service-database.ts'
 
 const masterKey = Buffer.alloc(32, 7)
-const vault = createVault(masterKey)
+const vault = new Vault(masterKey)
 const secret = Buffer.from('a secret of some length')
 
 test('opens any sealed text again', () => {
@@ -20,11 +20,11 @@ test('opens any sealed text again', () => {
 
 test('opens a sealed secret in another process with the same master key, and with no other key', () => {
   const sealed = vault.seal(secret, 'signers:a')
-  expect(createVault(Buffer.from(masterKey)).open(sealed, 'signers:a')).toEqual(secret)
+  expect(new Vault(Buffer.from(masterKey)).open(sealed, 'signers:a')).toEqual(secret)
   for (let bit = 0; bit < 256; bit += 1) {
     const other = Buffer.from(masterKey)
     other.writeUInt8((other[bit >> 3] as number) ^ (1 << (bit & 7)), bit >> 3)
-    expect(() => createVault(other).open(sealed, 'signers:a')).toThrow()
+    expect(() => new Vault(other).open(sealed, 'signers:a')).toThrow()
   }
 })
 
@@ -71,7 +71,7 @@ test('signs nothing with a sealed key that is copied into another row, and does 
 })
 
 test('uses random nonces: two vaults under one master key do not repeat each other', () => {
-  const other = createVault(masterKey)
+  const other = new Vault(masterKey)
   const text = randomBytes(8)
   const [one, two] = [vault.seal(text, 'r'), other.seal(text, 'r')].map((sealed) => Buffer.from(sealed).toString('hex'))
   expect(one).not.toBe(two)

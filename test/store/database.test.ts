@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createVault } from '../../server/keys/secret-encryption.ts'
+import { Vault } from '../../server/keys/secret-encryption.ts'
 import { bindQueries } from '../../server/store/queries/store-queries.ts'
 import { connect } from '../../server/store/sqlite/connection.ts'
 import { migrations } from '../../server/store/sqlite/open-database.ts'
@@ -159,7 +159,7 @@ test('starts two services at once on an empty folder, on one database with one d
 
 test('reads the relayers of an API key some times when it is created, replaced and deleted, and not for each of them', async () => {
   const connection = connectForTest(join(temporaryFolder(), 'a.sqlite'))
-  const guard = createVault(Buffer.alloc(32, 1))
+  const guard = new Vault(Buffer.alloc(32, 1))
   const sealed = guard.seal(Buffer.from('proof'), 'vault_check')
   const store = bindQueries(connection) as Store
   await store.protect(

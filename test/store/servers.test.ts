@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { RightsFault } from '../../server/domain/rows.ts'
-import { createVault } from '../../server/keys/secret-encryption.ts'
+import { Vault } from '../../server/keys/secret-encryption.ts'
 import { connectClient } from '../../server/store/postgres/pool.ts'
 import { openPostgresStore } from '../../server/store/postgres.ts'
 import { UnknownOutcome } from '../../server/store/queries/database.ts'
@@ -13,7 +13,7 @@ import { addRelayer, apiKeyOf, unique } from './conformance/resources.ts'
 
 // Two servers on one PostgreSQL database; the first reaches it through a network that fails.
 
-const guard = createVault(Buffer.alloc(32, 1))
+const guard = new Vault(Buffer.alloc(32, 1))
 const unavailable = expect.objectContaining({ code: 'unavailable', data: { retry_after_s: 1 } })
 const faults: RightsFault[] = []
 

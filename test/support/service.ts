@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import type { TestOverrides } from '../../server/app/foundation.ts'
 import { type Service, startService } from '../../server/app.ts'
-import { createPost } from '../../server/chain/post.ts'
+import { openPost } from '../../server/chain/post.ts'
 import { readConfig } from '../../server/config.ts'
 import { compiledContract } from './compiled-contract.ts'
 import { dataRoot } from './data-root.ts'
@@ -57,7 +57,7 @@ export async function startTestService(
   const service = await startService(config, {
     // External host names do not resolve, so that tests call no external host.
     lookup: noLookup,
-    openPost: (url) => (url === developmentNode ? refuse : createPost(url, world.lookup ?? noLookup)),
+    openPost: (url) => (url === developmentNode ? refuse : openPost(url, world.lookup ?? noLookup)),
     contract: await compiledContract(),
     ...world,
     logger,

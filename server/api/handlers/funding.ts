@@ -1,5 +1,5 @@
 import type { FundingSettings, FundingState, PoolFundingState } from '../../../generated/openapi.ts'
-import { within } from '../../chain/ask-each.ts'
+import { within } from '../../chain/chain.ts'
 import { badRequest, conflict, type Field, relayerNotFound } from '../../domain/errors.ts'
 import { type AppliedFunding, asCoin, refillsOf } from '../../domain/funding.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'

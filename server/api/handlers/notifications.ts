@@ -18,11 +18,11 @@ export function notifications({
   store,
   makeId,
   now,
-  vault: { seal },
+  vault,
 }: Pick<ServicesContext, 'store' | 'makeId' | 'now' | 'vault'>): Notifications {
   /** Empty text means no key. */
   const sealed = (id: string, key: string) =>
-    key === '' ? null : seal(Buffer.from(key, 'utf8'), `notifications:${id}`)
+    key === '' ? null : vault.seal(Buffer.from(key, 'utf8'), `notifications:${id}`)
 
   return {
     async createNotification({ body, caller, auditEntry }) {

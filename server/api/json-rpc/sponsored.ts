@@ -82,9 +82,9 @@ export function sponsoredJsonRpc(service: JsonRpcDependencies): Pick<Handlers, '
   }
 
   async function receiptOf(nodes: NodeAccess, sponsorship: SponsorshipRow, hash: string | null): Promise<unknown> {
-    const { callers } = await sponsoredClient(service, nodes, sponsorship)
+    const { passOn } = await sponsoredClient(service, nodes, sponsorship)
     // The other calls that were asked for do not fail with it.
-    return (await callers.rpc('eth_getTransactionReceipt', [hash]).catch(orUnknown)) ?? null
+    return (await passOn('eth_getTransactionReceipt', [hash]).catch(orUnknown)) ?? null
   }
 
   /** Undefined: not yet. */

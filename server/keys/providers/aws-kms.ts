@@ -1,15 +1,17 @@
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
+import type { LookupFunction } from 'node:net'
 import type { KMSClient } from '@aws-sdk/client-kms'
 import type { AwsKmsConfig } from '../../../generated/openapi.ts'
 import type { AwsKey } from '../../domain/settings.ts'
 import { BoundedMap } from '../../lib/bounded-map.ts'
-import { type EncryptionKey, purpose } from '../encryption-key.ts'
 import {
+  type EncryptionKey,
   type FaultKind,
   KeyServiceFault,
   loadPackage,
   type Outbound,
+  purpose,
   type RemoteKey,
   unanswered,
 } from '../key-service.ts'
@@ -26,29 +28,29 @@ export const loadAwsSdk = () => loadPackage('@aws-sdk/client-kms', () => import(
  * Clients of AWS KMS. One client, with its connections, serves all keys of a region and endpoint. The SDK does not repeat calls: its
  * caller does.
  */
-export function createAwsClients({
-  lookup,
-}: Pick<Outbound, 'lookup'>): (at: { region?: string; endpoint?: string }) => Promise<KMSClient> {
-  const clients = new BoundedMap<string, KMSClient>(maxClients)
+export class AwsClients {
+  readonly #lookup: LookupFunction | undefined
+  readonly #clients = new BoundedMap<string, KMSClient>(maxClients)
 
-  return async ({ region, endpoint }) => {
+  constructor({ lookup }: Pick<Outbound, 'lookup'>) {
+    this.#lookup = lookup
+  }
+
+  async get({ region, endpoint }: { region?: string; endpoint?: string }): Promise<KMSClient> {
     const { KMSClient } = await loadAwsSdk()
-    const name = JSON.stringify([region, endpoint])
-    const known = clients.get(name)
-    if (known) return known
-    const agent = { keepAlive: true, maxSockets: maxInFlight, ...(lookup && { lookup }) }
-    const client = new KMSClient({
-      ...(region !== undefined && { region }),
-      ...(endpoint !== undefined && { endpoint }),
-      maxAttempts: 1,
-      requestHandler: {
-        connectionTimeout: connectMs,
-        httpAgent: new HttpAgent(agent),
-        httpsAgent: new HttpsAgent(agent),
-      },
+    return this.#clients.of(JSON.stringify([region, endpoint]), () => {
+      const agent = { keepAlive: true, maxSockets: maxInFlight, ...(this.#lookup && { lookup: this.#lookup }) }
+      return new KMSClient({
+        ...(region !== undefined && { region }),
+        ...(endpoint !== undefined && { endpoint }),
+        maxAttempts: 1,
+        requestHandler: {
+          connectionTimeout: connectMs,
+          httpAgent: new HttpAgent(agent),
+          httpsAgent: new HttpsAgent(agent),
+        },
+      })
     })
-    clients.set(name, client)
-    return client
   }
 }
 
@@ -105,14 +107,12 @@ function kindOf({ name }: SdkError, status: number): FaultKind {
   return failures.has(name) || status >= 500 ? 'unavailable' : 'refused'
 }
 
-/** Keys in AWS KMS, by its API reference (GetPublicKey, Sign). */
-export function createAwsKms(outbound: Outbound): (config: AwsKmsConfig) => RemoteKey {
-  const clientOf = createAwsClients(outbound)
-
-  return (config) => ({
+/** A key in AWS KMS, by its API reference (GetPublicKey, Sign). */
+export function awsKey(clients: AwsClients, config: AwsKmsConfig): RemoteKey {
+  return {
     async publicKey(signal) {
       const { GetPublicKeyCommand } = await loadAwsSdk()
-      const client = await clientOf(config)
+      const client = await clients.get(config)
       const command = new GetPublicKeyCommand({ KeyId: config.key_id })
       const found = await client.send(command, { abortSignal: signal }).catch(throwFault)
       if (found.KeySpec !== 'ECC_SECG_P256K1' || found.KeyUsage !== 'SIGN_VERIFY') {
@@ -125,7 +125,7 @@ export function createAwsKms(outbound: Outbound): (config: AwsKmsConfig) => Remo
     },
     async sign(digest, signal) {
       const { SignCommand } = await loadAwsSdk()
-      const client = await clientOf(config)
+      const client = await clients.get(config)
       const command = new SignCommand({
         KeyId: config.key_id,
         Message: digest,
@@ -138,24 +138,24 @@ export function createAwsKms(outbound: Outbound): (config: AwsKmsConfig) => Remo
       const { requestId } = $metadata
       return { rs, ...(requestId !== undefined && { request_id: requestId }) }
     },
-  })
+  }
 }
 
 /** A symmetric key in AWS KMS, by its API reference (Encrypt, Decrypt), with the purpose as the encryption context. */
 export function awsEncryptionKey({ key_id: KeyId, ...at }: AwsKey): EncryptionKey {
-  const clientOf = createAwsClients({ lookup: undefined })
+  const clients = new AwsClients({ lookup: undefined })
   const shared = { KeyId, EncryptionContext: purpose }
 
   return {
     async encrypt(Plaintext, abortSignal) {
       const { EncryptCommand } = await loadAwsSdk()
-      const client = await clientOf(at)
+      const client = await clients.get(at)
       const answer = await client.send(new EncryptCommand({ ...shared, Plaintext }), { abortSignal }).catch(throwFault)
       return found(answer.CiphertextBlob)
     },
     async decrypt(CiphertextBlob, abortSignal) {
       const { DecryptCommand } = await loadAwsSdk()
-      const client = await clientOf(at)
+      const client = await clients.get(at)
       const command = new DecryptCommand({ ...shared, CiphertextBlob })
       return found((await client.send(command, { abortSignal }).catch(throwFault)).Plaintext)
     },

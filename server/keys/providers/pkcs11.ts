@@ -1,11 +1,13 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Pkcs11Config } from '../../../generated/openapi.ts'
 import type { LoginTrust } from '../../domain/rows.ts'
+import type { Store } from '../../store/store.ts'
 import { KeyServiceFault, loadPackage, type RemoteKey } from '../key-service.ts'
 import { addressOf } from '../secp256k1.ts'
+import type { Vault } from '../secret-encryption.ts'
 import { pinFaults, type TokenAnswer, type TokenFault, type TokenKey, type TokenLogin } from './pkcs11-messages.ts'
-import type { TokenLogins } from './token-logins.ts'
 
 export interface Pkcs11Settings {
   /** The paths of the modules that may be loaded. */
@@ -191,3 +193,50 @@ function outcomeOf(answer: TokenAnswer): 'accepted' | 'refused' | 'unknown' {
   if (!('fault' in answer)) return 'accepted'
   return pinFaults.has(answer.fault) ? 'refused' : 'unknown'
 }
+
+/** The pause before another look at the login of another process. */
+const lookMs = 100
+
+/**
+ * The logins to PKCS #11 tokens. A token locks after a few wrong PINs, whoever gives them, so the store remembers the last PIN that a token
+ * accepted and the one that it refused (as MACs), for all processes and servers.
+ */
+export class TokenLogins {
+  readonly #store: Pick<Store, 'beginLogin' | 'endLogin'>
+  readonly #vault: Pick<Vault, 'mac'>
+
+  constructor(store: Pick<Store, 'beginLogin' | 'endLogin'>, vault: Pick<Vault, 'mac'>) {
+    this.#store = store
+    this.#vault = vault
+  }
+
+  /**
+   * Resolves when the PIN may be tried. It must then be ended. Rejects with KeyServiceFault when the token has refused a PIN since it
+   * last accepted one, or, for an operator's PIN, this very PIN.
+   */
+  async begin(login: TokenLogin, trust: LoginTrust, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const answer = await this.#store.beginLogin(this.#tokenOf(login), this.#macOf(login), trust)
+      if (answer === 'try') return
+      if (answer === 'refused') throw new KeyServiceFault('refused', refused)
+      if (signal.aborted) throw new KeyServiceFault('unavailable', 'another process logs in to the token')
+      await pause(lookMs)
+    }
+  }
+
+  /** `unknown`: it failed before the token saw the PIN. */
+  end(login: TokenLogin, outcome: 'accepted' | 'refused' | 'unknown'): Promise<void> {
+    return this.#store.endLogin(this.#tokenOf(login), this.#macOf(login), outcome)
+  }
+
+  #tokenOf({ module, token_label }: TokenLogin) {
+    return JSON.stringify([module, token_label])
+  }
+
+  #macOf(login: TokenLogin) {
+    return this.#vault.mac(`pin ${JSON.stringify([login.module, login.token_label, login.pin])}`)
+  }
+}
+
+const refused =
+  'the token refused a PIN, so no other one is tried: a token locks after a few wrong PINs. An API key with all rights may try again'

@@ -18,7 +18,7 @@ const maxBackoffMs = 2_000
 const firstRestMs = 500
 const maxRestMs = 5_000
 
-export interface RemoteSignerDependencies {
+export interface RemoteSignerEffects {
   /** A monotonic clock in milliseconds. */
   elapsed(): number
   /** Runs a call with a signal that aborts after `ms`, and when the service stops. */
@@ -62,175 +62,179 @@ interface Job {
  * Repeating a call is safe: bytes with a signature leave this process only after they are stored, and a signature that was lost on
  * the way is in no stored bytes.
  */
-export function createRemoteSigner(
-  key: RemoteKey,
-  address: string,
-  { elapsed, limited, report }: RemoteSignerDependencies,
-): Signer {
-  const waiting: Job[] = []
-  let inFlight = 0
-  let allowed = maxInFlight
-  let backoffMs = firstBackoffMs
+export class RemoteSigner implements Signer {
+  readonly address: string
+  readonly #key: RemoteKey
+  readonly #effects: RemoteSignerEffects
+  readonly #waiting: Job[] = []
+  #inFlight = 0
+  #allowed = maxInFlight
+  #backoffMs = firstBackoffMs
   /** No call starts before this time. */
-  let startsAt = 0
-  let answeredAt = Number.NEGATIVE_INFINITY
-  let lastNumber = 0
-  let rest: { until: number; ms: number; reason: string } | undefined
-  let timer: NodeJS.Timeout | undefined
+  #startsAt = 0
+  #answeredAt = Number.NEGATIVE_INFINITY
+  #lastNumber = 0
+  #rest: { until: number; ms: number; reason: string } | undefined
+  #timer: NodeJS.Timeout | undefined
 
-  function start(): void {
-    if (waiting.length === 0) return
-    const waitMs = Math.max(startsAt, rest?.until ?? 0) - elapsed()
+  constructor(key: RemoteKey, address: string, effects: RemoteSignerEffects) {
+    this.#key = key
+    this.address = address
+    this.#effects = effects
+  }
+
+  // What waits longer here than its time limit would be signed for nothing.
+  get at_once(): number {
+    return Math.max(2, Math.floor(this.#allowed))
+  }
+
+  sign(
+    digest: Uint8Array,
+    preimage: () => Uint8Array,
+    signal?: AbortSignal,
+    check?: () => Promise<unknown>,
+  ): Promise<Signature> {
+    const { elapsed, report } = this.#effects
+    return new Promise((resolve, reject) => {
+      const now = elapsed()
+      const rest = this.#rest
+      if (rest && now < rest.until) return reject(new KeyServiceUnavailable(rest.reason, rest.until - now))
+      if (this.#waiting.length >= maxWaiting) {
+        return reject(new KeyServiceUnavailable('too many signatures wait for the key service', 1_000))
+      }
+      report.waits?.(1)
+      this.#lastNumber += 1
+      this.#waiting.push({
+        ...{ number: this.#lastNumber, digest, preimage, signal, check },
+        ...{ due: now + deadlineMs, began: now, attempts: 0, fault: undefined },
+        resolve(signature) {
+          report.waits?.(-1)
+          resolve(signature)
+        },
+        reject(error) {
+          report.waits?.(-1)
+          reject(error)
+        },
+      })
+      this.#start()
+    })
+  }
+
+  #start(): void {
+    if (this.#waiting.length === 0) return
+    const waitMs = Math.max(this.#startsAt, this.#rest?.until ?? 0) - this.#effects.elapsed()
     if (waitMs > 0) {
-      later(waitMs)
+      this.#later(waitMs)
       return
     }
-    while (inFlight < (rest ? 1 : Math.floor(allowed)) && waiting.length > 0) {
-      const job = waiting.shift() as Job
+    while (this.#inFlight < (this.#rest ? 1 : Math.floor(this.#allowed)) && this.#waiting.length > 0) {
+      const job = this.#waiting.shift() as Job
       if (job.signal?.aborted) {
-        give(job)
+        this.#give(job)
         continue
       }
-      inFlight += 1
-      void attempt(job).finally(() => {
-        inFlight -= 1
-        start()
+      this.#inFlight += 1
+      void this.#attempt(job).finally(() => {
+        this.#inFlight -= 1
+        this.#start()
       })
     }
-    if (waiting.length > 0) later(Math.max(1, (waiting[0] as Job).due - elapsed()))
+    if (this.#waiting.length > 0) this.#later(Math.max(1, (this.#waiting[0] as Job).due - this.#effects.elapsed()))
   }
 
   /** Ends the requests whose time has passed, and starts calls. */
-  function later(ms: number): void {
-    clearTimeout(timer)
-    timer = setTimeout(() => {
-      const now = elapsed()
-      while (waiting[0] && waiting[0].due <= now) give(waiting.shift() as Job)
-      start()
+  #later(ms: number): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => {
+      const now = this.#effects.elapsed()
+      while (this.#waiting[0] && this.#waiting[0].due <= now) this.#give(this.#waiting.shift() as Job)
+      this.#start()
     }, ms).unref()
   }
 
-  const give = (job: Job) =>
-    refuse(job, rest?.reason ?? 'the key service is too slow: no signature arrived in time', 1_000)
+  #give(job: Job): void {
+    this.#refuse(job, this.#rest?.reason ?? 'the key service is too slow: no signature arrived in time', 1_000)
+  }
 
-  const refuse = (job: Job, reason: string, retryAfterMs: number) =>
+  #refuse(job: Job, reason: string, retryAfterMs: number): void {
     job.reject(new KeyServiceUnavailable(reason, retryAfterMs, job.fault))
+  }
 
-  async function attempt(job: Job): Promise<void> {
-    const leftMs = job.due - elapsed()
-    if (leftMs <= 0) return give(job)
-    const began = elapsed()
+  async #attempt(job: Job): Promise<void> {
+    const leftMs = job.due - this.#effects.elapsed()
+    if (leftMs <= 0) return this.#give(job)
+    const began = this.#effects.elapsed()
     if (job.attempts === 0) job.began = began
     job.attempts += 1
     try {
       await job.check?.()
-      const { rs, request_id } = await limited(Math.min(callMs, leftMs), (signal) =>
-        key.sign(job.digest, signal, job.preimage),
+      const { rs, request_id } = await this.#effects.limited(Math.min(callMs, leftMs), (signal) =>
+        this.#key.sign(job.digest, signal, job.preimage),
       )
       const signature = {
-        ...checked(rs, job.digest, address),
+        ...checked(rs, job.digest, this.address),
         ...(request_id !== undefined && { request_id: printable(request_id.slice(0, 80)) }),
       }
-      report.called?.('signed', elapsed() - began)
-      answered()
+      this.#effects.report.called?.('signed', this.#effects.elapsed() - began)
+      this.#answered()
       job.resolve(signature)
     } catch (error) {
       if (!(error instanceof KeyServiceFault)) return job.reject(error)
-      report.called?.(error.kind, elapsed() - began)
+      this.#effects.report.called?.(error.kind, this.#effects.elapsed() - began)
       if (job.fault?.kind !== 'wrong') job.fault = error
-      if (error.kind === 'unavailable' && elapsed() >= job.due - timerMs) late(job, error)
-      else failed(job, error)
+      if (error.kind === 'unavailable' && this.#effects.elapsed() >= job.due - timerMs) this.#late(job, error)
+      else this.#failed(job, error)
     }
   }
 
   /** The deadline cut the call short. Alone, that does not show that the key service is down. */
-  function late(job: Job, fault: KeyServiceFault): void {
-    if (job.attempts > 1 && answeredAt <= job.began) begin(fault, elapsed())
-    give(job)
+  #late(job: Job, fault: KeyServiceFault): void {
+    if (job.attempts > 1 && this.#answeredAt <= job.began) this.#openCircuit(fault, this.#effects.elapsed())
+    this.#give(job)
   }
 
-  function answered(): void {
-    answeredAt = elapsed()
-    if (rest) report.changed?.(null)
-    rest = undefined
-    backoffMs = firstBackoffMs
-    allowed = Math.min(maxInFlight, allowed + 1 / Math.max(1, Math.floor(allowed)))
+  #answered(): void {
+    this.#answeredAt = this.#effects.elapsed()
+    if (this.#rest) this.#effects.report.changed?.(null)
+    this.#rest = undefined
+    this.#backoffMs = firstBackoffMs
+    this.#allowed = Math.min(maxInFlight, this.#allowed + 1 / Math.max(1, Math.floor(this.#allowed)))
   }
 
-  function failed(job: Job, fault: KeyServiceFault): void {
-    const now = elapsed()
-    const isThrottled = fault.kind === 'throttled' || (fault.kind === 'unavailable' && answeredAt > job.began)
-    const isRepeated = isThrottled || (fault.kind === 'unavailable' && !rest && job.attempts < maxAttempts)
-    if (isThrottled) slowDown(now)
-    else if (isRepeated) startsAt = Math.max(startsAt, now + jittered(firstBackoffMs * job.attempts))
-    else begin(fault, now)
-    if (isRepeated && job.due > startsAt) waitAgain(job)
-    else refuse(job, fault.message, Math.max(startsAt, rest?.until ?? 0) - now)
+  #failed(job: Job, fault: KeyServiceFault): void {
+    const now = this.#effects.elapsed()
+    const isThrottled = fault.kind === 'throttled' || (fault.kind === 'unavailable' && this.#answeredAt > job.began)
+    const isRepeated = isThrottled || (fault.kind === 'unavailable' && !this.#rest && job.attempts < maxAttempts)
+    if (isThrottled) this.#slowDown(now)
+    else if (isRepeated) this.#startsAt = Math.max(this.#startsAt, now + jittered(firstBackoffMs * job.attempts))
+    else this.#openCircuit(fault, now)
+    if (isRepeated && job.due > this.#startsAt) this.#waitAgain(job)
+    else this.#refuse(job, fault.message, Math.max(this.#startsAt, this.#rest?.until ?? 0) - now)
   }
 
   /** Before later requests: the sender needs signatures in the order of its requests. */
-  function waitAgain(job: Job): void {
-    const later = waiting.findIndex(({ number }) => number > job.number)
-    waiting.splice(later === -1 ? waiting.length : later, 0, job)
+  #waitAgain(job: Job): void {
+    const next = this.#waiting.findIndex(({ number }) => number > job.number)
+    this.#waiting.splice(next === -1 ? this.#waiting.length : next, 0, job)
   }
 
-  function slowDown(now: number): void {
+  #slowDown(now: number): void {
     // The other calls that were in flight do not lengthen the backoff.
-    if (now < startsAt) return
-    allowed = Math.max(1, Math.floor(allowed / 2))
-    startsAt = now + jittered(backoffMs)
-    backoffMs = Math.min(backoffMs * 2, maxBackoffMs)
+    if (now < this.#startsAt) return
+    this.#allowed = Math.max(1, Math.floor(this.#allowed / 2))
+    this.#startsAt = now + jittered(this.#backoffMs)
+    this.#backoffMs = Math.min(this.#backoffMs * 2, maxBackoffMs)
   }
 
   /** Opens the circuit, and rejects the requests that wait for the key service. */
-  function begin(fault: KeyServiceFault, now: number): void {
+  #openCircuit(fault: KeyServiceFault, now: number): void {
     const { message } = fault
     // Calls that were in flight when the rest began do not lengthen it.
-    if (rest && now < rest.until) return
-    if (!rest) report.changed?.(fault)
-    const ms = rest ? Math.min(rest.ms * 2, maxRestMs) : firstRestMs
-    rest = { until: now + ms, ms, reason: message }
-    for (const job of waiting.splice(0)) refuse(job, message, ms)
-  }
-
-  return {
-    address,
-    // What waits longer here than its time limit would be signed for nothing.
-    get at_once() {
-      return Math.max(2, Math.floor(allowed))
-    },
-    sign: (digest, preimage, signal, check) =>
-      new Promise<Signature>((resolve, reject) => {
-        const now = elapsed()
-        if (rest && now < rest.until) return reject(new KeyServiceUnavailable(rest.reason, rest.until - now))
-        if (waiting.length >= maxWaiting) {
-          return reject(new KeyServiceUnavailable('too many signatures wait for the key service', 1_000))
-        }
-        report.waits?.(1)
-        lastNumber += 1
-        waiting.push({
-          ...{
-            number: lastNumber,
-            digest,
-            preimage,
-            signal,
-            check,
-            due: now + deadlineMs,
-            began: now,
-            attempts: 0,
-            fault: undefined,
-          },
-          resolve(signature) {
-            report.waits?.(-1)
-            resolve(signature)
-          },
-          reject(error) {
-            report.waits?.(-1)
-            reject(error)
-          },
-        })
-        start()
-      }),
+    if (this.#rest && now < this.#rest.until) return
+    if (!this.#rest) this.#effects.report.changed?.(fault)
+    const ms = this.#rest ? Math.min(this.#rest.ms * 2, maxRestMs) : firstRestMs
+    this.#rest = { until: now + ms, ms, reason: message }
+    for (const job of this.#waiting.splice(0)) this.#refuse(job, message, ms)
   }
 }
 

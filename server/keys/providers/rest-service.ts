@@ -6,26 +6,25 @@ import { type FaultKind, KeyServiceFault, type Outbound, unanswered } from '../k
 import { maxInFlight } from './remote-signer.ts'
 
 /** Requests to one kind of key service with a REST interface, over connections that stay open. */
-export interface RestService {
-  /** Rejects with KeyServiceFault (`unavailable`) when there is no answer. */
-  send(request: Omit<JsonRequest, 'lookup' | 'agents'>): Promise<JsonAnswer>
-}
+export class RestService {
+  readonly #name: string
+  readonly #lookup: LookupFunction | undefined
+  readonly #agents: HttpAgents
 
-/** `name`: as messages name the key service. `tls`: its authorities, and the certificate of the client. */
-export function createRestService(
-  name: string,
-  { lookup }: Pick<Outbound, 'lookup'>,
-  tls: Pick<AgentOptions, 'ca' | 'cert' | 'key'> = {},
-): RestService {
-  const agents = new HttpAgents({ maxSockets: maxInFlight }, tls)
-  return {
-    async send(request) {
-      try {
-        return await requestJson({ ...request, lookup, agents })
-      } catch (error) {
-        throw unanswered(name, error)
-      }
-    },
+  /** `name`: as messages name the key service. `tls`: its authorities, and the certificate of the client. */
+  constructor(name: string, { lookup }: Pick<Outbound, 'lookup'>, tls: Pick<AgentOptions, 'ca' | 'cert' | 'key'> = {}) {
+    this.#name = name
+    this.#lookup = lookup
+    this.#agents = new HttpAgents({ maxSockets: maxInFlight }, tls)
+  }
+
+  /** Rejects with KeyServiceFault (`unavailable`) when there is no answer. */
+  async send(request: Omit<JsonRequest, 'lookup' | 'agents'>): Promise<JsonAnswer> {
+    try {
+      return await requestJson({ ...request, lookup: this.#lookup, agents: this.#agents })
+    } catch (error) {
+      throw unanswered(this.#name, error)
+    }
   }
 }
 

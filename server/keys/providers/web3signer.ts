@@ -5,14 +5,7 @@ import { type HeadersByUrl, headersOf } from '../../domain/settings.ts'
 import { BoundedMap } from '../../lib/bounded-map.ts'
 import { CannotSign, KeyServiceFault, type Outbound, type RemoteKey, shared } from '../key-service.ts'
 import { addressOf } from '../secp256k1.ts'
-import {
-  createRestService,
-  type JsonAnswer,
-  kindOfStatus,
-  member,
-  type RestService,
-  textMember,
-} from './rest-service.ts'
+import { type JsonAnswer, kindOfStatus, member, RestService, textMember } from './rest-service.ts'
 
 const name = 'the remote signer'
 const maxConnections = 1_000
@@ -20,33 +13,40 @@ const maxConnections = 1_000
 const limitExceeded = -32_005
 
 /**
- * Keys in a remote signer, by web3signer's documentation: the REST interface of eth1 (eth1/publicKeys, eth1/sign), which signs the
+ * Keys in remote signers, by web3signer's documentation: the REST interface of eth1 (eth1/publicKeys, eth1/sign), which signs the
  * keccak-256 of the data, and its JSON-RPC interface (eth_accounts, eth_sign, eth_signTransaction).
  */
-export function createWeb3signer(outbound: Outbound, byUrl: HeadersByUrl): (config: RemoteConfig) => RemoteKey {
-  const connections = new BoundedMap<string, RestService>(maxConnections)
+export class Web3signer {
+  readonly #outbound: Outbound
+  readonly #headers: HeadersByUrl
+  /** By origin and certificates. */
+  readonly #connections = new BoundedMap<string, RestService>(maxConnections)
 
-  function connectionTo({ url, ca_certificate, client_certificate, client_key }: RemoteConfig): RestService {
+  constructor(outbound: Outbound, headers: HeadersByUrl) {
+    this.#outbound = outbound
+    this.#headers = headers
+  }
+
+  key(config: RemoteConfig): RemoteKey {
+    const base = config.url.replace(/\/$/, '')
+    const headers = { ...headersOf(base, this.#headers), ...config.headers }
+    const address = config.address.toLowerCase()
+    const call: Call = async (method, path, body, signal) => {
+      const url = path === '' ? config.url : `${base}${path}`
+      const answer = await this.#connectionTo(config).send({ url, method, headers, body, signal })
+      if (answer.status === 200) return answer
+      throw new KeyServiceFault(kindOfStatus(answer.status), `${name} answered ${answer.status}`, answer.text)
+    }
+    return config.interface === 'json_rpc' ? byJsonRpc(call, address) : byRest(call, address)
+  }
+
+  #connectionTo({ url, ca_certificate, client_certificate, client_key }: RemoteConfig): RestService {
     const tls = {
       ...(ca_certificate !== undefined && { ca: ca_certificate }),
       ...(client_certificate !== undefined && { cert: client_certificate, key: client_key }),
     }
     const of = JSON.stringify([new URL(url).origin, tls])
-    return connections.of(of, () => createRestService(name, outbound, tls))
-  }
-
-  return (config) => {
-    const base = config.url.replace(/\/$/, '')
-    const headers = { ...headersOf(base, byUrl), ...config.headers }
-    const address = config.address.toLowerCase()
-
-    async function call(method: 'GET' | 'POST', path: string, body: unknown, signal: AbortSignal): Promise<JsonAnswer> {
-      const url = path === '' ? config.url : `${base}${path}`
-      const answer = await connectionTo(config).send({ url, method, headers, body, signal })
-      if (answer.status === 200) return answer
-      throw new KeyServiceFault(kindOfStatus(answer.status), `${name} answered ${answer.status}`, answer.text)
-    }
-    return config.interface === 'json_rpc' ? byJsonRpc(call, address) : byRest(call, address)
+    return this.#connections.of(of, () => new RestService(name, this.#outbound, tls))
   }
 }
 

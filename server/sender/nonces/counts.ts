@@ -1,4 +1,4 @@
-import { within } from '../../chain/ask-each.ts'
+import { within } from '../../chain/chain.ts'
 import type { SignedTransaction } from '../../chain/nonce-search.ts'
 import {
   type CountFact,

@@ -1,4 +1,4 @@
-import { askEach } from '../../chain/ask-each.ts'
+import { askEach } from '../../chain/chain.ts'
 import type { SignedTransaction } from '../../chain/nonce-search.ts'
 import {
   type CountFact,

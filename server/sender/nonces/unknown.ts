@@ -1,6 +1,6 @@
 import { keccak256 } from 'ethers/crypto'
-import { askEach, within } from '../../chain/ask-each.ts'
-import { findInPool, type SignedTransaction } from '../../chain/nonce-search.ts'
+import { askEach, within } from '../../chain/chain.ts'
+import { findInMempool, type SignedTransaction } from '../../chain/nonce-search.ts'
 import { proveSigned, type Witnesses } from '../../chain/proofs.ts'
 import { DomainError, errorOf, inputFault } from '../../domain/errors.ts'
 import type { Proof } from '../../domain/proof.ts'
@@ -214,7 +214,7 @@ export class UnknownTransactions {
     if (signed) return { hash: signed.fact.hash, ...contentOf(signed.fact.content) }
     for (const node of witnesses.each) {
       const hash = await node.pooledHash(account.address, nonce).catch(() => undefined)
-      const content = hash && (await findInPool(node.rpc, account, hash).catch(() => undefined))
+      const content = hash && (await findInMempool(node.rpc, account, hash).catch(() => undefined))
       if (hash && content) return { hash, ...contentOf(content) }
     }
     return undefined

@@ -1,5 +1,5 @@
-import { askEach } from '../../chain/ask-each.ts'
 import type { Chain } from '../../chain/chain.ts'
+import { askEach } from '../../chain/chain.ts'
 import type { Snapshot } from '../../chain/snapshot.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
 import { majorityOf, reachedByMost } from '../../lib/majority.ts'

@@ -1,6 +1,6 @@
 import type { AcceptedTransaction, SendTransactionRequest, SweepRequest } from '../../../generated/openapi.ts'
 import type { NetworkClient } from '../../chain/chains.ts'
-import { dataFeeOf } from '../../chain/data-fee.ts'
+import { dataFeeOf } from '../../chain/gas.ts'
 import { RpcUnavailable, rpcKindOf } from '../../chain/rpc.ts'
 import { transferCall } from '../../domain/encoding/contract-data.ts'
 import { conflict, DomainError, errorOf, insufficientFunds } from '../../domain/errors.ts'

@@ -1,5 +1,5 @@
 import type { Explanation, Suggestion } from '../../../generated/openapi.ts'
-import { within } from '../../chain/ask-each.ts'
+import { within } from '../../chain/chain.ts'
 import {
   atLeastPrices,
   type Market,
@@ -71,7 +71,7 @@ export async function explainTransaction(
 async function ask(client: NetworkClient, { address }: RelayerRow, { intent }: WholeTransactionRow) {
   const [market, poll, funds, gasLimit] = await Promise.all([
     within(patienceMs, client.market()),
-    within(patienceMs, client.chain.poll(address, maxAgeMs)),
+    within(patienceMs, client.watch.poll(address, maxAgeMs)),
     within(patienceMs, client.funds(address)),
     intent === 'send' ? undefined : within(patienceMs, transferGas(client, address)),
   ])

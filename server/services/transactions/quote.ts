@@ -1,7 +1,7 @@
 import type { DryRun, Network } from '../../../generated/openapi.ts'
 import type { CallerChains, NetworkClient } from '../../chain/chains.ts'
-import { dataFeeOf } from '../../chain/data-fee.ts'
 import type { GasShortage } from '../../chain/gas.ts'
+import { dataFeeOf } from '../../chain/gas.ts'
 import type { Mempool } from '../../chain/mempool.ts'
 import { RpcError, rpcKindOf } from '../../chain/rpc.ts'
 import { revertData, revertReason } from '../../chain/rpc-error.ts'
@@ -39,7 +39,7 @@ export interface TransactionQuote {
   type: TransactionType
   prices: Prices
   market: Market
-  /** What the chain charges for the data besides the gas, by its estimate (chain/data-fee.ts). */
+  /** What the chain charges for the data besides the gas, by its estimate (chain/gas.ts). */
   data_fee: bigint
   /** What a call of the coin's token takes from the balance. */
   coin_spent: bigint

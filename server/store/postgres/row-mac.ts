@@ -10,8 +10,7 @@ import {
   follow,
   type RightsChange,
   type RightsTable,
-  type RowMac,
-  rowMac,
+  RowMac,
 } from '../row-mac.ts'
 import { migrations } from './prepare-database.ts'
 import type { Snapshot } from './session.ts'
@@ -59,7 +58,7 @@ export class PostgresRights extends RowTrust implements Rights {
 
   async protect(guard: RightsGuard, report: (fault: RightsFault) => void): Promise<void> {
     await this.#dependencies.readGeneration()
-    const mac = rowMac(guard)
+    const mac = new RowMac(guard)
     this.reports.to(report)
     await this.#dependencies.snapshot(checkSchema)
     await this.monitor.scan(mac)

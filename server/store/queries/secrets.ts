@@ -1,5 +1,5 @@
 import type { AuditEntry, MasterKeyCheck, RightsFault, RightsGuard, RightsProof } from '../../domain/rows.ts'
-import { type RightsState, rightsTables, rowMac } from '../row-mac.ts'
+import { type RightsState, RowMac, rightsTables } from '../row-mac.ts'
 import { type Database, type Session, StoreError, sql, type Transaction } from './database.ts'
 import { lockManifest, scanRights, sealAll } from './row-mac.ts'
 
@@ -59,13 +59,13 @@ const highestVersion = sql<{ version: number }>(`
   ) AS versions`)
 
 async function lockedVersion(transaction: Transaction, guard: RightsGuard): Promise<number> {
-  return rowMac(guard).openManifest((await transaction.one(lockManifest))?.sealed)?.version ?? 0
+  return new RowMac(guard).openManifest((await transaction.one(lockManifest))?.sealed)?.version ?? 0
 }
 
 /** The last assigned version. Throws UntrustedRows, because a new MAC would make a foreign row trusted. */
 async function checkedVersion(transaction: Transaction, guard: RightsGuard): Promise<number> {
   const version = await lockedVersion(transaction, guard)
-  const { faults } = await scanRights(transaction, rowMac(guard))
+  const { faults } = await scanRights(transaction, new RowMac(guard))
   if (faults.length > 0) throw new UntrustedRows(faults)
   return version
 }
@@ -85,14 +85,14 @@ export const secrets = ({
   beAlone,
 }: SecretsDatabase): Pick<SecretsStore, 'masterKeyCheck' | 'faults' | 'acceptRights' | 'reseal'> => ({
   masterKeyCheck: () => readMasterKeyCheck(read),
-  faults: async (guard) => (await snapshot((session) => scanRights(session, rowMac(guard)))).faults,
+  faults: async (guard) => (await snapshot((session) => scanRights(session, new RowMac(guard)))).faults,
   acceptRights: (guard, entry) =>
     writeCached(async (transaction) => {
       await beAlone(transaction)
       transaction.record(entry)
       // The new versions must exceed all earlier ones, even if the manifest is lost.
       const highest = (await transaction.one(highestVersion))?.version ?? 0
-      return sealAll(transaction, rowMac(guard), Math.max(await lockedVersion(transaction, guard), highest))
+      return sealAll(transaction, new RowMac(guard), Math.max(await lockedVersion(transaction, guard), highest))
     }),
   reseal: (change, newCheck, { from, to }, entry) =>
     writeCached(async (transaction) => {
@@ -105,7 +105,7 @@ export const secrets = ({
           count += 1
         }
       }
-      await sealAll(transaction, rowMac(to), version)
+      await sealAll(transaction, new RowMac(to), version)
       // Their MACs are under the old key.
       await transaction.run(forgetLogins)
       await writeMasterKeyCheck(transaction, newCheck)
@@ -170,7 +170,7 @@ export async function protect(
     }
     const proof = prove(held)
     if (proof.is_protected) return { proof, first_sealed: 0 }
-    const firstSealed = await sealAll(transaction, rowMac(proof.guard), 0)
+    const firstSealed = await sealAll(transaction, new RowMac(proof.guard), 0)
     await writeMasterKeyCheck(transaction, proof)
     return { proof, first_sealed: firstSealed }
   })

@@ -13,10 +13,9 @@ import {
   type RightsChange,
   type RightsTable,
   type NamedRow as Row,
-  type RowMac,
+  RowMac,
   rightsColumns,
   rightsTables,
-  rowMac,
 } from '../row-mac.ts'
 import { migrations, openReader } from './open-database.ts'
 import { createSession } from './session.ts'
@@ -108,7 +107,7 @@ export class SqliteRights extends RowTrust implements Rights {
 
   protect(guard: RightsGuard, report: (fault: RightsFault) => void): Promise<void> {
     return this.#write(async () => {
-      const mac = rowMac(guard)
+      const mac = new RowMac(guard)
       this.reports.to(report)
       this.#checkSchema()
       const record = (table: RightsTable, kind: string, ...[rowId, version, rightsMac, content]: RecordedRow) => {

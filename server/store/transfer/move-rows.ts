@@ -8,7 +8,7 @@ import { checkTrail } from '../queries/audit.ts'
 import { type Session, StoreError, sql, UnknownOutcome } from '../queries/database.ts'
 import { scanRights } from '../queries/row-mac.ts'
 import { sealedColumns } from '../queries/secrets.ts'
-import { rowMac } from '../row-mac.ts'
+import { RowMac } from '../row-mac.ts'
 import { copyRows, type MovedTable, movedTables, seeded } from './copy.ts'
 
 interface MovedRows {
@@ -137,7 +137,7 @@ async function checkCopy(
   await checkCounts(source, target, tables)
   await checkNonces(source, target)
   const auditEntries = await checkAuditChain(target)
-  const { faults } = await scanRights(target, rowMac(guard))
+  const { faults } = await scanRights(target, new RowMac(guard))
   if (faults.length > 0) throw failed(`${faults.length} rows that grant rights do not have the right MAC`)
   return { audit_entries: auditEntries, secrets: await openSecrets(target, guard) }
 }

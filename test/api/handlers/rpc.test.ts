@@ -1,9 +1,9 @@
 import { createServer, type ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import type { RpcCall } from '../../../server/chain/answer-limits.ts'
-import { createEndpoint } from '../../../server/chain/endpoint.ts'
-import { createPost } from '../../../server/chain/post.ts'
-import { createRpc, RpcUnavailable } from '../../../server/chain/rpc.ts'
+import { Endpoint } from '../../../server/chain/endpoint.ts'
+import { openPost } from '../../../server/chain/post.ts'
+import { CallQueue, RpcUnavailable } from '../../../server/chain/rpc.ts'
 import { listen } from '../../support/listen.ts'
 
 type Call = RpcCall & { id: number }
@@ -45,8 +45,18 @@ async function startNode(behaviour: Behaviour = well) {
 function network(nodes: { url: string }[], weights = nodes.map(() => 100)) {
   const clock = { ms: 0 }
   const now = () => clock.ms
-  const endpoints = nodes.map(({ url }, at) => createEndpoint(createPost(url, undefined), weights[at] ?? 0, 1, now))
-  return { rpc: createRpc(endpoints, now, () => 0), clock }
+  const endpoints = nodes.map(
+    ({ url }, at) =>
+      new Endpoint({
+        post: openPost(url, undefined),
+        weight: weights[at] ?? 0,
+        chain_id: 1,
+        audience: 'service',
+        now,
+        scrub: (error) => error,
+      }),
+  )
+  return { rpc: new CallQueue(endpoints, now, () => 0).call, clock }
 }
 
 const failure = (promise: Promise<unknown>) =>

@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from 'vitest'
 import type { RightsFault } from '../../../server/domain/rows.ts'
-import { createVault } from '../../../server/keys/secret-encryption.ts'
+import { Vault } from '../../../server/keys/secret-encryption.ts'
 import { addRelayer, apiKeyOf, notificationOf, unique } from './resources.ts'
 import { onEveryStore } from './stores.ts'
 
-const guard = createVault(Buffer.alloc(32, 1))
+const guard = new Vault(Buffer.alloc(32, 1))
 const distrusted = expect.objectContaining({ code: 'unavailable' })
 
 onEveryStore((opened) => {
