@@ -1,12 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createMetrics } from '../server/telemetry/metrics.ts'
+import { openRegistry } from '../server/telemetry/metrics.ts'
 
 /** Writes the list of the service's metrics into docs/operations.md, between its two marks. `--check` fails when it is out of date. */
 const file = join(import.meta.dirname, '..', 'docs', 'operations.md')
 const [begin, end] = ['<!-- metrics: npm run generate:metrics -->\n', '<!-- end of metrics -->']
 
-const rows = createMetrics({ readGauges: async () => undefined, balances: () => [] })
+const rows = openRegistry({ readGauges: async () => undefined, balances: () => [] })
   .list()
   .map(({ name, type, help, labels }) => [`\`${name}\``, type, labels.map((label) => `\`${label}\``).join(', '), help])
 const table = [['metric', 'type', 'labels', 'meaning'], ...rows]

@@ -17,11 +17,11 @@ import { TokenLogins } from '../keys/providers/pkcs11.ts'
 import { readSecrets, type Secrets } from '../keys/read-secrets.ts'
 import type { Vault } from '../keys/secret-encryption.ts'
 import { makeId } from '../lib/ids.ts'
-import { createLookup, createTargetCheck } from '../lib/ssrf-guard.ts'
+import { lookupPublic, type TargetCheck, targetFault } from '../lib/ssrf-guard.ts'
 import { DatabaseDown, StoreError, type StoreWorld } from '../store/queries/database.ts'
 import { openSqliteStore } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
-import { createLog } from '../telemetry/log.ts'
+import { openLog } from '../telemetry/log.ts'
 import { createDemo } from './first-start.ts'
 import { type Observation, openObservation } from './observation.ts'
 import { openVault } from './open-vault.ts'
@@ -59,7 +59,7 @@ export interface Foundation {
   vault: Vault
   keyring: Keyring
   keyServices: KeyServices
-  checkTarget: ReturnType<typeof createTargetCheck>
+  checkTarget: TargetCheck
   audit: Audit
 }
 
@@ -71,7 +71,7 @@ export async function openFoundation(config: Config, dependencies: TestOverrides
   const {
     elapsed = () => performance.now(),
     now = () => store.now(),
-    logger = createLog(config.log_level),
+    logger = openLog(config.log_level),
   } = dependencies
   const secrets = readSecrets(config)
   for (const warning of secrets.warnings) logger.warn({ warning }, 'files are not private')
@@ -105,12 +105,12 @@ export async function openFoundation(config: Config, dependencies: TestOverrides
     checkpointsApart: true,
   }
   const store = await orConfigError(() => openStore(config, storeWorld, logger))
-  const lookup = dependencies.lookup ?? createLookup(config.allow_private_targets)
-  const checkTarget = createTargetCheck(config.allow_private_targets)
+  const lookup = dependencies.lookup ?? (config.allow_private_targets ? undefined : lookupPublic)
+  const checkTarget: TargetCheck = (url) => targetFault(url, config.allow_private_targets)
   const openNode = dependencies.openPost ?? ((url: string) => openPost(url, lookup))
   const chains = new Chains({ store, openPost: openNode, checkTarget, now: elapsed, observer })
   try {
-    const vault = await orConfigError(() => unlock(store, config, secrets, logger, observer))
+    const vault = await orConfigError(() => unlock(config, { store, secrets, logger, observer }))
     const keyServices = new KeyServices({
       outbound: { lookup, checkTarget },
       settings: config,
@@ -156,11 +156,8 @@ async function openContract(logger: Logger): Promise<Contract> {
 
 /** Opens the vault, and logs rows that another program has changed. */
 async function unlock(
-  store: Store,
   { key_encryption_key, vault: vaultAccess }: Config,
-  secrets: Secrets,
-  logger: Logger,
-  observer: Observer,
+  { store, secrets, logger, observer }: Pick<Foundation, 'store' | 'secrets' | 'logger' | 'observer'>,
 ): Promise<Vault> {
   const report = (fault: RightsFault) => {
     logger.error(fault, 'row refused: another program has changed the database')

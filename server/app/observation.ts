@@ -112,14 +112,14 @@ const maxBudgets = 100
 async function openMetrics(settings: ObservationSettings, { store, chains, logger, now, elapsed }: Observed) {
   const { metrics_host: host, metrics_port: port } = settings
   if (port === undefined) return undefined
-  const { createMetrics } = await import('../telemetry/metrics.ts')
+  const { openRegistry } = await import('../telemetry/metrics.ts')
   const balances = new Balances<RelayerRow>({
     relayers: async (limit) => (await store().listRelayers({ offset: 0, limit })).items,
     balanceOf: async (relayer) => (await (await chains().networkClient(relayer))?.funds(relayer.address))?.balance,
     elapsed,
   })
   let share: Pick<WorkShare, 'claim' | 'release'> | undefined
-  const metrics = createMetrics({
+  const metrics = openRegistry({
     async readGauges() {
       share ??= store().share('gauges')
       if (!(await share.claim(row))) return undefined
@@ -154,9 +154,9 @@ async function readBudgets(store: Store) {
 async function openTracing(settings: ObservationSettings, { operations }: Observed) {
   const { traces_url: url, traces_headers: headers, otel_service_name: serviceName } = settings
   if (url === undefined) return undefined
-  const { createTraces } = await import('../telemetry/traces.ts')
+  const { openTraces } = await import('../telemetry/traces.ts')
   const paths = new Map(operations.map(({ id, path }) => [id, path]))
-  return createTraces({ url, headers, service_name: serviceName, routeOf: (operation) => paths.get(operation) })
+  return openTraces({ url, headers, service_name: serviceName, routeOf: (operation) => paths.get(operation) })
 }
 
 /** Names the settings, because the API's own address may be in use too. */

@@ -1,5 +1,6 @@
+import { HttpAgents } from '../lib/http-client.ts'
 import { makeId } from '../lib/ids.ts'
-import { createSendAttempt } from '../webhooks/attempt.ts'
+import { sendAttempt } from '../webhooks/attempt.ts'
 import { Deliverer } from '../webhooks/deliverer.ts'
 import { startWorker } from './background.ts'
 import type { Foundation } from './foundation.ts'
@@ -12,6 +13,8 @@ export type Webhooks = ReturnType<typeof startWebhooks>
 /** Starts the delivery of events, and the bulk changes of deliveries. */
 export function startWebhooks(foundation: Foundation) {
   const { config, store, observer, now, logger, vault, lookup, checkTarget } = foundation
+  const publicOnly = !config.allow_private_targets
+  const attempts = { agents: new HttpAgents(), checkTarget, lookup, publicOnly, now }
   const deliverer = new Deliverer({
     store,
     observer,
@@ -19,7 +22,7 @@ export function startWebhooks(foundation: Foundation) {
     now,
     logger,
     open: (sealed, row) => vault.open(sealed, row),
-    send: createSendAttempt({ checkTarget, lookup, publicOnly: !config.allow_private_targets, now }),
+    send: (request) => sendAttempt(attempts, request),
     scale: config.webhook_time_scale,
     wake: (notificationRowId: number) => deliveries.wake(notificationRowId),
   })

@@ -1,11 +1,10 @@
 /** Runs async functions one after the other, in the order of the calls. */
-export type SerialQueue = <T>(work: () => Promise<T>) => Promise<T>
+export class SerialQueue {
+  #last: Promise<unknown> = Promise.resolve()
 
-export function createSerialQueue(): SerialQueue {
-  let last: Promise<unknown> = Promise.resolve()
-  return (work) => {
-    const result = last.then(work)
-    last = result.catch(() => undefined)
+  run<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(work)
+    this.#last = result.catch(() => undefined)
     return result
   }
 }

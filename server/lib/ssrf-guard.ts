@@ -53,32 +53,28 @@ export function isPrivateAddress(address: string): boolean {
 const privateNames = /^[^.]*\.?$|(?:^|\.)(?:localhost|local|internal|home\.arpa|metadata\.goog)\.?$/i
 
 /** Checks the text of a URL. Undefined: the URL may be called. Names are resolved and checked at each call. */
-export function createTargetCheck(allowPrivateTargets: boolean): TargetCheck {
-  return (url) => {
-    if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'must be an http or https URL'
-    if (url.username || url.password) return 'must not contain a user name or password'
-    if (allowPrivateTargets) return undefined
-    const host = url.hostname.replace(/^\[|\]$/g, '')
-    const forbidden = isIP(host) ? isPrivateAddress(host) : privateNames.test(host)
-    return forbidden ? 'must have a public address (ALLOW_PRIVATE_TARGETS=true allows private ones)' : undefined
-  }
+export function targetFault(url: URL, allowPrivateTargets: boolean): string | undefined {
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'must be an http or https URL'
+  if (url.username || url.password) return 'must not contain a user name or password'
+  if (allowPrivateTargets) return undefined
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const forbidden = isIP(host) ? isPrivateAddress(host) : privateNames.test(host)
+  return forbidden ? 'must have a public address (ALLOW_PRIVATE_TARGETS=true allows private ones)' : undefined
 }
 
 /**
- * Resolves names for outgoing connections, and returns only addresses that may be called, so that the connection goes to the
- * checked address. Undefined when any address may be called. (A literal IP address is not resolved; the check of the text covers
- * it.)
+ * Resolves names for outgoing connections, and returns only public addresses, so that the connection goes to the checked address. (A
+ * literal IP address is not resolved; the check of the text covers it.)
  */
-export function createLookup(allowPrivateTargets: boolean, resolve: Resolve = lookup): LookupFunction | undefined {
-  if (allowPrivateTargets) return undefined
-  return (hostname, options, callback) => {
-    resolve(hostname, { ...options, all: true }, (error, addresses) => {
-      const refused = error ?? forbiddenAmong(addresses)
-      if (refused) callback(refused, [])
-      else if (options.all) callback(null, addresses)
-      else callback(null, (addresses[0] as LookupAddress).address, (addresses[0] as LookupAddress).family)
-    })
-  }
+export function lookupPublic(
+  ...[hostname, options, callback, resolve = lookup]: [...Parameters<LookupFunction>, resolve?: Resolve]
+): void {
+  resolve(hostname, { ...options, all: true }, (error, addresses) => {
+    const refused = error ?? forbiddenAmong(addresses)
+    if (refused) callback(refused, [])
+    else if (options.all) callback(null, addresses)
+    else callback(null, (addresses[0] as LookupAddress).address, (addresses[0] as LookupAddress).family)
+  })
 }
 
 /** The signature of `lookup` in node:dns. */

@@ -8,7 +8,7 @@ const bufferBytes = 8_192
 const maxWaitingBytes = 16 * 1024 * 1024
 
 /** The log, as JSON lines on standard output. Writes are buffered and asynchronous, so that a slow reader delays no request. */
-export const createLog = (level: pino.LevelWithSilent): pino.Logger =>
+export const openLog = (level: pino.LevelWithSilent): pino.Logger =>
   pino(
     { level, hooks: { streamWrite: escapedLine } },
     pino.destination({

@@ -49,7 +49,7 @@ export interface Metrics {
 }
 
 /** All metrics and their names; the only file that imports prom-client. Gauges of the store are read on each scrape. */
-export function createMetrics({ readGauges, balances }: MetricsDependencies): Metrics {
+export function openRegistry({ readGauges, balances }: MetricsDependencies): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })

@@ -42,7 +42,7 @@ const maxQueue = 2_048
 const exportTimeoutMs = 3_000
 
 /** Spans of requests, calls to nodes and delivery attempts. Attributes are named by OpenTelemetry's semantic conventions. */
-export function createTraces({ url, headers, service_name, routeOf }: TracesDependencies): Traces {
+export function openTraces({ url, headers, service_name, routeOf }: TracesDependencies): Traces {
   const exporter = new OTLPTraceExporter({ url, headers, timeoutMillis: exportTimeoutMs })
   const options = { maxQueueSize: maxQueue, exportTimeoutMillis: exportTimeoutMs }
   const provider = new TracerProvider({

@@ -1,5 +1,5 @@
 import { isIP, type LookupFunction } from 'node:net'
-import { callHttp, HttpAgents, type HttpAnswer } from '../lib/http-client.ts'
+import { callHttp, type HttpAgents, type HttpAnswer } from '../lib/http-client.ts'
 import { printable } from '../lib/printable.ts'
 import { isPrivateAddress, type TargetCheck } from '../lib/ssrf-guard.ts'
 
@@ -18,7 +18,8 @@ export interface AttemptResult {
   retry_after_s: number | undefined
 }
 
-export interface AttemptDependencies {
+export interface AttemptContext {
+  agents: HttpAgents
   checkTarget: TargetCheck
   /** Undefined where any address may be called. */
   lookup: LookupFunction | undefined
@@ -29,34 +30,36 @@ export interface AttemptDependencies {
   attempt_ms?: number
 }
 
+export interface AttemptRequest {
+  url: string
+  headers: Record<string, string>
+  body: string
+}
+
 /** One POST to a webhook. It follows no redirect, does not decompress the response, and always ends within the timeout. */
-export type SendAttempt = (url: string, headers: Record<string, string>, body: string) => Promise<AttemptResult>
-
-export function createSendAttempt(dependencies: AttemptDependencies): SendAttempt {
-  const { checkTarget, lookup, publicOnly, now, attempt_ms = usualAttemptMs } = dependencies
-  const agents = new HttpAgents()
-
-  return async (text, headers, body) => {
-    const url = URL.parse(text)
-    const refused = url ? checkTarget(url) : 'must be a URL'
-    if (!url || refused) return failure(`The url ${refused}`)
-    const chunks: Buffer[] = []
-    let length = 0
-    try {
-      const answer = await callHttp({
-        ...{ url: url.href, headers, body, agents, lookup, timeoutMs: attempt_ms, connectMs, now },
-        refuses: (address) =>
-          publicOnly && isIP(address) && isPrivateAddress(address) ? 'The url must have a public address' : undefined,
-        take(chunk) {
-          length += chunk.length
-          chunks.push(chunk)
-          return length > maxAnswerBytes ? 'enough' : undefined
-        },
-      })
-      return resultOf(answer, Buffer.concat(chunks))
-    } catch (error) {
-      return failure((error as Error).message)
-    }
+export async function sendAttempt(
+  { agents, checkTarget, lookup, publicOnly, now, attempt_ms = usualAttemptMs }: AttemptContext,
+  { url: text, headers, body }: AttemptRequest,
+): Promise<AttemptResult> {
+  const url = URL.parse(text)
+  const refused = url ? checkTarget(url) : 'must be a URL'
+  if (!url || refused) return failure(`The url ${refused}`)
+  const chunks: Buffer[] = []
+  let length = 0
+  try {
+    const answer = await callHttp({
+      ...{ url: url.href, headers, body, agents, lookup, timeoutMs: attempt_ms, connectMs, now },
+      refuses: (address) =>
+        publicOnly && isIP(address) && isPrivateAddress(address) ? 'The url must have a public address' : undefined,
+      take(chunk) {
+        length += chunk.length
+        chunks.push(chunk)
+        return length > maxAnswerBytes ? 'enough' : undefined
+      },
+    })
+    return resultOf(answer, Buffer.concat(chunks))
+  } catch (error) {
+    return failure((error as Error).message)
   }
 }
 

@@ -4,7 +4,7 @@ import { notificationNotFound } from '../domain/errors.ts'
 import type { Observer } from '../domain/observer.ts'
 import type { DueDelivery, Target } from '../domain/rows.ts'
 import type { Store } from '../store/store.ts'
-import type { SendAttempt } from './attempt.ts'
+import type { AttemptRequest, AttemptResult } from './attempt.ts'
 import { type Verdict, verdictOf } from './schedule.ts'
 import { signatureHeaders } from './signature.ts'
 
@@ -18,7 +18,7 @@ const notStoredMs = 5_000
 export interface DelivererContext {
   store: Store
   observer: Observer
-  send: SendAttempt
+  send(request: AttemptRequest): Promise<AttemptResult>
   /** Opens a sealed signing key of a notification. */
   open(sealed: Uint8Array, row: string): Uint8Array
   makeId(): string
@@ -127,14 +127,15 @@ export class Deliverer {
   async #perform(target: Target, id: string, body: string, number: number) {
     const started = this.#context.now()
     const timestamp = Math.floor(started / 1_000)
+    const keys = { key: this.#keyOf(target, target.signing_key), former: this.#formerKeyOf(target) }
     const headers = {
       'Content-Type': 'application/json',
       'User-Agent': 'evm-relayer-service',
       'webhook-id': id,
       'webhook-timestamp': String(timestamp),
-      ...signatureHeaders(this.#keyOf(target, target.signing_key), this.#formerKeyOf(target), id, timestamp, body),
+      ...signatureHeaders({ ...keys, id, timestamp, body }),
     }
-    const post = () => this.#context.send(target.url, headers, body)
+    const post = () => this.#context.send({ url: target.url, headers, body })
     const work = { host: URL.parse(target.url)?.host ?? '', event_id: id, number }
     const result = await (this.#context.observer.attempt ? this.#context.observer.attempt(work, post) : post())
     const { status, error, answer } = result

@@ -8,18 +8,21 @@ export interface SignatureHeaders {
   'webhook-signature'?: string
 }
 
+interface Signed {
+  key: string | undefined
+  /** The replaced key, which keeps signing for a day. */
+  former: string | undefined
+  id: string
+  /** Seconds since the epoch. */
+  timestamp: number
+  body: string
+}
+
 /**
  * Signs for both kinds of receivers. `X-Signature`: base64(HMAC-SHA256(key's text, body)). `webhook-signature` (Standard Webhooks
  * 1.0.0): `v1,` and base64(HMAC-SHA256(key, id.timestamp.body)), once for each way to decode a key, because receivers differ.
- * `former`: the replaced key, which keeps signing for a day. `timestamp`: seconds since the epoch.
  */
-export function signatureHeaders(
-  key: string | undefined,
-  former: string | undefined,
-  id: string,
-  timestamp: number,
-  body: string,
-): SignatureHeaders {
+export function signatureHeaders({ key, former, id, timestamp, body }: Signed): SignatureHeaders {
   if (key === undefined) return {}
   const signed = `${id}.${timestamp}.${body}`
   const candidates = [key, ...(former === undefined ? [] : [former])].flatMap(candidateKeys)

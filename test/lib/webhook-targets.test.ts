@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo, LookupFunction } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { createLookup } from '../../server/lib/ssrf-guard.ts'
+import { lookupPublic, type Resolve } from '../../server/lib/ssrf-guard.ts'
 import { hostileUrls, privateIpv4, privateIpv6 } from '../support/hostile-urls.ts'
 import { startTestService } from '../support/service.ts'
 
@@ -58,18 +58,20 @@ async function startGuarded(lookup: LookupFunction) {
  */
 function resolving(addressesOf: (host: string) => string[]) {
   const counts = { lookups: 0, passed: 0 }
-  const chosen = createLookup(false, (host, _options, answer) => {
+  const resolve: Resolve = (host, _options, answer) => {
     counts.lookups += 1
     answer(
       null,
       addressesOf(host).map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
     )
-  })
-  const lookup: LookupFunction = (host, options, answer) =>
-    chosen?.(host, options, (error) => {
+  }
+  const lookup: LookupFunction = (host, options, answer) => {
+    const choose: typeof answer = (error) => {
       if (!error) counts.passed += 1
       answer(error ?? new Error('public: no test calls it'), [])
-    })
+    }
+    lookupPublic(host, options, choose, resolve)
+  }
   return { counts, lookup }
 }
 

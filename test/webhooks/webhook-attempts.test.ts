@@ -2,8 +2,9 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
-import { createLookup, createTargetCheck, isPrivateAddress } from '../../server/lib/ssrf-guard.ts'
-import { createSendAttempt } from '../../server/webhooks/attempt.ts'
+import { HttpAgents } from '../../server/lib/http-client.ts'
+import { isPrivateAddress, lookupPublic, type Resolve, targetFault } from '../../server/lib/ssrf-guard.ts'
+import { type AttemptContext, sendAttempt } from '../../server/webhooks/attempt.ts'
 
 async function listen(listener: RequestListener) {
   const server = createServer(listener)
@@ -15,19 +16,19 @@ async function listen(listener: RequestListener) {
   return (server.address() as AddressInfo).port
 }
 
-const anywhere = createSendAttempt({
-  checkTarget: createTargetCheck(true),
-  lookup: undefined,
-  publicOnly: false,
-  now: Date.now,
-})
-const publicOnly = (resolve?: Parameters<typeof createLookup>[1]) =>
-  createSendAttempt({
-    checkTarget: createTargetCheck(false),
-    lookup: createLookup(false, resolve),
-    publicOnly: true,
-    now: Date.now,
-  })
+/** Sends `{}` to a URL. */
+const sender = (context: Partial<AttemptContext>) => (url: string) =>
+  sendAttempt(
+    {
+      ...{ agents: new HttpAgents(), lookup: undefined, publicOnly: false, now: Date.now },
+      checkTarget: (its) => targetFault(its, context.publicOnly !== true),
+      ...context,
+    },
+    { url, headers: {}, body: '{}' },
+  )
+const anywhere = sender({})
+const publicOnly = (resolve?: Resolve) =>
+  sender({ lookup: (host, options, answer) => lookupPublic(host, options, answer, resolve), publicOnly: true })
 
 /** What one attempt may cost at most, whatever the answer is. */
 const maxMemoryBytes = 20 * 1024 * 1024
@@ -35,9 +36,9 @@ const maxMemoryBytes = 20 * 1024 * 1024
 /** What came of the attempt, and by how much the process has grown for it; it had seen an attempt before. */
 async function weigh(port: number, send = anywhere) {
   const usual = await listen((_, response) => response.end())
-  await anywhere(`http://127.0.0.1:${usual}/`, {}, '{}')
+  await anywhere(`http://127.0.0.1:${usual}/`)
   const before = process.memoryUsage().rss
-  const result = await send(`http://127.0.0.1:${port}/`, {}, '{}')
+  const result = await send(`http://127.0.0.1:${port}/`)
   return { result, grown_bytes: process.memoryUsage().rss - before }
 }
 
@@ -76,13 +77,7 @@ test('does not inflate a compressed response', async () => {
 
 test('ends a response that arrives byte by byte at the time limit', async () => {
   const attemptMs = 2_000
-  const hurried = createSendAttempt({
-    checkTarget: () => undefined,
-    lookup: undefined,
-    publicOnly: false,
-    now: Date.now,
-    attempt_ms: attemptMs,
-  })
+  const hurried = sender({ checkTarget: () => undefined, attempt_ms: attemptMs })
   const cut = Promise.withResolvers<void>()
   const port = await listen((_, response) => {
     const drip = setInterval(() => response.write('x'), 100)
@@ -104,7 +99,7 @@ test('treats a redirect as a failure, and does not follow it', async () => {
     response.end()
   })
   const port = await listen((_, response) => response.writeHead(307, { Location: `http://127.0.0.1:${canary}/` }).end())
-  expect(await anywhere(`http://127.0.0.1:${port}/`, {}, '{}')).toMatchObject({
+  expect(await anywhere(`http://127.0.0.1:${port}/`)).toMatchObject({
     status: 307,
     error: 'Redirects are not followed; the url must be the final one',
   })
@@ -137,7 +132,7 @@ test.each([
     touched += 1
     response.end()
   })
-  const result = await publicOnly()(`http://${host}:${canary}/`, {}, '{}')
+  const result = await publicOnly()(`http://${host}:${canary}/`)
   expect(result).toMatchObject({ status: null, error: expect.stringMatching(/public|password/) })
   expect(touched).toBe(0)
 })
@@ -160,20 +155,19 @@ test('does not call a name with a private address, also beside public ones, in a
     )
   })
   for (let count = 0; count < 1_000; count += 1) {
-    expect((await send(`http://rebinding.example.com:${canary}/`, {}, '{}')).error).toMatch(/private/)
+    expect((await send(`http://rebinding.example.com:${canary}/`)).error).toMatch(/private/)
   }
   expect(tries).toBe(1_000)
   expect(touched).toBe(0)
 })
 
 test('checks every address of a lookup', () => {
-  const lookup = createLookup(false, (_host, _options, answer) => {
+  const resolve: Resolve = (_host, _options, answer) => {
     const address = `${Math.floor(Math.random() * 256)}.${Math.floor(Math.random() * 256)}.1.1`
     answer(null, [{ address, family: 4 }])
-  })
-  for (let count = 0; count < 1_000; count += 1) {
-    lookup?.('example.com', {}, (error, address) => {
-      if (!error) expect(isPrivateAddress(address as string)).toBe(false)
-    })
   }
+  const check = (error: Error | null, address: unknown) => {
+    if (!error) expect(isPrivateAddress(address as string)).toBe(false)
+  }
+  for (let count = 0; count < 1_000; count += 1) lookupPublic('example.com', {}, check, resolve)
 })

@@ -25,7 +25,7 @@ const keys: [kind: string, key: string, given: string][] = [
 const headersOf = (key: string, former?: string, timestamp = now()) => ({
   'webhook-id': id,
   'webhook-timestamp': String(timestamp),
-  ...signatureHeaders(key, former, id, timestamp, body),
+  ...signatureHeaders({ key, former, id, timestamp, body }),
 })
 
 describe.each(keys)('%s', (_kind, key, given) => {
@@ -85,5 +85,5 @@ test('signs with a former key beside the new one in webhook-signature only', asy
 })
 
 test('signs nothing without a key', () => {
-  expect(signatureHeaders(undefined, undefined, id, 1, body)).toEqual({})
+  expect(signatureHeaders({ key: undefined, former: undefined, id, timestamp: 1, body })).toEqual({})
 })

@@ -4,7 +4,7 @@ import { revertDataOf } from '../../chain/rpc-error.ts'
 import { DomainError, errorOf, relayerNotFound } from '../../domain/errors.ts'
 import type { Caller, Handlers } from '../../domain/operation.ts'
 import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
-import { createSerialQueue } from '../../lib/serial-queue.ts'
+import { SerialQueue } from '../../lib/serial-queue.ts'
 import { findPool } from '../../services/pools.ts'
 import { unavailable } from '../../services/transactions/pick-relayer.ts'
 import { WaitPlace } from '../../services/transactions/wait-for-status.ts'
@@ -122,7 +122,7 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
       ...endpoint,
       relayer,
       request,
-      inOrder: createSerialQueue(),
+      inOrder: new SerialQueue(),
       patience: new Map<number, number>(),
       onClose: gather(request),
       place: placeOf(request),

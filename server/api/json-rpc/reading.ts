@@ -156,7 +156,7 @@ function pendingForm(row: WholeTransactionRow, attempt: AttemptRow) {
   const { gas_price, max_fee_per_gas, max_priority_fee_per_gas, sig } = attempt
   const isDynamic = type === 2 || type === 4
   const parity = sig.endsWith('1c') ? 1 : 0
-  const { r, s, v } = shownSignature(type, BigInt(chain_id), sig.slice(0, 66), `0x${sig.slice(66, 130)}`, parity)
+  const { r, s, v } = shownSignature(type, BigInt(chain_id), [sig.slice(0, 66), `0x${sig.slice(66, 130)}`], parity)
   return {
     blockHash: null,
     blockNumber: null,

@@ -50,7 +50,7 @@ export function sendingMethods(service: JsonRpcDependencies): Record<string, Met
     const idempotency =
       ofRequest && index !== undefined ? { ...ofRequest, key: `${ofRequest.key}/${index}` } : ofRequest
     // In the order of the batch: the nonces follow it.
-    const accepted = context.inOrder(() => {
+    const accepted = context.inOrder.run(() => {
       if (idempotency) return accept(context, relayer, wanted, idempotency)
       const content = [request.caller.id, pool?.row_id, relayer?.row_id, wanted]
       const { id, onClose } = context
@@ -70,7 +70,7 @@ export function sendingMethods(service: JsonRpcDependencies): Record<string, Met
   ): Promise<Accepted> {
     const { pool } = context
     try {
-      if (pool) return await acceptInPool(context, pool, body, idempotency, relayer && { relayer, nonce })
+      if (pool) return await acceptInPool(context, pool, { body, by: relayer && { relayer, nonce } }, idempotency)
       return await context.as('sendTransaction', 201, async (auditEntry) => {
         const { nodes, authorize } = context.request
         const asker = { idempotency, auditEntry, nodes, authorize: () => authorize('sendTransaction') }
@@ -98,15 +98,14 @@ export function sendingMethods(service: JsonRpcDependencies): Record<string, Met
   async function acceptInPool(
     context: Context,
     pool: PoolRow,
-    body: SendTransactionRequest,
+    wanted: Parameters<typeof sendToPool>[3],
     idempotency: Idempotency | undefined,
-    by: { relayer: RelayerRow; nonce: number | undefined } | undefined,
   ): Promise<Accepted> {
     return context.as('sendPoolTransaction', 201, async (auditEntry) => {
       const { nodes, authorize } = context.request
       const mayUse = async () => findPool(service, pool.id, await authorize('sendPoolTransaction'))
       const asker = { idempotency, auditEntry, nodes, authorize: mayUse }
-      const { id, relayer_id } = await sendToPool(service, asker, pool, { body, by })
+      const { id, relayer_id } = await sendToPool(service, asker, pool, wanted)
       return { id, relayer: await keyring.findRelayer(relayer_id), isReplacement: false }
     })
   }

@@ -26,6 +26,11 @@ const noAddress = `0x${'0'.repeat(40)}`
 const coin = { address: noAddress, decimals: 18 }
 
 /** The JSON-RPC of a sponsorship, for its key: relayer_* of the published draft. */
+interface Wait {
+  ms: number
+  place: WaitPlace
+}
+
 export function sponsoredJsonRpc(service: JsonRpcDependencies): Pick<Handlers, 'callSponsoredJsonRpc'> {
   const { store, waits, shares, countCalls, contract, now, unexpected } = service
 
@@ -88,15 +93,9 @@ export function sponsoredJsonRpc(service: JsonRpcDependencies): Pick<Handlers, '
   }
 
   /** Undefined: not yet. */
-  async function untilMined(
-    nodes: NodeAccess,
-    sponsorship: SponsorshipRow,
-    id: string,
-    waitMs: number,
-    place: WaitPlace,
-  ) {
+  async function untilMined(nodes: NodeAccess, sponsorship: SponsorshipRow, id: string, wait: Wait) {
     const row = await find(sponsorship, id)
-    await waits.until({ transaction_id: row.id, until: 'mined', wait_ms: waitMs }, place)
+    await waits.until({ transaction_id: row.id, until: 'mined', wait_ms: wait.ms }, wait.place)
     const known = await statusOfCall(nodes, sponsorship, id)
     return known.status === statuses.pending || known.status === statuses.submitted ? undefined : known
   }
@@ -106,11 +105,10 @@ export function sponsoredJsonRpc(service: JsonRpcDependencies): Pick<Handlers, '
       relayer_sendTransaction: ({ sponsorship, request, params }) => send(sponsorship, request, params),
 
       async relayer_sendTransactionSync({ sponsorship, request, params }) {
-        const waitMs = readWait(params)
         // Before anything is accepted.
-        const place = new WaitPlace(request, shares.waits)
+        const wait = { ms: readWait(params), place: new WaitPlace(request, shares.waits) }
         const id = await send(sponsorship, request, params)
-        const status = await untilMined(request.nodes, sponsorship, id, waitMs, place).catch(unexpected)
+        const status = await untilMined(request.nodes, sponsorship, id, wait).catch(unexpected)
         if (status) return status
         throw new JsonRpcError(relayerCodes.timeout, 'the call is accepted, and its outcome is not known yet', id)
       },

@@ -130,7 +130,7 @@ export function readSigned(raw: Uint8Array): SignedTransaction {
   const isProtected = type === 0 && v >= 35n
   const chainId = type === 0 ? (isProtected ? (v - 35n) / 2n : 0n) : numberIn(field('chain_id'))
   const yParity = Number(type === 0 ? (isProtected ? (v - 35n) % 2n : v - 27n) : v) === 1 ? 1 : 0
-  const signature = shownSignature(type, chainId, word(r), word(s), yParity)
+  const signature = shownSignature(type, chainId, [word(r), word(s)], yParity)
   const data = toHex(bytesIn(field('data')))
   const accessList = type === 0 ? [] : accessListIn(field('access_list'))
   return {

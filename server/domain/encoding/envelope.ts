@@ -70,13 +70,18 @@ export function sealed(type: 0 | 1 | 2 | 3 | 4, chainId: bigint, fields: Input[]
       const parity = recovery === 1 ? 1 : 0
       // RLP numbers have no leading zeros.
       const raw = serialize([vOf(type, chainId, parity), BigInt(r), BigInt(s)])
-      const signature = shownSignature(type, chainId, r, s, parity)
+      const signature = shownSignature(type, chainId, [r, s], parity)
       return { raw, hash: toHex(keccak256(raw)), signature }
     },
   }
 }
 
-export const shownSignature = (type: number, chainId: bigint, r: string, s: string, parity: 0 | 1) => ({
+export const shownSignature = (
+  type: number,
+  chainId: bigint,
+  [r, s]: readonly [r: string, s: string],
+  parity: 0 | 1,
+) => ({
   r,
   s,
   sig: `${r}${s.slice(2)}${(27 + parity).toString(16)}`,

@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../../domain/errors.ts'
 import type { AuditEntry } from '../../domain/rows.ts'
-import { createSerialQueue } from '../../lib/serial-queue.ts'
+import { SerialQueue } from '../../lib/serial-queue.ts'
 import type { ChainHead } from '../queries/audit.ts'
 import {
   commandDependencies,
@@ -84,7 +84,7 @@ export async function connect(
   }
   const snapshot: Snapshot = (work) => readSnapshot({ pool, check }, work)
   // They would wait for the lock of the generation anyway, and each would hold a connection meanwhile.
-  const ordered = createSerialQueue()
+  const ordered = new SerialQueue()
   let ownGenerations = 0
   const rights = new PostgresRights({
     snapshot,
@@ -99,7 +99,7 @@ export async function connect(
       await transaction.one(lockGeneration)
       return work(transaction)
     }
-    return ordered(() => write(writing, alone(locked), { auditEntry, under: fencesNow }))
+    return ordered.run(() => write(writing, alone(locked), { auditEntry, under: fencesNow }))
   }
   const group: GroupConnection = {
     currentFence: () => fences.current(),

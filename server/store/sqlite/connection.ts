@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs'
 import type Sqlite from 'better-sqlite3'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
-import { createSerialQueue, type SerialQueue } from '../../lib/serial-queue.ts'
+import { SerialQueue } from '../../lib/serial-queue.ts'
 
 import type { AuditHead } from '../queries/audit.ts'
 import {
@@ -71,7 +71,7 @@ export function connect(file: string, dependencies: Partial<StoreDependencies> =
   const commit = createCommit(db, { effects, trail, rights, broken, committed: observer.committed })
   const ordered = writersOf(file)
   const write: Connection['write'] = async (work, auditEntry) => {
-    const done = await ordered(() => commit(auditEntry, work))
+    const done = await ordered.run(() => commit(auditEntry, work))
     checkpoints?.committed()
     return done
   }
@@ -106,7 +106,7 @@ export function connect(file: string, dependencies: Partial<StoreDependencies> =
     rights,
     version,
     generation: () => (db.inTransaction ? committedGeneration : generationOf)?.get() as number,
-    idle: () => ordered(async () => {}),
+    idle: () => ordered.run(async () => {}),
     close() {
       rights.close()
       checkpoints?.close()
@@ -139,7 +139,7 @@ function committedSession(db: Sqlite.Database, reader: Sqlite.Database): Session
  */
 function writersOf(file: string): SerialQueue {
   const path = realpathSync(file)
-  const ordered = writers.get(path) ?? createSerialQueue()
+  const ordered = writers.get(path) ?? new SerialQueue()
   writers.set(path, ordered)
   return ordered
 }
