@@ -11,8 +11,8 @@ import type { WorkShare } from '../store/worker.ts'
 import { Balances } from '../telemetry/balances.ts'
 import { Incidents } from '../telemetry/incidents.ts'
 import { KeyServiceStates } from '../telemetry/key-service-states.ts'
+import { stateLogOf } from '../telemetry/log.ts'
 import { serveMetrics } from '../telemetry/metrics-server.ts'
-import { stateLogOf } from '../telemetry/state-log.ts'
 
 /** The request log, and the metrics and traces that the settings enable. */
 export interface Observation {

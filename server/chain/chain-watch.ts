@@ -1,4 +1,4 @@
-import { BoundedMap } from '../lib/bounded-map.ts'
+import { BoundedMap } from '../lib/cache.ts'
 import type { Head } from './chain.ts'
 
 /** The newest block, and the account's transaction count on chain. */

@@ -1,9 +1,7 @@
 import type { Network } from '../../generated/openapi.ts'
 import { isNamedOpStack, isOpStack, unsignedBytes } from '../domain/data-fee.ts'
 import type { TransactionRequest } from '../domain/transaction-request.ts'
-import { atLeastHalf, given } from '../lib/majority.ts'
-import type { CallRequest, Chain } from './chain.ts'
-import { askEach } from './chain.ts'
+import { askEach, atLeastHalf, type CallRequest, type Chain, given } from './chain.ts'
 import { orUnknown, RpcError, RpcUnavailable } from './rpc.ts'
 import type { RpcErrorKind } from './rpc-error.ts'
 

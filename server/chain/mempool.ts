@@ -1,5 +1,5 @@
 import type { PrivateRpcUrl } from '../../generated/openapi.ts'
-import { toHex } from '../lib/hex.ts'
+import { toHex } from '../domain/encoding/digest.ts'
 import { isSending, sendingMethod } from './answer-limits.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Gas } from './gas.ts'

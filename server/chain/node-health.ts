@@ -1,5 +1,5 @@
 import type { NetworkNode } from '../../generated/openapi.ts'
-import { withTimeout } from '../lib/timeout.ts'
+import { withTimeout } from '../lib/timers.ts'
 import type { Chain } from './chain.ts'
 import type { Endpoint } from './endpoint.ts'
 

@@ -1,9 +1,18 @@
 import type { Receipt, ReceiptView } from '../domain/decide.ts'
 import type { Effect, Outcome } from '../domain/effect.ts'
+import { toHex } from '../domain/encoding/digest.ts'
 import { Proof } from '../domain/proof.ts'
-import { toHex } from '../lib/hex.ts'
-import { given, majorityOf, reachedByMost, saidByMost } from '../lib/majority.ts'
-import { askEach, type Chain, pollNode, type Receipts, within } from './chain.ts'
+import {
+  askEach,
+  type Chain,
+  given,
+  majorityOf,
+  pollNode,
+  type Receipts,
+  reachedByMost,
+  saidByMost,
+  within,
+} from './chain.ts'
 import { findByNonce, type SignedTransaction } from './nonce-search.ts'
 import { isRpcFailure, RpcUnavailable } from './rpc.ts'
 

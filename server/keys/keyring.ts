@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { relayerNotFound } from '../domain/errors.ts'
 import type { RelayerRow, SignerRow } from '../domain/rows.ts'
-import { GenerationCache } from '../lib/generation-cache.ts'
+import { GenerationCache } from '../lib/cache.ts'
 import type { Store } from '../store/store.ts'
 import type { KeyReference } from './key-reference.ts'
 import type { KeyServices } from './key-services.ts'

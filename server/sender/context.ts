@@ -5,7 +5,7 @@ import type { RelayerRow } from '../domain/rows.ts'
 import type { TransactionRow, TransactionUpdate } from '../domain/transaction-rows.ts'
 import { isSameWait, type Wait, waitColumns } from '../domain/wait-reason.ts'
 import type { RelayerSigner } from '../keys/keyring.ts'
-import { yieldToEventLoop } from '../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../lib/timers.ts'
 import type { Store } from '../store/store.ts'
 
 export type { NetworkClient } from '../chain/chains.ts'

@@ -3,7 +3,7 @@ import type { ApiKey, CreateApiKeyRequest, RotateApiKeyRequest, UpdateApiKeyRequ
 import { badRequest, conflict, errorOf, notFound } from '../domain/errors.ts'
 import type { ApiKeyRow, PendingAuditEntry } from '../domain/rows.ts'
 import { readTime } from '../domain/values.ts'
-import { makeToken } from '../lib/token.ts'
+import { makeToken } from '../lib/ids.ts'
 import type { UnknownLimit } from '../store/queries/api-keys.ts'
 import type { ServicesContext } from './context.ts'
 

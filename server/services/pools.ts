@@ -1,7 +1,7 @@
 import { errorOf } from '../domain/errors.ts'
 import type { Caller } from '../domain/operation.ts'
 import type { PoolRow } from '../domain/rows.ts'
-import type { GenerationCache } from '../lib/generation-cache.ts'
+import type { GenerationCache } from '../lib/cache.ts'
 import type { Store } from '../store/store.ts'
 
 type PoolRights = Pick<Caller, 'relayer_ids' | 'pool_ids'>

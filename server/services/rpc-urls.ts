@@ -3,7 +3,7 @@ import type { CallerChains } from '../chain/chains.ts'
 import { badRequest, type Field } from '../domain/errors.ts'
 import type { NodeAccess } from '../domain/node-access.ts'
 import { mask, showRpcUrls } from '../domain/show-relayer.ts'
-import { withTimeout } from '../lib/timeout.ts'
+import { withTimeout } from '../lib/timers.ts'
 
 const defaultWeight = 100
 /** Flashbots Protect drops a transaction after this number of blocks. */

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { errorOf } from '../domain/errors.ts'
 import type { RightsFault, RightsGuard } from '../domain/rows.ts'
-import { BoundedMap } from '../lib/bounded-map.ts'
+import { BoundedMap } from '../lib/cache.ts'
 
 /** The tables whose rows grant rights, and the columns that the MAC of a row covers. */
 export const rightsColumns = {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { Endpoint } from '../../server/chain/endpoint.ts'
 import { urlScrubber } from '../../server/chain/open-endpoint.ts'
 import { CallQueue, call, MalformedAnswer, type Rpc, RpcError, RpcUnavailable } from '../../server/chain/rpc.ts'
-import { readRetryAfter } from '../../server/lib/retry-after.ts'
+import { readRetryAfter } from '../../server/lib/http-client.ts'
 
 const url = 'http://node.example/v3/0123456789abcdef'
 type Reply = string | { status: number; text: string; retry_after_s?: number }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { mapInOrder } from '../../server/lib/map-in-order.ts'
+import { mapInOrder } from '../../server/lib/in-order.ts'
 
 test('yields results in the order of the items, whichever is ready first', async () => {
   const gates = [0, 1, 2, 3].map(() => Promise.withResolvers<void>())

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Wallet } from 'ethers'
 import { expect, test } from 'vitest'
-import { toHex } from '../../server/lib/hex.ts'
+import { toHex } from '../../server/domain/encoding/digest.ts'
 import { burn, maxFee, play, type SponsoredRig, sponsoredRig } from '../support/sponsorship.ts'
 import { until } from '../support/until.ts'
 

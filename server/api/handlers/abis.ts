@@ -3,7 +3,7 @@ import { isError, isFunction, keptFragments, readAbiEntry } from '../../domain/d
 import { badRequest, conflict } from '../../domain/errors.ts'
 import { deleted, type Handlers, page } from '../../domain/operation.ts'
 import { readAddress } from '../../domain/values.ts'
-import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/timers.ts'
 import type { ServicesContext } from '../../services/context.ts'
 
 type Abis = Pick<Handlers, 'createAbi' | 'listAbis' | 'getAbi' | 'deleteAbi'>

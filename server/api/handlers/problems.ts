@@ -4,7 +4,7 @@ import { type Caller, creatorSeenBy, type Handlers, Page } from '../../domain/op
 import type { RelayerRow } from '../../domain/rows.ts'
 import { showRpcUrls } from '../../domain/show-relayer.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
-import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/timers.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import {
   type Account,

@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { DomainError } from '../../domain/errors.ts'
 import type { Handlers } from '../../domain/operation.ts'
 import type { KeyFault } from '../../domain/rows.ts'
-import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/timers.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import { detailOf } from '../http/errors.ts'
 

@@ -3,7 +3,7 @@ import { badRequest, conflict, errorOf, transactionNotFound } from '../../domain
 import { type Caller, deleted, type Handlers, Page, page } from '../../domain/operation.ts'
 import { budgetOf, type SponsorshipRules, usageKey } from '../../domain/policies/sponsored-calls.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
-import { makeToken } from '../../lib/token.ts'
+import { makeToken } from '../../lib/ids.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import { findCall, sendCall, shownCallOf } from '../../services/sponsored-calls.ts'
 import type { SponsorshipRow } from '../../store/queries/sponsorships.ts'

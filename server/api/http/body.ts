@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { badRequest, DomainError, inputFault } from '../../domain/errors.ts'
-import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/timers.ts'
 import type { Held } from './concurrency-limits.ts'
 import type { AmountPlaces, OperationFacts } from './document.ts'
 import { ApiError } from './errors.ts'

@@ -1,7 +1,7 @@
 import type { components } from '../../../generated/openapi.ts'
 import type { Handlers, OperationId, OperationRequest } from '../../domain/operation.ts'
 import type { PendingAuditEntry, PoolRow, RelayerRow } from '../../domain/rows.ts'
-import type { SerialQueue } from '../../lib/serial-queue.ts'
+import type { SerialQueue } from '../../lib/in-order.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import type { WaitPlace } from '../../services/transactions/wait-for-status.ts'
 import type { ContractDocument } from '../http/document.ts'

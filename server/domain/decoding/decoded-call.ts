@@ -1,6 +1,6 @@
 import { ErrorFragment, Fragment, FunctionFragment, ParamType } from 'ethers/abi'
 import type { DecodedCall } from '../../../generated/openapi.ts'
-import { BoundedMap } from '../../lib/bounded-map.ts'
+import { BoundedMap } from '../../lib/cache.ts'
 import { printable } from '../../lib/printable.ts'
 import { decodeAbi } from './abi.ts'
 

@@ -1,7 +1,7 @@
 import { type NestedUint8Array, RLP } from '@ethereumjs/rlp'
 import { recoverAddress } from 'ethers/transaction'
 import type { AccessList, Authorization } from '../../../generated/openapi.ts'
-import { toHex } from '../../lib/hex.ts'
+import { toHex } from '../encoding/digest.ts'
 import {
   authorizationDigest,
   fromHex,

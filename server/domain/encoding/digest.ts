@@ -37,3 +37,7 @@ export const typedDataDigest = (domainSeparator: Uint8Array, structHash: Uint8Ar
 /** The bytes that `typedDataDigest` hashes. */
 export const typedDataPreimage = (domainSeparator: Uint8Array, structHash: Uint8Array): Buffer =>
   Buffer.concat([typedDataPrefix, domainSeparator, structHash])
+
+/** Lower case with 0x. The bytes are not copied: a signature is encoded in every response. */
+export const toHex = (bytes: Uint8Array): string =>
+  `0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')}`

@@ -1,8 +1,7 @@
 import { type Input, RLP } from '@ethereumjs/rlp'
 import type { AccessList, Authorization } from '../../../generated/openapi.ts'
-import { toHex } from '../../lib/hex.ts'
 import type { Form } from '../transaction-form.ts'
-import { keccak256 } from './digest.ts'
+import { keccak256, toHex } from './digest.ts'
 
 /** A complete unsigned transaction. */
 export type Envelope = Form & {

@@ -1,5 +1,4 @@
-import { toHex } from '../../lib/hex.ts'
-import { keccak256 } from './digest.ts'
+import { keccak256, toHex } from './digest.ts'
 
 /** What a call says about the signature that it carries out. */
 export interface SignedPart {

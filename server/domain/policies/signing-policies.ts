@@ -1,5 +1,5 @@
 import type { RelayerPolicies } from '../../../generated/openapi.ts'
-import { toHex } from '../../lib/hex.ts'
+import { toHex } from '../encoding/digest.ts'
 import type { HashedTypedData } from '../encoding/typed-data.ts'
 import { refusedBy } from '../errors.ts'
 import type { Caller } from '../operation.ts'

@@ -4,7 +4,7 @@ import type { LookupFunction } from 'node:net'
 import type { KMSClient } from '@aws-sdk/client-kms'
 import type { AwsKmsConfig } from '../../../generated/openapi.ts'
 import type { AwsKey } from '../../domain/settings.ts'
-import { BoundedMap } from '../../lib/bounded-map.ts'
+import { BoundedMap } from '../../lib/cache.ts'
 import {
   type EncryptionKey,
   type FaultKind,

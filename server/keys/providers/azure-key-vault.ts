@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { ConfidentialClientApplication, ManagedIdentityApplication } from '@azure/msal-node'
 import type { AzureClientSecretConfig, AzureKeyVaultConfig } from '../../../generated/openapi.ts'
-import { BoundedMap } from '../../lib/bounded-map.ts'
+import { BoundedMap } from '../../lib/cache.ts'
 import { KeyServiceFault, loadPackage, type Outbound, type RemoteKey, shared } from '../key-service.ts'
 import { addressOf } from '../secp256k1.ts'
 import { pointOf } from '../signer.ts'

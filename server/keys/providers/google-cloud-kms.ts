@@ -2,7 +2,7 @@ import type { AuthClient } from 'google-auth-library'
 import { createCRC32 } from 'hash-wasm'
 import type { GoogleCloudKmsConfig } from '../../../generated/openapi.ts'
 import type { GoogleKey } from '../../domain/settings.ts'
-import { BoundedMap } from '../../lib/bounded-map.ts'
+import { BoundedMap } from '../../lib/cache.ts'
 import {
   type EncryptionKey,
   KeyServiceFault,

@@ -16,7 +16,7 @@ import { judgeCount } from '../../domain/nonce-verdict.ts'
 import type { Proof } from '../../domain/proof.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
 import type { TransactionRow, TransactionUpdate } from '../../domain/transaction-rows.ts'
-import { BoundedMap } from '../../lib/bounded-map.ts'
+import { BoundedMap } from '../../lib/cache.ts'
 import type { NonceContext, SenderContext } from '../context.ts'
 import { noteForeign, type UnknownTransactions } from './unknown.ts'
 

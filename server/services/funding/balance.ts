@@ -1,8 +1,6 @@
-import type { Chain } from '../../chain/chain.ts'
-import { askEach } from '../../chain/chain.ts'
+import { askEach, type Chain, majorityOf, reachedByMost } from '../../chain/chain.ts'
 import type { Snapshot } from '../../chain/snapshot.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
-import { majorityOf, reachedByMost } from '../../lib/majority.ts'
 import type { NetworkClient, SenderContext } from '../../sender/context.ts'
 import type { Refill } from '../../store/queries/treasuries.ts'
 

@@ -1,8 +1,8 @@
 import type { SignatureResult, SignMessageRequest, SignTypedDataRequest } from '../../../generated/openapi.ts'
+import { toHex } from '../../domain/encoding/digest.ts'
 import { withBatchIndex } from '../../domain/errors.ts'
 import type { OperationRequest } from '../../domain/operation.ts'
-import { toHex } from '../../lib/hex.ts'
-import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/timers.ts'
 import { readMessage, readTypedData, signatureResult } from './sign.ts'
 import {
   rightsTo,

@@ -1,3 +1,4 @@
+import { toHex } from '../../domain/encoding/digest.ts'
 import { type DomainError, relayerNotFound, relayerPaused } from '../../domain/errors.ts'
 import type { SignatureKind } from '../../domain/observer.ts'
 import type { Caller } from '../../domain/operation.ts'
@@ -7,7 +8,6 @@ import type { Account, Spend } from '../../domain/transaction-rows.ts'
 import { isUnsigned, KeyServiceUnavailable } from '../../keys/key-service.ts'
 import type { RelayerSigner } from '../../keys/keyring.ts'
 import type { Signature } from '../../keys/signer.ts'
-import { toHex } from '../../lib/hex.ts'
 import type { ServicesContext } from '../context.ts'
 
 /* The way of every signature that a caller asks for to its key. */

@@ -8,7 +8,13 @@ import type {
   TypedData,
 } from '../../../generated/openapi.ts'
 import { parseUnsigned, type UnsignedTransaction } from '../../domain/decoding/transaction.ts'
-import { messageDigest, messagePreimage, typedDataDigest, typedDataPreimage } from '../../domain/encoding/digest.ts'
+import {
+  messageDigest,
+  messagePreimage,
+  toHex,
+  typedDataDigest,
+  typedDataPreimage,
+} from '../../domain/encoding/digest.ts'
 import { authorizationDigest, authorizationPreimage } from '../../domain/encoding/envelope.ts'
 import { type HashedTypedData, hashTypedData } from '../../domain/encoding/typed-data.ts'
 import { badRequest, notFound } from '../../domain/errors.ts'
@@ -27,7 +33,6 @@ import { checkPolicies, type Judged, spendingOf } from '../../domain/policies/tr
 import type { RelayerRow } from '../../domain/rows.ts'
 import { readAddress } from '../../domain/values.ts'
 import type { Signature } from '../../keys/signer.ts'
-import { toHex } from '../../lib/hex.ts'
 import {
   type Charge,
   type Content,

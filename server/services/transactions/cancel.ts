@@ -3,7 +3,7 @@ import { DomainError, transactionNotFound } from '../../domain/errors.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { shownTransaction } from '../../domain/show-transaction.ts'
 import { isUnmined } from '../../domain/statuses.ts'
-import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/timers.ts'
 import type { ServicesContext } from '../context.ts'
 import { stateOf } from './replace.ts'
 

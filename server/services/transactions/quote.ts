@@ -1,7 +1,6 @@
 import type { DryRun, Network } from '../../../generated/openapi.ts'
 import type { CallerChains, NetworkClient } from '../../chain/chains.ts'
-import type { GasShortage } from '../../chain/gas.ts'
-import { dataFeeOf } from '../../chain/gas.ts'
+import { dataFeeOf, type GasShortage } from '../../chain/gas.ts'
 import type { Mempool } from '../../chain/mempool.ts'
 import { RpcError, rpcKindOf } from '../../chain/rpc.ts'
 import { revertData, revertReason } from '../../chain/rpc-error.ts'

@@ -5,7 +5,7 @@ import type { NewTransaction, PoolTransaction } from '../../domain/new-transacti
 import { checkPoolPolicies } from '../../domain/policies/transaction-policies.ts'
 import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../domain/transaction-request.ts'
-import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/timers.ts'
 import { idempotencyScope } from '../../store/queries/insert-transaction.ts'
 import type { Store } from '../../store/store.ts'
 import { checkPause } from './check-request.ts'

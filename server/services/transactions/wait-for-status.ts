@@ -4,7 +4,7 @@ import type { OperationRequest, Share } from '../../domain/operation.ts'
 import { shownTransaction } from '../../domain/show-transaction.ts'
 import { unfinishedStatuses } from '../../domain/statuses.ts'
 import type { Keyring } from '../../keys/keyring.ts'
-import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/timers.ts'
 import type { TransactionState } from '../../store/queries/transaction-reads.ts'
 import type { Store } from '../../store/store.ts'
 

@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../domain/rows.ts'
-import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/timers.ts'
 import {
   type AuditHead,
   batchesAfter,

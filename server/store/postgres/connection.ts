@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../../domain/errors.ts'
 import type { AuditEntry } from '../../domain/rows.ts'
-import { SerialQueue } from '../../lib/serial-queue.ts'
+import { SerialQueue } from '../../lib/in-order.ts'
 import type { ChainHead } from '../queries/audit.ts'
 import {
   commandDependencies,

@@ -1,4 +1,4 @@
-import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/timers.ts'
 import { type Database, type Statement, sql, type Values } from './database.ts'
 
 interface ActivityFilter {

@@ -1,5 +1,5 @@
 import type { Listing, PageRequest } from '../../domain/rows.ts'
-import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/timers.ts'
 
 /** Numbers in a block of level 0, and blocks of level 0 in one of level 1. The triggers of the schemas use it too. */
 const blockSize = 1_000

@@ -1,6 +1,6 @@
 import type { Delivery, DeliveryAttempt, NotificationHealth } from '../../../generated/openapi.ts'
 import type { DueDelivery, Listing, PageRequest, PendingAuditEntry, Settlement, Target } from '../../domain/rows.ts'
-import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/timers.ts'
 import { type Block, type BlockList, findPage } from './blocks.ts'
 import {
   type Database,

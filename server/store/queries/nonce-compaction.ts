@@ -1,5 +1,5 @@
 import type { Account } from '../../domain/transaction-rows.ts'
-import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/timers.ts'
 import { setNonce } from './accounts.ts'
 import { type Database, type Session, sql, type Transaction, type Truth } from './database.ts'
 

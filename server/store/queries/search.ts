@@ -1,6 +1,6 @@
 import type { SearchResult } from '../../../generated/openapi.ts'
 import type { Listing } from '../../domain/rows.ts'
-import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/timers.ts'
 import { type Database, type Engine, type Session, type Statement, sql, type Truth, type Values } from './database.ts'
 
 /** What the caller of a search may see. */

@@ -1,6 +1,6 @@
 import type { Acknowledgement, TransactionStatus } from '../../../generated/openapi.ts'
 import type { Incident, PendingAuditEntry } from '../../domain/rows.ts'
-import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/timers.ts'
 import { type Database, indexedBy, least, sql } from './database.ts'
 import { unfinishedOfAll } from './transaction-reads.ts'
 

@@ -2,7 +2,7 @@ import { type AtCapacity, type Capacity, exceededBy, type Unfinished } from '../
 import { finalStatuses } from '../../domain/statuses.ts'
 import { isSecretOf } from '../../domain/submission.ts'
 import type { Account, TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
-import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/timers.ts'
 import {
   type Database,
   type Engine,

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3'
 import type { AuditEntry } from '../../domain/rows.ts'
-import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/timers.ts'
 import {
   type AuditBatch,
   type AuditHead,

@@ -1,8 +1,7 @@
 import { realpathSync } from 'node:fs'
 import type Sqlite from 'better-sqlite3'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
-import { SerialQueue } from '../../lib/serial-queue.ts'
-
+import { SerialQueue } from '../../lib/in-order.ts'
 import type { AuditHead } from '../queries/audit.ts'
 import {
   commandDependencies,

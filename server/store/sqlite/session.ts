@@ -1,6 +1,6 @@
 import type { default as Database, default as Sqlite } from 'better-sqlite3'
 import type { Listing, PageRequest } from '../../domain/rows.ts'
-import { yieldToEventLoop } from '../../lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../lib/timers.ts'
 import type { Session, Statement, TableList, Values } from '../queries/database.ts'
 
 interface Prepared {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createRelayerClient } from '../../../client/index.ts'
 import contract from '../../../generated/openapi.json' with { type: 'json' }
-import { yieldToEventLoop } from '../../../server/lib/yield-to-event-loop.ts'
+import { yieldToEventLoop } from '../../../server/lib/timers.ts'
 import { startFakeWeb3signer } from '../../support/fake-web3signer.ts'
 import { testRig } from '../../support/test-rig.ts'
 

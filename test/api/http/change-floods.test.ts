@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createRelayerClient, type RelayerError } from '../../../client/index.ts'
 import { Authentication } from '../../../server/api/http/authentication.ts'
 import type { ApiKeyRow } from '../../../server/domain/rows.ts'
-import { makeToken } from '../../../server/lib/token.ts'
+import { makeToken } from '../../../server/lib/ids.ts'
 import { createRelayer } from '../../support/resources.ts'
 import { startTestService } from '../../support/service.ts'
 

@@ -1,3 +1,14 @@
+/** Runs async functions one after the other, in the order of the calls. */
+export class SerialQueue {
+  #last: Promise<unknown> = Promise.resolve()
+
+  run<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(work)
+    this.#last = result.catch(() => undefined)
+    return result
+  }
+}
+
 /**
  * Starts work for the items in their order, at most `atOnce` at a time, and yields the results in that order, as many as are
  * ready. Work continues while the caller handles results. After the caller has stopped, no more work starts, the signal aborts, and
