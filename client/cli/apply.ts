@@ -1,5 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
+import { RelayerError } from '../error.ts'
+import { readBodyCheck } from './body-check.ts'
 import { type Context, readInput } from './context.ts'
 import { type Difference, differences, type Entry, type Kind, kinds, nameOf, readState } from './desired-state.ts'
 import { CommandError } from './exit-codes.ts'
@@ -7,17 +9,17 @@ import { collect } from './resources.ts'
 import { inLine } from './terminal.ts'
 
 type Call = (path: string, input?: object) => Promise<{ data: Entry }>
-type Calls = Record<'post' | 'patch' | 'delete', Call>
+type Calls = Record<'get' | 'post' | 'patch' | 'put' | 'delete', Call>
 
+/** One request that the service gets. */
 interface Step {
-  kind: Kind
-  name: string
-  /** Of the resource in the service; undefined: it is created. */
-  id: string | undefined
   action: 'create' | 'change' | 'delete'
-  body: Entry
+  kind: Kind | 'funding'
+  name: string
   changes: Difference[]
+  /** In the file. */
   place: string
+  call: { method: 'post' | 'patch' | 'put' | 'delete'; path: string; parameters?: Record<string, string>; body?: Entry }
 }
 
 interface ApplyOptions {
@@ -30,7 +32,10 @@ const pathOf: Record<Kind, { path: string; id: string }> = {
   networks: { path: '/api/v1/networks', id: 'network_id' },
   signers: { path: '/api/v1/signers', id: 'signer_id' },
   notifications: { path: '/api/v1/notifications', id: 'notification_id' },
+  abis: { path: '/api/v1/abis', id: 'abi_id' },
   relayers: { path: '/api/v1/relayers', id: 'relayer_id' },
+  pools: { path: '/api/v1/pools', id: 'pool_id' },
+  sponsorships: { path: '/api/v1/sponsorships', id: 'sponsorship_id' },
   api_keys: { path: '/api/v1/api-keys', id: 'api_key_id' },
 }
 const defaults: Partial<Record<Kind, Entry>> = {
@@ -42,7 +47,10 @@ const fixed: Record<Kind, string[]> = {
   networks: ['name', 'network_type', 'chain_id'],
   signers: ['id', 'type', 'address'],
   notifications: ['id'],
+  abis: ['id', 'network', 'address', 'name'],
   relayers: ['id', 'network', 'network_type', 'signer_id'],
+  pools: ['id', 'network'],
+  sponsorships: ['id', 'relayer_id', 'pool_id'],
   api_keys: [],
 }
 
@@ -51,7 +59,7 @@ export function addApply(program: Command, context: () => Context): void {
   program
     .command('apply <file>')
     .description(
-      'create and change networks, signers, notifications, relayers and API keys as a YAML file says (-: standard input)',
+      'create and change networks, signers, notifications, ABIs, relayers, pools, sponsorships and API keys as a YAML file says (-: standard input)',
     )
     .option('--dry-run', 'only print what would be done')
     .option('--yes', 'do not ask')
@@ -59,6 +67,7 @@ export function addApply(program: Command, context: () => Context): void {
     .action(async (file: string, options: ApplyOptions) => {
       const world = context()
       const steps = await planOf(world, readState(await readInput(file)), options.prune === true)
+      await checkBodies(world, steps)
       // Bodies may hold secrets.
       const shown = steps.map(({ action, kind, name, changes }) => ({ action, kind, name, changes }))
       if (world.print.isJson && options.dryRun) return world.print.list(shown, [])
@@ -70,44 +79,64 @@ export function addApply(program: Command, context: () => Context): void {
     })
 }
 
-/** Deletions come last, in the reverse order. */
+/** Deletions come last, in the reverse order; funding after the relayers and pools that it names. */
 async function planOf(world: Context, state: Map<Kind, Entry[]>, prune: boolean): Promise<Step[]> {
   const own = prune ? (await world.client.get('/api/v1/api-keys/self')).data.id : undefined
   const steps: Step[] = []
+  const funding: Step[] = []
   const deletions: Step[] = []
   for (const kind of kinds) {
     const entries = state.get(kind)
     if (!entries) continue
+    const { path, id: parameter } = pathOf[kind]
     const all = world.client.all as unknown as (path: string) => AsyncIterable<Entry>
-    const current = await collect(all(pathOf[kind].path))
+    const current = await collect(all(path))
     const known = new Map(current.map((one) => [nameOf(kind, one), one]))
-    for (const [index, entry] of entries.entries()) {
+    for (const [index, { funding: wanted, ...entry }] of entries.entries()) {
       const name = nameOf(kind, entry) as string
-      steps.push(...stepFor(kind, `${kind}[${index}] (${name})`, entry, known.get(name)))
+      const place = `${kind}[${index}] (${name})`
+      if (wanted !== undefined && kind !== 'relayers' && kind !== 'pools')
+        throw new CommandError(`${place}.funding: relayers and pools have funding`)
+      steps.push(...stepFor(kind, place, entry, known.get(name)))
+      const target = { path: `${path}/{${parameter}}/funding`, parameters: { [parameter]: name } }
+      if (wanted !== undefined)
+        funding.push(
+          ...(await fundingStep(world, `${place}.funding`, wanted, { name, isNew: !known.has(name), ...target })),
+        )
       known.delete(name)
     }
     if (!prune) continue
-    for (const [name, { id }] of known) {
-      // The key that carries this out.
-      if (kind === 'api_keys' && id === own) continue
-      const step = { kind, name: String(name), id: String(id), place: `${kind} ${name}`, body: {}, changes: [] }
-      deletions.unshift({ ...step, action: 'delete' })
+    for (const [name, { id, scopes }] of known) {
+      // The key that carries this out, and those of sponsorships, which go with them.
+      if (kind === 'api_keys' && (id === own || (scopes as string[]).includes('relay'))) continue
+      const call = {
+        method: 'delete',
+        path: `${path}/{${parameter}}`,
+        parameters: { [parameter]: String(id) },
+      } as const
+      deletions.unshift({ action: 'delete', kind, name: String(name), changes: [], place: `${kind} ${name}`, call })
     }
   }
-  return [...steps, ...deletions]
+  return [
+    ...steps.filter(({ kind }) => kind !== 'api_keys'),
+    ...funding,
+    ...steps.filter(({ kind }) => kind === 'api_keys'),
+    ...deletions,
+  ]
 }
 
 function stepFor(kind: Kind, place: string, entry: Entry, current: Entry | undefined): Step[] {
   const name = nameOf(kind, entry) as string
+  const { path, id: parameter } = pathOf[kind]
   if (!current) {
     const { signing_key_env, ...rest } = entry
     const body = { ...defaults[kind], ...rest, ...(signing_key_env !== undefined && secretOf(place, signing_key_env)) }
-    return [{ kind, name, id: undefined, action: 'create', body, changes: [], place }]
+    return [{ action: 'create', kind, name, changes: [], place, call: { method: 'post', path, body } }]
   }
   // A generated key is shown as what it is since then.
   const { type, ...others } = entry
   const compared = kind === 'signers' && type === 'generated' ? others : entry
-  const changes = differences(compared, current)
+  const changes = differences(compared, asGiven(kind, current))
   const wrong = changes.find(({ member }) => kind === 'signers' || fixed[kind].includes(member))
   if (wrong)
     throw new CommandError(`${place}: ${wrong.member} cannot be changed; it is ${inLine(String(wrong.before))}`)
@@ -115,7 +144,55 @@ function stepFor(kind: Kind, place: string, entry: Entry, current: Entry | undef
   // A member of an object is changed with the others of the object that the file has.
   const members = new Set(changes.map(({ member }) => member.split('.')[0] as string))
   const body = Object.fromEntries(Object.entries(entry).filter(([member]) => members.has(member)))
-  return [{ kind, name, id: String(current.id), action: 'change', body, changes, place }]
+  const call = {
+    method: 'patch',
+    path: `${path}/{${parameter}}`,
+    parameters: { [parameter]: String(current.id) },
+    body,
+  } as const
+  return [{ action: 'change', kind, name, changes, place, call }]
+}
+
+/** A resource with the members that a request gives: a pool shows more of its relayers than their ids. */
+function asGiven(kind: Kind, current: Entry): Entry {
+  if (kind !== 'pools') return current
+  const relayers = current.relayers as { relayer_id: string }[]
+  return { ...current, relayer_ids: relayers.map((one) => one.relayer_id) }
+}
+
+/** The funding of a relayer or a pool is set as a whole; null ends it. */
+async function fundingStep(
+  world: Context,
+  place: string,
+  wanted: unknown,
+  { name, isNew, path, parameters }: { name: string; isNew: boolean; path: string; parameters: Record<string, string> },
+): Promise<Step[]> {
+  const one = { path: parameters }
+  const current = isNew ? undefined : await (world.client as unknown as Calls).get(path, one).catch(asNone)
+  const before = current?.data.funding as Entry | undefined
+  const step = { kind: 'funding', name, place } as const
+  if (wanted === null)
+    return before ? [{ ...step, action: 'delete', changes: [], call: { method: 'delete', path, parameters } }] : []
+  const body = wanted as Entry
+  const changes = before ? differences(body, before) : []
+  if (before && changes.length === 0) return []
+  return [{ ...step, action: before ? 'change' : 'create', changes, call: { method: 'put', path, parameters, body } }]
+}
+
+function asNone(error: unknown): undefined {
+  if (error instanceof RelayerError && error.status === 404) return undefined
+  throw error
+}
+
+/** Nothing is changed before every body fits the contract. Throws CommandError with all faults. */
+async function checkBodies({ url }: Context, steps: Step[]): Promise<void> {
+  const bodies = steps.filter(({ call }) => call.body !== undefined)
+  if (bodies.length === 0) return
+  const check = await readBodyCheck(url)
+  const faults = bodies.flatMap(({ place, call: { method, path, body } }) =>
+    check(method, path, body).map((fault) => `${place}: ${inLine(fault)}`),
+  )
+  if (faults.length > 0) throw new CommandError(`Nothing was done:\n${faults.join('\n')}`)
 }
 
 /** The file names the variable of the environment that holds the key. */
@@ -142,19 +219,15 @@ async function confirm(): Promise<void> {
   if (answer.trim() !== 'yes') throw new CommandError('Nothing was done')
 }
 
-async function carryOut({ client, print }: Context, { kind, action, id, body, name, place }: Step): Promise<void> {
-  const calls = client as unknown as Calls
-  const { path, id: parameter } = pathOf[kind]
-  const one = { path: { [parameter]: id } }
+async function carryOut({ client, print }: Context, { action, kind, name, place, call }: Step): Promise<void> {
+  const { method, path, parameters, body } = call
   try {
-    const done =
-      action === 'create'
-        ? await calls.post(path, { body })
-        : action === 'change'
-          ? await calls.patch(`${path}/{${parameter}}`, { ...one, body })
-          : await calls.delete(`${path}/{${parameter}}`, one)
+    const { data } = await (client as unknown as Calls)[method](path, {
+      ...(parameters && { path: parameters }),
+      ...(body && { body }),
+    })
     // The token of a new API key is shown this once.
-    if (action === 'create' && kind === 'api_keys') print.one(done.data)
+    if (action === 'create' && (kind === 'api_keys' || kind === 'sponsorships')) print.one(data)
     else print.note(`${action}d ${kind} ${inLine(name)}`)
   } catch (error) {
     if (error instanceof Error) error.message = `${place}: ${error.message}`

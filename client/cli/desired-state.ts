@@ -1,10 +1,22 @@
 import { parse } from 'yaml'
+import { amountMembers } from '../../generated/client-bodies.ts'
+import { readWei } from './amounts.ts'
+import { nearest } from './body-check.ts'
 import { CommandError } from './exit-codes.ts'
 
 export type Entry = Record<string, unknown>
 
 /** The resources that a file describes, in the order in which they are created: each may name those before it. */
-export const kinds = ['networks', 'signers', 'notifications', 'relayers', 'api_keys'] as const
+export const kinds = [
+  'networks',
+  'signers',
+  'notifications',
+  'abis',
+  'relayers',
+  'pools',
+  'sponsorships',
+  'api_keys',
+] as const
 export type Kind = (typeof kinds)[number]
 
 /** A member of an entry whose value is not the one of the service. */
@@ -16,8 +28,8 @@ export interface Difference {
 
 /** They belong in no file that is shared. */
 const secrets: ReadonlySet<string> = new Set(['key', 'signing_key', 'passphrase', 'keystore', 'token', 'secret_id'])
-/** Members that the service does not show again: they count only for a new resource. */
-const unseen: ReadonlySet<string> = new Set(['config', 'signing_key_env'])
+/** Members that the service does not show again, or not as they were given: they count only for a new resource. */
+const unseen: ReadonlySet<string> = new Set(['config', 'signing_key_env', 'abi'])
 
 /** What the name of an entry is: networks and API keys have generated ids. */
 export const nameOf = (kind: Kind, entry: Entry): unknown =>
@@ -27,13 +39,17 @@ export const nameOf = (kind: Kind, entry: Entry): unknown =>
 export function readState(text: string): Map<Kind, Entry[]> {
   let file: unknown
   try {
-    file = parse(text, { intAsBigInt: true })
+    file = parse(text, { intAsBigInt: true, logLevel: 'error' })
   } catch (error) {
     throw new CommandError(`The file is no YAML: ${(error as Error).message}`)
   }
   if (!isEntry(file)) throw new CommandError(`The file must have members of these: ${kinds.join(', ')}`)
   const unknown = Object.keys(file).find((name) => !kinds.some((kind) => kind === name))
-  if (unknown !== undefined) throw new CommandError(`${unknown} is none of ${kinds.join(', ')}`)
+  if (unknown !== undefined) {
+    const near = nearest(unknown, kinds)
+    const question = near === undefined ? '' : `; did you mean ${near}?`
+    throw new CommandError(`${unknown} is none of ${kinds.join(', ')}${question}`)
+  }
   return new Map(kinds.flatMap((kind) => (kind in file ? [[kind, entriesOf(kind, file[kind])] as const] : [])))
 }
 
@@ -55,10 +71,19 @@ function entriesOf(kind: Kind, list: unknown): Entry[] {
 
 const isEntry = (value: unknown): value is Entry => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Integers that a number holds exactly are numbers, others text, as amounts are. Throws CommandError for a secret. */
-function plain(value: unknown, place: string): unknown {
+/** An object may contain itself by an anchor. */
+const maxDepth = 20
+
+/**
+ * Integers that a number holds exactly are numbers, others text, as amounts are; an amount may have a unit (`1ether`). Throws CommandError
+ * for a secret.
+ */
+function plain(value: unknown, place: string, name = '', depth = 0): unknown {
+  if (depth > maxDepth) throw new CommandError(`${place.slice(0, 60)}... has more than ${maxDepth} levels`)
+  if (typeof value === 'string' && amountMembers.has(name) && /^\d[\d.]*\s?(?:wei|gwei|ether)$/.test(value))
+    return readWei(value).toString()
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString()
-  if (Array.isArray(value)) return value.map((one, index) => plain(one, `${place}[${index}]`))
+  if (Array.isArray(value)) return value.map((one, index) => plain(one, `${place}[${index}]`, name, depth + 1))
   if (!isEntry(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([name, its]) => {
@@ -66,7 +91,7 @@ function plain(value: unknown, place: string): unknown {
         throw new CommandError(
           `${place}.${name} is a secret: create this one with its own command, which reads secrets from files`,
         )
-      return [name, plain(its, `${place}.${name}`)]
+      return [name, plain(its, `${place}.${name}`, name, depth + 1)]
     }),
   )
 }

@@ -86,6 +86,90 @@ test('creates what a file describes, then finds nothing to do, then changes only
   expect(logged.join('')).not.toContain('the key of the ledger')
 })
 
+const more = `
+networks:
+  - { name: sepolia, chain_id: 11155111, rpc_urls: ['http://127.0.0.1:9'] }
+signers:
+  - { id: reserve-key, type: generated }
+  - { id: hot-key, type: generated }
+abis:
+  - id: usdc
+    network: sepolia
+    address: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+    abi: ['function transfer(address to, uint256 amount)']
+relayers:
+  - id: hot
+    name: Hot
+    network: sepolia
+    signer_id: hot-key
+    policies: { max_value: 1.5ether }
+    funding: { from: reserve, min_balance: 0.5ether, target_balance: 1ether, max_per_day: 5ether, max_fee_per_gas: 50gwei }
+  - { id: reserve, name: Reserve, network: sepolia, signer_id: reserve-key }
+pools:
+  - { id: payouts, network: sepolia, relayer_ids: [hot, reserve], policies: { max_value_per_day: 3ether } }
+sponsorships:
+  - id: game
+    pool_id: payouts
+    targets: [{ address: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', selectors: ['0xa9059cbb'] }]
+    max_gas: 200000
+    max_fee: 0.001ether
+    budget_per_day: 0.1ether
+`
+
+test('creates pools, sponsorships, ABIs and funding, reads units, then finds nothing to do, and changes what differs', async () => {
+  const { client, apply } = await start()
+  const done = await apply(more, '--yes')
+  expect([done.code, done.err]).toEqual([0, expect.stringContaining('create funding hot')])
+  expect(done.out).toMatch(/^token +\S{20,}$/m)
+  const path = { relayer_id: 'hot' }
+  const funding = async () => (await client.get('/api/v1/relayers/{relayer_id}/funding', { path })).data.funding
+  expect(await funding()).toMatchObject({ from: 'reserve', min_balance: '500000000000000000' })
+  const { data: hot } = await client.get('/api/v1/relayers/{relayer_id}', { path })
+  expect(hot.policies.max_value).toBe(`15${'0'.repeat(17)}`)
+  expect(await apply(more, '--yes')).toMatchObject({ code: 0, err: 'Nothing to do\n' })
+
+  const changed = more
+    .replace('target_balance: 1ether', 'target_balance: 2ether')
+    .replace('relayer_ids: [hot, reserve]', 'relayer_ids: [reserve]')
+    .replace("selectors: ['0xa9059cbb']", "selectors: ['0xa9059cbb', '0x095ea7b3']")
+  const again = await apply(changed, '--yes')
+  expect(again.err.match(/^change .*$/gm)).toEqual([
+    'change pool payouts',
+    'change sponsorship game',
+    'change funding hot',
+  ])
+  expect((await funding()).target_balance).toBe(`2${'0'.repeat(18)}`)
+  expect(await apply(changed, '--yes')).toMatchObject({ code: 0, err: 'Nothing to do\n' })
+
+  const ended = changed.replace(/funding: \{.*\}/, 'funding: null')
+  expect((await apply(ended, '--yes')).err).toContain('delete funding hot')
+  expect(await apply(`${ended}api_keys: []\n`, '--prune', '--dry-run')).toMatchObject({
+    err: 'delete relayer demo\ndelete signer demo\ndelete network local\n',
+  })
+})
+
+test('checks the whole file against the contract before it changes anything, in a dry run too', async () => {
+  const { client, apply } = await start()
+  const wrong = more
+    .replace('max_value: 1.5ether', 'max_valu: 1')
+    .replace('max_gas: 200000', 'max_gas: many')
+    .replace('from: reserve, ', '')
+  for (const option of ['--yes', '--dry-run']) {
+    const { code, err } = await apply(wrong, option)
+    expect([code, err.split('\n')]).toEqual([
+      2,
+      [
+        'Nothing was done:',
+        'relayers[0] (hot): policies.max_valu is no member; did you mean max_value?',
+        'sponsorships[0] (game): max_gas must be integer',
+        'relayers[0] (hot).funding: from is missing',
+        '',
+      ],
+    ])
+  }
+  expect((await client.get('/api/v1/networks')).pagination.total_items).toBe(1)
+})
+
 test('deletes only with --prune, and only of the kinds that the file has', async () => {
   const { client, apply } = await start()
   await apply(text, '--yes')
@@ -120,7 +204,8 @@ test('refuses a file with a secret, an unknown kind, or a name that is there twi
   const wrong = [
     ['signers: [{ id: a, type: plain, config: { key: "0x1" } }]', 'signers[0].config.key is a secret'],
     ['notifications: [{ id: a, url: b, signing_key: c }]', 'notifications[0].signing_key is a secret'],
-    ['relayer: []', 'relayer is none of networks'],
+    ['relayer: []', 'did you mean relayers?'],
+    ['relayers: [{ id: a, policies: &policies { again: *policies } }]', 'has more than 20 levels'],
     ['relayers: {}', 'relayers must be a list'],
     ['relayers: [{ name: a }]', 'relayers[0] must have an id'],
     ['relayers: [{ id: a }, { id: a }]', 'relayers[1]: a is there twice'],
@@ -134,7 +219,7 @@ test('carries out the example of docs/clients.md', async () => {
   const docs = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'clients.md'), 'utf8')
   const { apply } = await start()
   const done = await apply(/```yaml\n(.*?)```/s.exec(docs)?.[1] ?? '', '--yes')
-  expect([done.code, done.err.match(/^create /gm)?.length]).toEqual([0, 5])
+  expect([done.code, done.err.match(/^create /gm)?.length]).toEqual([0, 6])
 })
 
 test('compares values in any form in which they can be written', () => {

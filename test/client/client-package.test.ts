@@ -46,9 +46,11 @@ test('contains the licence, the README and the build, and depends on the version
   const { dependencies, peerDependenciesMeta } = manifest('client')
   expect(Object.keys(dependencies)).toEqual([
     '@noble/hashes',
+    'ajv',
     'commander',
     'csv-parse',
     'eventsource-parser',
+    'fastest-levenshtein',
     'openapi-fetch',
     'yaml',
   ])
