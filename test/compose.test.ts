@@ -1,4 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { parseYaml } from '@redocly/openapi-core'
@@ -80,6 +81,14 @@ test('keeps every secret in a file that docs/operations.md creates, and none in 
   expect(environment.POSTGRES_PASSWORD_FILE).toBe('/run/secrets/postgres-password')
   expect(volumes?.map((volume) => volume.split(':')[0])).toEqual(Object.keys(compose.volumes))
   expect(commands).toContain('postgres://relayer:')
+})
+
+test('creates the secrets so that the user of a container can read them, in a folder that nobody else can, whatever the umask', () => {
+  const folder = temporaryFolder()
+  const creation = /```sh\n([^`]*?)docker compose up/.exec(commands)?.[1] ?? 'false'
+  execFileSync('bash', ['-c', `umask 077\n${creation}`], { cwd: folder })
+  const modeOf = (name: string) => (statSync(join(folder, 'secrets', name)).mode & 0o777).toString(8)
+  expect([modeOf('.'), ...Object.keys(secrets).map(modeOf)]).toEqual(['700', ...Object.keys(secrets).map(() => '644')])
 })
 
 test('balances one port over both servers, which trust only the address of the balancer', () => {
