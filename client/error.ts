@@ -1,6 +1,10 @@
 export interface Detail {
   path: string
+  /** A word for programs, such as `required` or the name of a policy. */
+  code?: string
   message: string
+  /** When the limit that refused has room again; absent: no time is known. */
+  resets_at?: string
 }
 
 /**
@@ -16,7 +20,7 @@ export class RelayerError extends Error {
   readonly retryAfter: number | undefined
   /** The X-Request-Id header, which the service's log shows too; undefined without one. */
   readonly request_id: string | undefined
-  /** The transaction that has the `deduplication_id`; only with `already_sent`, and where the API key may read it. */
+  /** The transaction that has the `deduplication_id` or the idempotency key, where the API key may read it. */
   readonly transaction: { id: string; relayer_id: string } | undefined
   /** Where the API reference of the service describes the code; undefined when a proxy answered. */
   readonly doc_url: string | undefined

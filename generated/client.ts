@@ -2605,18 +2605,30 @@ export interface components {
             message: string;
             /** @description The description of the code in the API reference, relative to the address of the service. */
             doc_url: string;
+            /** @description Also the header `X-Request-Id`. It finds the request in the log. */
+            request_id: string;
             /** @description The causes of the failure, each with its place. */
-            details?: {
-                path: string;
-                message: string;
-            }[];
-            /** @description The transaction that has the `deduplication_id`. Only with `already_sent`. */
+            details?: components["schemas"]["FailureDetail"][];
+            /** @description The transaction that has the `deduplication_id` (`already_sent`), or the first one of the request that used the Idempotency-Key (`idempotency_mismatch`). Absent when the API key may not read it. */
             transaction?: {
                 id: components["schemas"]["Id"];
                 relayer_id: components["schemas"]["Id"];
             };
         };
-        /** @description The kind of the failure, for programs. The meaning of a code never changes. Later versions may add codes. Known codes: `invalid_request`, `insufficient_funds`, `execution_reverted` (400), `unauthorized` (401), `forbidden`, `policy_violation`, `relayer_paused` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `conflict`, `already_sent`, `possibly_sent` (409), `payload_too_large` (413), `unsupported_media_type` (415), `expectation_failed` (417), `unprocessable`, `gas_limit_too_low` (422), `rate_limited` (429), `header_too_large` (431), `internal` (500), `not_implemented` (501), `bad_gateway` (502), `unavailable`, `outcome_unknown` (503). */
+        /** @description One cause of a failure. */
+        FailureDetail: {
+            /** @description A JSON pointer into the request, which begins with `/body`, `/query`, `/path` or `/headers`, or the name of a policy or component. */
+            path: string;
+            /** @description For programs. Later versions may add codes. */
+            code: string;
+            message: string;
+            /**
+             * @description Only of a limit of a day: when it has room for this request, if nothing more is spent. Absent when no time is known,
+             *     for example when the amount is above the whole limit.
+             */
+            resets_at?: components["schemas"]["Timestamp"];
+        };
+        /** @description The kind of the failure, for programs. The meaning of a code never changes. Later versions may add codes. Known codes: `invalid_request`, `insufficient_funds`, `execution_reverted` (400), `unauthorized` (401), `forbidden`, `policy_violation`, `relayer_paused` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `already_exists`, `in_use`, `invalid_state`, `limit_reached`, `already_sent`, `possibly_sent` (409), `payload_too_large` (413), `unsupported_media_type` (415), `expectation_failed` (417), `idempotency_mismatch`, `gas_limit_too_low`, `key_service_refused` (422), `rate_limited` (429), `header_too_large` (431), `internal` (500), `not_implemented` (501), `bad_gateway` (502), `unavailable`, `outcome_unknown` (503). */
         FailureCode: string;
         /** @description An id in a path. An id that is not valid gets the same 404 as an unknown one. */
         PathId: string;
@@ -3271,10 +3283,7 @@ export interface components {
                 status: number;
                 code: components["schemas"]["FailureCode"];
                 message: string;
-                details: {
-                    path: string;
-                    message: string;
-                }[];
+                details: components["schemas"]["FailureDetail"][];
             }[];
             /** @description The nonce that the transaction would get. Null, like the members below, when no node answered. */
             nonce: number | null;
@@ -4984,7 +4993,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description The token is missing or not accepted (`unauthorized`). `details` says what is wrong with the header. A key that is unknown, revoked, expired or not for your address gets one answer. */
+        /** @description The token is missing or not accepted (`unauthorized`). `details` says what is wrong with the header. A key that is unknown, revoked or not for your address gets one answer; who has the secret of an expired one is told so. */
         Unauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5015,7 +5024,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description The id is taken, the resource is in use, or its state does not allow the operation (`conflict`). */
+        /** @description The id or the name is taken (`already_exists`), other resources use the resource (`in_use`), its state does not allow the operation (`invalid_state`), or there are as many as are allowed (`limit_reached`). */
         Conflict: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5038,7 +5047,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description The Idempotency-Key was used with another body (`unprocessable`), or the transaction needs more gas than its `gas_limit` (`gas_limit_too_low`). */
+        /** @description The Idempotency-Key was used with another body (`idempotency_mismatch`), or the transaction needs more gas than its `gas_limit` (`gas_limit_too_low`). */
         Unprocessable: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5048,7 +5057,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description The key service does not have the key or does not sign with it (`unprocessable`). `details` gives the reason. */
+        /** @description The key service does not have the key or does not sign with it (`key_service_refused`). `details` gives the reason. */
         KeyServiceRefusal: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5152,6 +5161,7 @@ export interface components {
         TransactionAccepted: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 [name: string]: unknown;
             };
             content: {
@@ -5162,6 +5172,7 @@ export interface components {
         TransactionsAccepted: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 [name: string]: unknown;
             };
             content: {
@@ -5542,6 +5553,7 @@ export interface components {
         SponsoredCallSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 [name: string]: unknown;
             };
             content: {
@@ -5791,6 +5803,8 @@ export interface components {
          * @example 0b2a4c8e-4a2f-4e0b-9d1c-6f1f3b7a9c55
          */
         "X-Request-Id": string;
+        /** @description Only when the request repeats an earlier one with the same Idempotency-Key: this is the answer of that one, and nothing was sent again. */
+        "Idempotent-Replayed": "true";
         /** @description The required authentication scheme (RFC 6750). */
         "WWW-Authenticate": "Bearer";
         /** @description Seconds to wait before the next request (RFC 9110). */
@@ -5873,6 +5887,7 @@ export type CallerSpendingListResponse = components['schemas']['CallerSpendingLi
 export type ActivityResponse = components['schemas']['ActivityResponse'];
 export type CallerResponse = components['schemas']['CallerResponse'];
 export type Failure = components['schemas']['Failure'];
+export type FailureDetail = components['schemas']['FailureDetail'];
 export type FailureCode = components['schemas']['FailureCode'];
 export type PathId = components['schemas']['PathId'];
 export type Id = components['schemas']['Id'];
@@ -6204,6 +6219,7 @@ export type ParameterPage = components['parameters']['page'];
 export type ParameterPerPage = components['parameters']['per_page'];
 export type ParameterApiKeyId = components['parameters']['api_key_id'];
 export type HeaderXRequestId = components['headers']['X-Request-Id'];
+export type HeaderIdempotentReplayed = components['headers']['Idempotent-Replayed'];
 export type HeaderWwwAuthenticate = components['headers']['WWW-Authenticate'];
 export type HeaderRetryAfter = components['headers']['Retry-After'];
 export type HeaderRateLimit = components['headers']['RateLimit'];

@@ -15,14 +15,18 @@ export type ErrorCode =
   | 'not_found'
   | 'method_not_allowed'
   | 'request_timeout'
-  | 'conflict'
+  | 'already_exists'
+  | 'in_use'
+  | 'invalid_state'
+  | 'limit_reached'
   | 'already_sent'
   | 'possibly_sent'
   | 'payload_too_large'
   | 'unsupported_media_type'
   | 'expectation_failed'
-  | 'unprocessable'
+  | 'idempotency_mismatch'
   | 'gas_limit_too_low'
+  | 'key_service_refused'
   | 'rate_limited'
   | 'header_too_large'
   | 'internal'
@@ -68,6 +72,10 @@ export interface Fault {
   of: Subject
   field: Field
   message: string
+  /** What it is, where the error's code does not say it. */
+  code?: 'not_found' | 'expired'
+  /** When a limit that refuses has room again; absent: no time is known. RFC 3339. */
+  resets_at?: string
   /** The member of a batch that failed, when the fault is not of the value. */
   member?: Field
 }
@@ -130,13 +138,20 @@ export const errorOf = (code: ErrorCode, of: Subject, message: string, data?: Er
 export const badRequest = (field: Field, message: string): DomainError =>
   new DomainError('invalid_request', [inputFault(field, message)])
 
+/** The value names something that does not exist, or that the caller may not use. */
+export const unknownReference = (field: Field, message: string): DomainError =>
+  new DomainError('invalid_request', [{ ...inputFault(field, message), code: 'not_found' }])
+
 /** The account cannot pay for the transaction. */
 export const insufficientFunds = (message: string): DomainError =>
   new DomainError('insufficient_funds', [inputFault(['value'], message)])
 
-/** The current state of a resource does not permit what is asked for. */
-export const conflict = (field: Field, message: string): DomainError =>
-  new DomainError('conflict', [inputFault(field, message)])
+/** What the caller gave does not fit what exists. */
+export const conflict = (
+  code: 'already_exists' | 'invalid_state' | 'limit_reached',
+  field: Field,
+  message: string,
+): DomainError => new DomainError(code, [inputFault(field, message)])
 
 export const notFound = (message: string): DomainError => new DomainError('not_found', message)
 
@@ -156,7 +171,7 @@ export class NonceTaken extends DomainError {
   readonly next_nonce: number
 
   constructor(nextNonce: number) {
-    super('conflict', [inputFault(['nonce'], `must be ${nextNonce}, the next nonce`)])
+    super('invalid_state', [inputFault(['nonce'], `must be ${nextNonce}, the next nonce`)])
     this.name = 'NonceTaken'
     this.next_nonce = nextNonce
   }

@@ -91,7 +91,7 @@ export type PoolInsertResult = InsertResult | { outcome: 'pinned' }
 /** The result of accepting several transactions together. */
 export type BatchCreation =
   | { outcome: 'created' | 'replayed'; transactions: AcceptedTransaction[] }
-  | { outcome: 'mismatch' }
+  | { outcome: 'mismatch'; sent: SentTransaction }
   /** Nothing was accepted: the first transaction that could not be. */
   | { outcome: 'refused'; index: number; creation: PoolInsertRefusal }
 
@@ -119,8 +119,8 @@ export interface InsertSuccess {
 
 export type InsertResult =
   | InsertSuccess
-  /** The idempotency key was used with another body. */
-  | { outcome: 'mismatch' }
+  /** The idempotency key was used with another body, for this transaction. */
+  | { outcome: 'mismatch'; sent: SentTransaction }
   /** The requested nonce is already in use. */
   | { outcome: 'held' }
   /** The next nonce is not the expected one. */

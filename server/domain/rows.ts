@@ -44,6 +44,8 @@ export interface AuditEntry {
 export interface PendingAuditEntry extends AuditEntry {
   /** Whether it is stored. */
   recorded: boolean
+  /** The answer is that of an earlier request with the same idempotency key. */
+  replayed?: boolean
 }
 
 export interface AuditFilter {

@@ -104,7 +104,7 @@ export function replacedSubmission(
   if (!isSigned) return asked
   if (!isPrivate(row)) {
     if (asked === null) return before
-    throw conflict(['submission', 'mode'], 'the transaction is public already, and stays public')
+    throw conflict('invalid_state', ['submission', 'mode'], 'the transaction is public already, and stays public')
   }
   return asked === null
     ? released(before as PrivateSubmission, new Date(now).toISOString())

@@ -134,6 +134,8 @@ export interface OverLimit {
   spend: Spend & { limit: string }
   /** The remaining amount. */
   left: string
+  /** When the limit has room for the amount, if nothing more is spent. RFC 3339. Undefined: no time is known. */
+  resets_at: string | undefined
 }
 
 /** A signed version of a transaction. It is stored before it is sent to a node. */

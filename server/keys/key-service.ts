@@ -87,7 +87,7 @@ export class CannotSign extends DomainError {
   readonly reason: string
 
   constructor(reason: string) {
-    super('unprocessable', [{ of: 'signer', field: [], message: reason }])
+    super('key_service_refused', [{ of: 'signer', field: [], message: reason }])
     this.reason = reason
   }
 }

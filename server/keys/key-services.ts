@@ -154,5 +154,5 @@ function refusal({ kind, message, detail }: KeyServiceFault): DomainError {
   const faults = [inputFault(['config'], detail ? `${message}: ${detail}` : message)]
   return kind === 'unavailable' || kind === 'throttled'
     ? new DomainError('unavailable', faults, { retry_after_s: 5 })
-    : new DomainError('unprocessable', faults)
+    : new DomainError('key_service_refused', faults)
 }

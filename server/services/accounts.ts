@@ -128,7 +128,7 @@ export async function reconcileNonce(
   const { relayer: reconciled } = await find(context, nodes, relayerId)
   if (acknowledge_unknown) await context.store.acknowledgeUnknown(reconciled)
   if (reconciled.system_disabled)
-    throw errorOf('conflict', 'relayer', reconciled.disabled_reason ?? 'the relayer is disabled')
+    throw errorOf('invalid_state', 'relayer', reconciled.disabled_reason ?? 'the relayer is disabled')
   return getNonce(context, nodes, relayerId)
 }
 

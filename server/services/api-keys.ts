@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import type { ApiKey, CreateApiKeyRequest, RotateApiKeyRequest, UpdateApiKeyRequest } from '../../generated/openapi.ts'
-import { badRequest, conflict, errorOf, notFound } from '../domain/errors.ts'
+import { badRequest, conflict, errorOf, notFound, unknownReference } from '../domain/errors.ts'
 import type { ApiKeyRow, PendingAuditEntry } from '../domain/rows.ts'
 import { readTime } from '../domain/values.ts'
 import { makeToken } from '../lib/ids.ts'
@@ -47,7 +47,8 @@ export async function createApiKey(
   }
   auditEntry.subject = id
   const created = await store.createApiKey(row, auditEntry)
-  if (created === 'too_many') throw conflict([], 'the limit of API keys is reached; revoke a key first')
+  if (created === 'too_many')
+    throw conflict('limit_reached', [], 'the limit of API keys is reached; revoke a key first')
   if (created === 'name_taken') throw nameTaken()
   if (!('id' in created)) throw unknown(created)
   return { api_key: showApiKey(created), token }
@@ -63,7 +64,7 @@ export async function updateApiKey(
   // Other rights would make a key that stands in web pages more than the key of a sponsorship.
   const isSponsorships = (await store.getApiKey(id))?.scopes.includes('relay')
   if (isSponsorships && (body.scopes || body.relayer_ids !== undefined || body.pool_ids !== undefined))
-    throw conflict([], 'it is the key of a sponsorship, whose rights cannot be changed')
+    throw conflict('invalid_state', [], 'it is the key of a sponsorship, whose rights cannot be changed')
   const updated = await store.updateApiKey(id, changes, auditEntry)
   if (updated === 'missing') throw apiKeyNotFound()
   if (updated === 'name_taken') throw nameTaken()
@@ -94,7 +95,7 @@ export async function revokeApiKey({ store }: Store, id: string, auditEntry: Pen
   const outcome = await store.deleteApiKey(id, auditEntry)
   if (outcome === 'missing') throw apiKeyNotFound()
   if (outcome === 'in_use')
-    throw errorOf('conflict', 'api_key_id', 'it is the key of a sponsorship; rotate it, or delete the sponsorship')
+    throw errorOf('invalid_state', 'api_key_id', 'it is the key of a sponsorship; rotate it, or delete the sponsorship')
 }
 
 /** The public part of a key. */
@@ -102,12 +103,12 @@ export const showApiKey = ({ secret_hash: _, former_hash: __, ...apiKey }: ApiKe
 
 export const apiKeyNotFound = () => notFound('API key not found')
 
-const nameTaken = () => conflict(['name'], 'an API key with this name already exists')
+const nameTaken = () => conflict('already_exists', ['name'], 'an API key with this name already exists')
 
 const unknown = (limit: UnknownLimit) =>
   'unknown_relayer' in limit
-    ? badRequest(['relayer_ids', limit.unknown_relayer], 'no relayer has this ID')
-    : badRequest(['pool_ids', limit.unknown_pool], 'no pool has this ID')
+    ? unknownReference(['relayer_ids', limit.unknown_relayer], 'no relayer has this ID')
+    : unknownReference(['pool_ids', limit.unknown_pool], 'no pool has this ID')
 
 /** The given members in stored form. Throws DomainError (400). */
 function readChanges(body: CreateApiKeyRequest | UpdateApiKeyRequest): Partial<ApiKey> {

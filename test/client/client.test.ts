@@ -43,7 +43,7 @@ test('throws a RelayerError with the message, code and details of a failure', as
     retryAfter: undefined,
     request_id: expect.stringMatching(/^[\w-]{36}$/),
   })
-  expect(error.details).toEqual([{ path: '/body/message', message: 'must be a string' }])
+  expect(error.details).toEqual([{ path: '/body/message', code: 'invalid_type', message: 'must be a string' }])
   expect(JSON.parse(JSON.stringify({ error }))).toEqual({
     error: {
       name: 'RelayerError',

@@ -88,7 +88,8 @@ test('rejects a key that cannot sign with the reason, and stores nothing', async
     const response = await create(service, { type: 'aws_kms', config })
     const body = (await response.json()) as Failure
     expect.soft(response.status, `${reason}`).toBe(422)
-    expect.soft(body.details).toEqual([{ path: '/body/config', message: expect.stringMatching(reason) }])
+    expect.soft(body.code).toBe('key_service_refused')
+    expect.soft(body.details).toMatchObject([{ path: '/body/config', message: expect.stringMatching(reason) }])
   }
   for (const signature of ['other_key', 'garbage'] as const) {
     kms.faults.signature = signature

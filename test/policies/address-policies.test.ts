@@ -118,6 +118,7 @@ test('names the strict relayer only to callers that may see it', async () => {
   const said = (name: string) => [
     {
       path: 'policies/allow_messages',
+      code: 'allow_messages',
       message: `This relayer does not sign messages (policy of ${name} on the same address)`,
     },
   ]

@@ -56,7 +56,7 @@ test('stores the decoded call with the data, and decodes nothing when it is read
 test('decodes a custom error of the ABI before sending, in a dry run and in the chain', async () => {
   const { chain, account, to, send, client } = await start()
   const fail = { call: { function: 'fail', abi } }
-  expect((await send(fail)).details).toEqual([
+  expect((await send(fail)).details).toMatchObject([
     { path: '/body', message: 'would revert: execution reverted: Broke(why: 7)' },
   ])
   const unknown = await send({ call: { function: 'fail()' } })
@@ -86,7 +86,7 @@ test('replaces by a call, and refuses a call beside data or without a receiver',
   await expect(client().put(`${path}/{transaction_id}`, { path: one, body: { speed: 'fast' } })).rejects.toThrow(
     'body: must have the content',
   )
-  expect((await send({ data: '0x', call: { function: 'f()' } } as never)).details).toEqual([
+  expect((await send({ data: '0x', call: { function: 'f()' } } as never)).details).toMatchObject([
     { path: '/body/call', message: 'give at most one of data and call' },
   ])
   expect((await send({ to: null, call: { function: 'f()' } } as never)).details[0].path).toBe('/body/to')

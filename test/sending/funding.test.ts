@@ -160,14 +160,14 @@ test('refuses circles, unknown treasuries and wrong amounts; keeps a treasury fr
   const of = (its: { relayer_id: string }) => ({ relayer_id: its.relayer_id })
   await fund()
   await fund({ from: relayer.relayer_id }, of(third))
-  expect(await codeOf(fund({ from: third.relayer_id }, of(treasury)))).toBe('409 conflict /body/from')
-  expect(await codeOf(fund({ from: relayer.relayer_id }, of(treasury)))).toBe('409 conflict /body/from')
-  expect(await codeOf(fund({ from: third.relayer_id }, of(third)))).toBe('409 conflict /body/from')
+  expect(await codeOf(fund({ from: third.relayer_id }, of(treasury)))).toBe('409 invalid_state /body/from')
+  expect(await codeOf(fund({ from: relayer.relayer_id }, of(treasury)))).toBe('409 invalid_state /body/from')
+  expect(await codeOf(fund({ from: third.relayer_id }, of(third)))).toBe('409 invalid_state /body/from')
   expect(await codeOf(fund({ from: 'none' }))).toBe('400 invalid_request /body/from')
   expect(await codeOf(fund({ target_balance: `${2n * ether}` }))).toBe('400 invalid_request /body/target_balance')
   const remove = (its: { relayer_id: string }) =>
     codeOf(client.delete('/api/v1/relayers/{relayer_id}', { path: of(its) }))
-  expect(await remove(treasury)).toBe('409 conflict /path/relayer_id')
+  expect(await remove(treasury)).toBe('409 in_use /path/relayer_id')
   await client.delete(base, { path })
   expect(await codeOf(client.get(base, { path }))).toBe('404 not_found /path/relayer_id')
   expect(await remove(treasury)).toBe('done')
@@ -244,7 +244,7 @@ test.each<[string, string, Change]>([
   }
   await client.put(base, { ...one(ids.b), body: { ...settings, from: ids.a } })
   const work = change(client, ids, settings)
-  expect(await codeOf(work)).toBe(`409 conflict ${place}`)
+  expect(await codeOf(work)).toBe(`409 invalid_state ${place}`)
   // Nothing of a refused change is stored.
   expect((await client.get(poolBase, pool('one'))).data.relayers.map(({ relayer_id }) => relayer_id)).toEqual([ids.a])
   expect((await client.get(`${poolBase}/funding`, pool('two'))).data.funding.from).toBe(ids.b)
@@ -295,7 +295,7 @@ test('sends all that is left, exactly, and keeps what is asked; also of a draine
   expect(await balanceOf(relayer.relayer_id)).toBe(0n)
   // A repeated request gets its first response, though nothing is left.
   expect((await sweep({}, 'all')).id).toBe(first.id)
-  expect(await codeOf(sweep({ keep: '1' }, 'all'))).toBe('422 unprocessable /headers/idempotency-key')
+  expect(await codeOf(sweep({ keep: '1' }, 'all'))).toBe('422 idempotency_mismatch /headers/idempotency-key')
   expect(await codeOf(sweep({}))).toBe('400 insufficient_funds /body/value')
 })
 
@@ -325,7 +325,7 @@ test('the funding of a pool supplies its relayers, those that join later too, un
     '400 invalid_request /body/from',
   )
   const member = { ...body, from: other.relayer_id }
-  expect(await codeOf(client.put(its, { ...pool, body: member }))).toBe('409 conflict /body/from')
+  expect(await codeOf(client.put(its, { ...pool, body: member }))).toBe('409 invalid_state /body/from')
   await client.put(its, { ...pool, body })
   const state = async () => (await client.get(its, pool)).data
   const states = async () => (await state()).relayers.map((one) => one.state)
@@ -351,11 +351,11 @@ test('the funding of a pool supplies its relayers, those that join later too, un
   expect(await balances()).toEqual([5n, 5n, 1n])
 
   const join = { ...pool, body: { relayer_ids: [...relayerIds, treasury.relayer_id] } }
-  expect(await codeOf(client.patch('/api/v1/pools/{pool_id}', join))).toBe('409 conflict /body/relayer_ids')
+  expect(await codeOf(client.patch('/api/v1/pools/{pool_id}', join))).toBe('409 invalid_state /body/relayer_ids')
   const back = fund({ from: relayer.relayer_id }, { relayer_id: treasury.relayer_id })
-  expect(await codeOf(back)).toBe('409 conflict /body/from')
+  expect(await codeOf(back)).toBe('409 invalid_state /body/from')
   const remove = { path: { relayer_id: treasury.relayer_id } }
-  expect(await codeOf(client.delete('/api/v1/relayers/{relayer_id}', remove))).toBe('409 conflict /path/relayer_id')
+  expect(await codeOf(client.delete('/api/v1/relayers/{relayer_id}', remove))).toBe('409 in_use /path/relayer_id')
 
   // Its own funding comes first.
   await fund({ max_per_day: `${50n * ether}` }, { relayer_id: late.relayer_id })

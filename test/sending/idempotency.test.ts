@@ -73,6 +73,24 @@ test('returns the first response also when valid_until has passed', async () => 
   expect(await post(service, body, 'later')).toMatchObject({ status: 400 })
 })
 
+test('says of a repeated answer that it is one, for one transaction and a batch', async () => {
+  const { raw, api_key } = await start()
+  const ask = async (path: string, body: object, key: string) => {
+    const headers = { Authorization: `Bearer ${api_key}`, 'Content-Type': 'application/json', 'Idempotency-Key': key }
+    const response = await raw(path, { method: 'POST', headers, body: JSON.stringify(body) })
+    return [response.status, response.headers.get('Idempotent-Replayed')]
+  }
+  const one = () => ask(sending, { to, value: '1' }, 'one')
+  const batch = () => ask(`${sending}/batch`, { transactions: [{ to, value: '2' }] }, 'batch')
+  for (const work of [one, batch]) {
+    expect(await work()).toEqual([201, null])
+    expect(await work()).toEqual([201, 'true'])
+  }
+  // A key that stands for one transaction does not stand for a batch.
+  expect(await ask(`${sending}/batch`, { transactions: [{ to, value: '1' }] }, 'one')).toEqual([422, null])
+  expect(await ask(sending, { to, value: '2' }, 'batch')).toEqual([422, null])
+})
+
 test('distinguishes equal from different bodies', async () => {
   const service = await start()
   const first = await post(service, `{"to":"${to}","value":"1","speed":"fast"}`, 'key')
@@ -87,8 +105,13 @@ test('distinguishes equal from different bodies', async () => {
   ]
   for (const body of others) {
     const { status, text } = await post(service, body, 'key')
-    const message = 'was used with another body'
-    expect([status, JSON.parse(text).details]).toEqual([422, [{ path: '/headers/idempotency-key', message }]])
+    const failure = JSON.parse(text)
+    expect([status, failure.code, failure.details[0]?.path]).toEqual([
+      422,
+      'idempotency_mismatch',
+      '/headers/idempotency-key',
+    ])
+    expect(failure.transaction).toEqual({ id: idOf(first), relayer_id: 'demo' })
   }
   // Two integers that are the same double.
   const large = (value: string) => post(service, `{"to":"${to}","value":${value}}`, 'large')

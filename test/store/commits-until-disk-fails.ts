@@ -38,7 +38,7 @@ if (import.meta.main) {
     broken,
     tries,
     errors: errors.map((error) => {
-      const { headers, body } = toFailure(error)
+      const { headers, body } = toFailure(error, { request_id: 'test', caller: undefined })
       return { name: error.constructor.name, headers, details: body.details }
     }),
   }

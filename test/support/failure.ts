@@ -5,7 +5,7 @@ import { DomainError } from '../../server/domain/errors.ts'
 /** The body of the response to an error that callers are told of. */
 export function failureOf(error: unknown): Failure {
   if (!(error instanceof DomainError)) throw error
-  return toFailure(error).body
+  return toFailure(error, { request_id: 'test', caller: undefined }).body
 }
 
 /** The work, which throws that body. */

@@ -61,7 +61,7 @@ export async function expectRefused(service: TestService, cases: Case[]): Promis
   const before = await everything(service)
   for (const { name, send, status, message, at, header } of cases) {
     const answer = await exchange(service.url, send(service.api_key))
-    const { details, ...body } = parse(answer)
+    const { details, request_id, ...body } = parse(answer)
     expect.soft({ status: answer.status, ...body }, name).toEqual({
       status,
       success: false,
@@ -70,6 +70,7 @@ export async function expectRefused(service: TestService, cases: Case[]): Promis
       message,
       doc_url: `/docs#/section/errors/${codes[status]}`,
     })
+    expect.soft(request_id, name).toBe(answer.headers['x-request-id'])
     expect.soft(details?.[0]?.path, name).toBe(at)
     expect.soft(faultOf(answer), name).toBe(undefined)
     if (header) expect.soft(answer.headers[header[0]], name).toBe(header[1])
@@ -83,7 +84,7 @@ export async function expectRefused(service: TestService, cases: Case[]): Promis
   expect(log).not.toContain(planted)
 }
 
-function parse({ text }: RawAnswer): { details?: { path: string }[] } {
+function parse({ text }: RawAnswer): { details?: { path: string }[]; request_id?: string } {
   try {
     return JSON.parse(text)
   } catch {

@@ -1,6 +1,6 @@
 import type { Fragment } from 'ethers/abi'
 import { isError, isFunction, keptFragments, readAbiEntry } from '../../domain/decoding/abi.ts'
-import { badRequest, conflict } from '../../domain/errors.ts'
+import { conflict, unknownReference } from '../../domain/errors.ts'
 import { deleted, type Handlers, page } from '../../domain/operation.ts'
 import { readAddress } from '../../domain/values.ts'
 import { yieldToEventLoop } from '../../lib/timers.ts'
@@ -37,11 +37,11 @@ export function abis({ store, makeId }: Pick<ServicesContext, 'store' | 'makeId'
       )
       switch (outcome) {
         case 'unknown_network':
-          throw badRequest(['network'], 'no network has this name')
+          throw unknownReference(['network'], 'no network has this name')
         case 'id_taken':
-          throw conflict(['id'], 'an ABI with this ID already exists')
+          throw conflict('already_exists', ['id'], 'an ABI with this ID already exists')
         case 'contract_taken':
-          throw conflict(['address'], 'this contract has an ABI already; delete that first')
+          throw conflict('already_exists', ['address'], 'this contract has an ABI already; delete that first')
         default:
           return abi
       }

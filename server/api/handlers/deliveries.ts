@@ -26,7 +26,11 @@ export function deliveries(context: ServicesContext): Deliveries {
     return rowId
   }
   const disabled = () =>
-    conflictAt('/path/notification_id', 'the notification is disabled; update its url or signing_key to enable it')
+    conflictAt(
+      'invalid_state',
+      '/path/notification_id',
+      'the notification is disabled; update its url or signing_key to enable it',
+    )
 
   return {
     async getNotificationHealth({ path, caller }) {

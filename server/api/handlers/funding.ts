@@ -1,6 +1,6 @@
 import type { FundingSettings, FundingState, PoolFundingState } from '../../../generated/openapi.ts'
 import { within } from '../../chain/chain.ts'
-import { badRequest, conflict, type Field, relayerNotFound } from '../../domain/errors.ts'
+import { badRequest, conflict, type Field, relayerNotFound, unknownReference } from '../../domain/errors.ts'
 import { type AppliedFunding, asCoin, refillsOf } from '../../domain/funding.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import { deleted, type Handlers } from '../../domain/operation.ts'
@@ -169,10 +169,10 @@ function readFunding(body: FundingSettings): Funding {
 
 /** The ApiError (409) for a change after which a relayer would get its funds from itself. */
 export const fundingCircle = (at: Field | `/path/${string}`) =>
-  typeof at === 'string' ? conflictAt(at, circle) : conflict(at, circle)
+  typeof at === 'string' ? conflictAt('invalid_state', at, circle) : conflict('invalid_state', at, circle)
 const circle =
   'a relayer would get its funds from itself: by its own funding, or by the first funded pool that it is in'
 
-const unknownTreasury = () => badRequest(['from'], 'no relayer on the same chain has this ID')
+const unknownTreasury = () => unknownReference(['from'], 'no relayer on the same chain has this ID')
 const none = (of: 'relayer' | 'pool') =>
   new ApiError('not_found', 'Not Found', [{ path: `/path/${of}_id`, message: `the ${of} has no funding` }])

@@ -60,7 +60,7 @@ export function networks({
       readSubmission(network.submission, network)
       auditEntry.subject = network.id
       const isNew = await store.createNetwork(network, auditEntry)
-      if (!isNew) throw conflict(['name'], 'a network with this name already exists')
+      if (!isNew) throw conflict('already_exists', ['name'], 'a network with this name already exists')
       return showChecked(nodes, network)
     },
 
@@ -101,7 +101,7 @@ export function networks({
       const outcome = await store.deleteNetwork(path.network_id, auditEntry)
       if (outcome === 'missing') return undefined
       if (outcome === 'in_use')
-        throw conflictAt('/path/network_id', 'a relayer uses this network; delete its relayers first')
+        throw conflictAt('in_use', '/path/network_id', 'a relayer uses this network; delete its relayers first')
       return deleted(path.network_id)
     },
   }

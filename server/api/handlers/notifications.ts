@@ -40,9 +40,13 @@ export function notifications({
       const maxOfCreator = creatorSeenBy(caller) === undefined ? undefined : maxOfLimitedKey
       auditEntry.subject = id
       const outcome = await store.createNotification(notification, auditEntry, maxOfCreator)
-      if (outcome === 'id_taken') throw new ApiError('conflict', 'Notification with this ID already exists')
+      if (outcome === 'id_taken') throw new ApiError('already_exists', 'Notification with this ID already exists')
       if (outcome === 'too_many') {
-        throw conflict([], `this API key has reached its limit of ${maxOfLimitedKey} notifications; delete one first`)
+        throw conflict(
+          'limit_reached',
+          [],
+          `this API key has reached its limit of ${maxOfLimitedKey} notifications; delete one first`,
+        )
       }
       return { id, type, url, has_signing_key: signing_key !== '', ...(filter && { filter }) }
     },
@@ -74,6 +78,7 @@ export function notifications({
       if (outcome === 'missing') return undefined
       if (outcome === 'in_use')
         throw conflictAt(
+          'in_use',
           '/path/notification_id',
           'a relayer reports to this notification; remove its notification_id first',
         )

@@ -1,5 +1,5 @@
 import type { Pool } from '../../../generated/openapi.ts'
-import { badRequest, conflict, DomainError } from '../../domain/errors.ts'
+import { badRequest, conflict, DomainError, unknownReference } from '../../domain/errors.ts'
 import { deleted, type Handlers, Page, page } from '../../domain/operation.ts'
 import type { PoolRow } from '../../domain/rows.ts'
 import type { ServicesContext } from '../../services/context.ts'
@@ -41,8 +41,8 @@ export function pools(context: ServicesContext): Pools {
     async createPool({ body: { id = makeId(), name = id, policies = {}, ...body }, auditEntry }) {
       auditEntry.subject = id
       const outcome = await store.createPool({ ...body, id, name, policies: readPolicies(policies) }, auditEntry)
-      if (outcome === 'unknown_network') throw badRequest(['network'], 'no network has this name')
-      if (outcome === 'id_taken') throw conflict(['id'], 'a pool with this ID already exists')
+      if (outcome === 'unknown_network') throw unknownReference(['network'], 'no network has this name')
+      if (outcome === 'id_taken') throw conflict('already_exists', ['id'], 'a pool with this ID already exists')
       return shown(outcome)
     },
 
@@ -68,9 +68,10 @@ export function pools(context: ServicesContext): Pools {
       const outcome = await store.deletePool(path.pool_id, auditEntry)
       if (outcome === 'missing') return undefined
       if (outcome === 'in_use')
-        throw conflictAt('/path/pool_id', 'an API key is limited to this pool; revoke or change it first')
+        throw conflictAt('in_use', '/path/pool_id', 'an API key is limited to this pool; revoke or change it first')
       if (outcome === 'sponsors')
         throw conflictAt(
+          'in_use',
           '/path/pool_id',
           'the calls of a sponsorship are sent through this pool; delete the sponsorship first',
         )

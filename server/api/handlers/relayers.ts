@@ -1,5 +1,5 @@
 import type { Relayer } from '../../../generated/openapi.ts'
-import { badRequest, conflict, relayerNotFound } from '../../domain/errors.ts'
+import { badRequest, conflict, relayerNotFound, unknownReference } from '../../domain/errors.ts'
 import { type Caller, creatorSeenBy, deleted, type Handlers, page } from '../../domain/operation.ts'
 import { addressWarnings } from '../../domain/policies/signing-policies.ts'
 import type { NewRelayer, RelayerObstacle, RelayerRow } from '../../domain/rows.ts'
@@ -106,11 +106,12 @@ export function relayers(context: ServicesContext): Relayers {
       if (outcome === 'missing') throw relayerNotFound(path.relayer_id)
       if (outcome === 'in_use')
         throw conflictAt(
+          'in_use',
           '/path/relayer_id',
           'the relayer has unfinished transactions; cancel them or wait until they end',
         )
       if (outcome === 'treasury')
-        throw conflictAt('/path/relayer_id', 'the relayer funds other relayers; end their funding first')
+        throw conflictAt('in_use', '/path/relayer_id', 'the relayer funds other relayers; end their funding first')
       return deleted(path.relayer_id)
     },
   }
@@ -119,19 +120,19 @@ export function relayers(context: ServicesContext): Relayers {
 function refusal(obstacle: RelayerObstacle, { notification_id }: { notification_id?: string | null } = {}) {
   switch (obstacle) {
     case 'id_taken':
-      return conflict(['id'], 'a relayer with this ID already exists')
+      return conflict('already_exists', ['id'], 'a relayer with this ID already exists')
     case 'address_taken':
       return badRequest(
         ['signer_id'],
         "another relayer uses the signer's address on this chain id; an address has one relayer per chain",
       )
     case 'unknown_network':
-      return badRequest(['network'], 'no network has this name')
+      return unknownReference(['network'], 'no network has this name')
     case 'unknown_signer':
-      return badRequest(['signer_id'], 'no signer has this ID')
+      return unknownReference(['signer_id'], 'no signer has this ID')
     case 'unknown_notification':
       return typeof notification_id === 'string'
-        ? badRequest(['notification_id'], 'no notification has this ID')
+        ? unknownReference(['notification_id'], 'no notification has this ID')
         : badRequest(['notification_ids'], 'must be the IDs of notifications; one of them has none')
   }
 }

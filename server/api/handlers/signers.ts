@@ -42,7 +42,7 @@ export function signers(
       const outcome = await store.deleteSigner(path.signer_id, auditEntry)
       if (outcome === 'missing') return undefined
       if (outcome === 'in_use')
-        throw conflictAt('/path/signer_id', 'a relayer uses this signer; delete the relayer first')
+        throw conflictAt('in_use', '/path/signer_id', 'a relayer uses this signer; delete the relayer first')
       return deleted(path.signer_id)
     },
   }
@@ -63,7 +63,7 @@ const refusals = {
   ]),
 }
 
-const taken = () => conflict(['id'], 'a signer with this ID already exists')
+const taken = () => conflict('already_exists', ['id'], 'a signer with this ID already exists')
 
 const isLocal = (body: CreateSignerRequest): body is LocalRequest =>
   body.type === 'plain' || body.type === 'keystore' || body.type === 'generated'

@@ -1,5 +1,5 @@
 import type { CreateSponsorshipRequest, Sponsorship, UpdateSponsorshipRequest } from '../../../generated/openapi.ts'
-import { badRequest, conflict, errorOf, transactionNotFound } from '../../domain/errors.ts'
+import { badRequest, conflict, errorOf, transactionNotFound, unknownReference } from '../../domain/errors.ts'
 import { type Caller, deleted, type Handlers, Page, page } from '../../domain/operation.ts'
 import { budgetOf, type SponsorshipRules, usageKey } from '../../domain/policies/sponsored-calls.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
@@ -66,12 +66,13 @@ export function sponsorships(context: ServicesContext): Sponsorships {
         },
         auditEntry,
       )
-      if (created === 'id_taken') throw conflict(['id'], 'a sponsorship with this ID already exists')
-      if (created === 'unknown_relayer') throw badRequest(['relayer_id'], 'no relayer has this ID')
-      if (created === 'unknown_pool') throw badRequest(['pool_id'], 'no pool has this ID')
-      if (created === 'too_many_keys') throw conflict([], 'the limit of API keys is reached; revoke a key first')
+      if (created === 'id_taken') throw conflict('already_exists', ['id'], 'a sponsorship with this ID already exists')
+      if (created === 'unknown_relayer') throw unknownReference(['relayer_id'], 'no relayer has this ID')
+      if (created === 'unknown_pool') throw unknownReference(['pool_id'], 'no pool has this ID')
+      if (created === 'too_many_keys')
+        throw conflict('limit_reached', [], 'the limit of API keys is reached; revoke a key first')
       if (created === 'key_name_taken')
-        throw conflict(['id'], `an API key already has the name of its key, ${nameOf(id, keyId)}`)
+        throw conflict('already_exists', ['id'], `an API key already has the name of its key, ${nameOf(id, keyId)}`)
       return { sponsorship: await show(created), token }
     },
 

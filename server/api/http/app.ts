@@ -198,6 +198,7 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
       })
       if (result === undefined && !operation.speaksJsonRpc) throw missingError(path)
       recorder.end(auditEntry, operation.status)
+      if (auditEntry.replayed) response.setHeader('Idempotent-Replayed', 'true')
       if (!operation.streams) {
         const body = operation.speaksJsonRpc ? result : envelope(result)
         await answer(response, operation, body, mayRefuse ? holdAnswer : () => undefined)
@@ -213,7 +214,7 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
         streamPace.waitMs(caller, event.length),
       )
     } catch (error) {
-      recorder.end(auditEntry, toFailure(error).status)
+      recorder.end(auditEntry, toFailure(error, context).status)
       throw error
     }
   }

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Request } from 'express'
-import { errorOf, notFound, relayerNotFound } from '../../domain/errors.ts'
+import { DomainError, errorOf, notFound, relayerNotFound } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/operation.ts'
 import type { ApiKeyRow } from '../../domain/rows.ts'
 import { digest, readToken } from '../../lib/ids.ts'
@@ -43,8 +43,8 @@ export class Authentication {
   }
 
   /**
-   * Identifies the caller. Rejects with DomainError (401). What is wrong with the form of the header is said; an unknown, revoked or
-   * expired key, and one that is not for this address, get the same answer.
+   * Identifies the caller. Rejects with DomainError (401). What is wrong with the form of the header is said; an unknown or revoked
+   * key, and one that is not for this address, get the same answer. Who has the secret is told that it expired.
    */
   async identify(request: IncomingMessage): Promise<Caller> {
     const text = tokenIn(request)
@@ -54,9 +54,10 @@ export class Authentication {
     const holder = await this.#find(token.id)
     const isRight = timingSafeEqual(token.secret_hash, holder?.secret_hash ?? nobody)
     const isFormer = timingSafeEqual(token.secret_hash, holder?.former_hash ?? nobody)
+    if (!holder || !(isRight || isFormer) || !holder.isAllowed(this.#addressOf(request))) throw unauthorized(noValidKey)
     const time = this.#context.now()
-    if (!holder || !(isRight || (isFormer && time < holder.former_until))) throw unauthorized(noValidKey)
-    if (time >= holder.expires_at || !holder.isAllowed(this.#addressOf(request))) throw unauthorized(noValidKey)
+    const endsAt = Math.min(holder.expires_at, isRight ? Number.POSITIVE_INFINITY : holder.former_until)
+    if (time >= endsAt) throw expired(endsAt, endsAt !== holder.expires_at)
     this.#context.noteUse(holder.caller.id)
     return holder.caller
   }
@@ -111,6 +112,14 @@ function tokenIn(request: IncomingMessage): string {
 }
 
 const noValidKey = 'is no API key that is valid now and for your address'
+
+const expired = (endedAt: number, isReplaced: boolean) =>
+  new DomainError('unauthorized', [
+    {
+      ...{ of: 'token', field: [], code: 'expired' },
+      message: `expired at ${new Date(endedAt).toISOString()}${isReplaced ? '; a rotation replaced the token' : ''}`,
+    },
+  ])
 
 const unauthorized = (message: string) => errorOf('unauthorized', 'token', message)
 

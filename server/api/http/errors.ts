@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { ErrorRequestHandler } from 'express'
 import type { Logger } from 'pino'
-import type { DryRun, Failure } from '../../../generated/openapi.ts'
+import type { DryRun, Failure, FailureDetail } from '../../../generated/openapi.ts'
 import { DomainError, type ErrorCode, type Fault, type Field, type Subject } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/operation.ts'
 import type { RequestContext } from './request-context.ts'
@@ -17,14 +17,18 @@ export const statusOf = {
   not_found: 404,
   method_not_allowed: 405,
   request_timeout: 408,
-  conflict: 409,
+  already_exists: 409,
+  in_use: 409,
+  invalid_state: 409,
+  limit_reached: 409,
   already_sent: 409,
   possibly_sent: 409,
   payload_too_large: 413,
   unsupported_media_type: 415,
   expectation_failed: 417,
-  unprocessable: 422,
+  idempotency_mismatch: 422,
   gas_limit_too_low: 422,
+  key_service_refused: 422,
   rate_limited: 429,
   header_too_large: 431,
   internal: 500,
@@ -34,10 +38,14 @@ export const statusOf = {
   outcome_unknown: 503,
 } as const satisfies Record<ErrorCode, number>
 
+/** Node's phrase is of an older RFC. */
+const unprocessable = 'Unprocessable Content'
+
 /** `message` of a failure whose error has no sentence of its own, where it is not the status's phrase. */
 const sentenceOf: Partial<Record<ErrorCode, string>> = {
-  unprocessable: 'Unprocessable Content',
-  gas_limit_too_low: 'Unprocessable Content',
+  idempotency_mismatch: unprocessable,
+  gas_limit_too_low: unprocessable,
+  key_service_refused: unprocessable,
   payload_too_large: 'Bad Request',
   unsupported_media_type: 'Bad Request',
 }
@@ -71,7 +79,10 @@ const placeOf: Record<Subject, string> = {
 /** One reason for a failure. `path`: a JSON pointer that starts with `/body`, `/query`, `/path` or `/headers`, or another subject. */
 export interface Detail {
   path: string
+  /** For programs. Absent: the word of the failure's code. */
+  code?: string
   message: string
+  resets_at?: string
 }
 
 /** A failure of a request as HTTP knows it: its path, query, headers, size and rate. */
@@ -90,8 +101,8 @@ export class ApiError extends DomainError {
 /** 400 and 409 for a part of the request beside the body. `path`: a JSON pointer. */
 export const badRequestAt = (path: string, message: string): ApiError =>
   new ApiError('invalid_request', 'Bad Request', [{ path, message }])
-export const conflictAt = (path: string, message: string): ApiError =>
-  new ApiError('conflict', 'Conflict', [{ path, message }])
+export const conflictAt = (code: 'in_use' | 'invalid_state', path: string, message: string): ApiError =>
+  new ApiError(code, 'Conflict', [{ path, message }])
 
 /** Runs `read` for a value from the path or the query, whose faults it names. */
 export function readFrom<T>(part: '/path' | '/query', read: () => T): T {
@@ -109,14 +120,22 @@ const maxPath = 1_000
 
 const pointerOf = (root: string, field: Field): string => [root, ...field].join('/').slice(0, maxPath)
 
-export const detailOf = ({ of, field, message, member }: Fault): Detail => ({
+export const detailOf = ({ of, field, message, member, code, resets_at }: Fault): Detail => ({
   path: pointerOf(placeOf[of], field),
   message: member ? `${message} (${pointerOf(placeOf.input, member)})` : message,
+  ...((code !== undefined || ruled.has(of)) && { code: code ?? `${field[0]}` }),
+  ...(resets_at !== undefined && { resets_at }),
 })
 
-/** The reasons for an error, with their paths in the request. */
-export const detailsOf = (error: DomainError): readonly Detail[] =>
-  error instanceof ApiError ? error.details : error.faults.map(detailOf)
+/** Subjects whose first member is the rule that refuses, the word for programs. */
+const ruled: ReadonlySet<Subject> = new Set(['policies', 'pool_policies', 'sponsorship'])
+
+/** The reasons for an error, with their paths in the request, each with a code. */
+export const detailsOf = (error: DomainError): FailureDetail[] =>
+  (error instanceof ApiError ? error.details : error.faults.map(detailOf)).map((detail) => ({
+    ...detail,
+    code: detail.code ?? (error.code === 'invalid_request' ? 'invalid_value' : error.code),
+  }))
 
 /** A dry run as the contract has it. */
 export const shownDryRun = (its: Omit<DryRun, 'refusals'> & { refusals: DomainError[] }): DryRun => ({
@@ -125,7 +144,7 @@ export const shownDryRun = (its: Omit<DryRun, 'refusals'> & { refusals: DomainEr
     status: statusOf[error.code],
     code: error.code,
     message: messageOf(error),
-    details: [...detailsOf(error)],
+    details: detailsOf(error),
   })),
 })
 
@@ -152,7 +171,7 @@ export function failureMiddleware(logger: Logger): ErrorRequestHandler {
     const { request_id } = response.locals as RequestContext
     if (!tellable(error)) logger.error({ err: error, request_id }, 'request failed')
     if (response.headersSent) return void response.destroy()
-    const { status, headers, body } = toFailure(error, (response.locals as RequestContext).caller)
+    const { status, headers, body } = toFailure(error, response.locals as RequestContext)
     response.set(headers)
     // The unread rest of the body is discarded with the connection.
     if (!request.complete && hasBody(request.headers)) response.set('Connection', 'close')
@@ -161,16 +180,19 @@ export function failureMiddleware(logger: Logger): ErrorRequestHandler {
 }
 
 /**
- * The response to an error. An error that is not a DomainError becomes "Internal Server Error", without details. `caller`: who is told of
+ * The response to an error. An error that is not a DomainError becomes "Internal Server Error", without details. The caller is told of
  * another transaction only what it may read.
  */
-export function toFailure(error: unknown, caller?: Caller): FailureAnswer {
+export function toFailure(
+  error: unknown,
+  { request_id, caller }: Pick<RequestContext, 'request_id' | 'caller'>,
+): FailureAnswer {
   const its = tellable(error) ?? internal
   const details = detailsOf(its)
   const { transaction } = its.data
   const body = {
-    ...bodyOf(its.code, messageOf(its)),
-    ...(details.length > 0 && { details: [...details] }),
+    ...bodyOf(its.code, messageOf(its), request_id),
+    ...(details.length > 0 && { details }),
     ...(transaction && mayRead(caller, transaction.relayer_id) && { transaction }),
   }
   return { status: statusOf[its.code], headers: headersOf(its), body }
@@ -180,12 +202,13 @@ const mayRead = (caller: Caller | undefined, relayerId: string): boolean =>
   caller?.roles.has('read') === true && (caller.relayer_ids?.has(relayerId) ?? true)
 
 /** A body without details. */
-export const bodyOf = (code: ErrorCode, message: string): Failure => ({
+export const bodyOf = (code: ErrorCode, message: string, requestId: string): Failure => ({
   success: false,
   data: null,
   code,
   message,
   doc_url: `/docs#/section/errors/${code}`,
+  request_id: requestId,
 })
 
 const internal = new ApiError('internal', 'Internal Server Error')

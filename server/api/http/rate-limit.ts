@@ -94,11 +94,16 @@ export function checkCount(count: number, burst: number): void {
 }
 
 export const rateLimited = (waitS: number, policy: string) =>
-  new ApiError('rate_limited', 'Too Many Requests', [], {
-    'Retry-After': String(waitS),
-    RateLimit: `"default";r=0;t=${waitS}`,
-    'RateLimit-Policy': policy,
-  })
+  new ApiError(
+    'rate_limited',
+    'Too Many Requests',
+    [{ path: 'rate_limit', message: `is reached; wait for ${waitS} s` }],
+    {
+      'Retry-After': String(waitS),
+      RateLimit: `"default";r=0;t=${waitS}`,
+      'RateLimit-Policy': policy,
+    },
+  )
 
 export type Bucket = ReturnType<typeof bucketOf>
 

@@ -197,12 +197,12 @@ function refuse(response: ServerResponse & { locals?: RequestContext }, code: Er
     ...securityHeaders,
     Connection: 'close',
   })
-  response.end(failureBody(code, detail))
+  response.end(failureBody(code, response.locals?.request_id ?? '', detail))
 }
 
-function failureBody(code: ErrorCode, detail?: Detail): string {
-  const body = bodyOf(code, STATUS_CODES[statusOf[code]] ?? '')
-  return JSON.stringify(detail ? { ...body, details: [detail] } : body)
+function failureBody(code: ErrorCode, requestId: string, detail?: Detail): string {
+  const body = bodyOf(code, STATUS_CODES[statusOf[code]] ?? '', requestId)
+  return JSON.stringify(detail ? { ...body, details: [{ code: 'invalid_value', ...detail }] } : body)
 }
 
 /** Whether the rest of the request is missing and its handler has not started. Once refused, it does not start. */
@@ -239,7 +239,7 @@ function codeOf({ code, rawPacket }: ParseError): ErrorCode {
 /** Bytes that Node cannot parse get a failure of the same form as any other. */
 function writeFailure(socket: Socket, code: ErrorCode, { request_id }: RequestContext) {
   const status = statusOf[code]
-  const body = failureBody(code)
+  const body = failureBody(code, request_id)
   endSocket(
     socket,
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +

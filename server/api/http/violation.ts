@@ -30,20 +30,24 @@ export function requestViolation(
   ofBody: () => Detail[] | undefined,
 ): ApiError {
   const details = new Map<string, Detail>()
-  for (const { path, message = 'is invalid' } of described(errors, ofBody)) {
+  for (const { path, code = 'invalid_value', message = 'is invalid' } of described(errors, ofBody)) {
     const shown = shownPath(path, names).slice(0, maxCharacters)
     // One violation per value, the first, is reported.
-    if (!details.has(shown)) details.set(shown, { path: shown, message: message.slice(0, maxCharacters) })
+    if (!details.has(shown)) details.set(shown, { path: shown, code, message: message.slice(0, maxCharacters) })
     if (details.size >= maxDetails) break
   }
   return new ApiError('invalid_request', 'Bad Request', [...details.values()])
 }
 
-function described(errors: Violation['errors'], ofBody: () => Detail[] | undefined): Violation['errors'] {
-  const elsewhere = errors.filter(({ path }) => !/^\/body(?:\/|$)/.test(path))
-  if (elsewhere.length === errors.length || errors.length > maxViolations) return errors
+function described(
+  errors: Violation['errors'],
+  ofBody: () => Detail[] | undefined,
+): (Violation['errors'][number] & { code?: string })[] {
+  const all = errors.map(({ errorCode = '', ...its }) => ({ ...its, code: codeOf(errorCode.split('.')[0] as string) }))
+  const elsewhere = all.filter(({ path }) => !/^\/body(?:\/|$)/.test(path))
+  if (elsewhere.length === all.length || all.length > maxViolations) return all
   const inBody = ofBody() ?? []
-  return inBody.length > 0 ? [...elsewhere, ...inBody] : errors
+  return inBody.length > 0 ? [...elsewhere, ...inBody] : all
 }
 
 const word = /^[A-Za-z_]{1,31}(?:\[\w{0,9}\])?$/
@@ -64,6 +68,20 @@ function shownPath(path: string, names: ReadonlySet<string>): string {
 
 const maxNames = 30
 
+/** The code of a detail for the keyword of the schema that a value violates. */
+const codeOf = (keyword: string): string => codes[keyword] ?? 'invalid_value'
+const codes: Record<string, string> = {
+  ...{ required: 'required', additionalProperties: 'unknown_member', type: 'invalid_type' },
+  ...{ enum: 'not_permitted', const: 'not_permitted', pattern: 'invalid_format', format: 'invalid_format' },
+  ...{ minimum: 'out_of_range', maximum: 'out_of_range', exclusiveMinimum: 'out_of_range' },
+  ...{
+    minLength: 'invalid_length',
+    maxLength: 'invalid_length',
+    minItems: 'invalid_length',
+    maxItems: 'invalid_length',
+  },
+}
+
 /** Where a value violates its schema, and what would be right. `at`: the JSON pointer of the value that was checked. */
 export function violationText(
   { instancePath, keyword, params, parentSchema, message }: ErrorObject,
@@ -71,22 +89,23 @@ export function violationText(
 ): Detail {
   const path = `${at}${instancePath}`
   const { 'x-expected': expected, properties = {} } = parentSchema as { 'x-expected'?: string; properties?: object }
+  const code = codeOf(keyword)
   switch (keyword) {
     case 'required':
-      return { path: `${path}/${params.missingProperty}`, message: 'is required' }
+      return { path: `${path}/${params.missingProperty}`, code, message: 'is required' }
     case 'additionalProperties':
-      return { path: `${path}/${params.additionalProperty}`, message: unknownProperty(Object.keys(properties)) }
+      return { path: `${path}/${params.additionalProperty}`, code, message: unknownProperty(Object.keys(properties)) }
     case 'const':
-      return { path, message: oneOf([params.allowedValue]) }
+      return { path, code, message: oneOf([params.allowedValue]) }
     case 'enum':
-      return { path, message: oneOf(params.allowedValues) }
+      return { path, code, message: oneOf(params.allowedValues) }
     case 'type':
-      return { path, message: ofTypes([params.type].flat()) }
+      return { path, code, message: ofTypes([params.type].flat()) }
     case 'pattern':
     case 'format':
-      return { path, message: expected ? `must be ${expected}` : (message ?? 'is invalid') }
+      return { path, code, message: expected ? `must be ${expected}` : (message ?? 'is invalid') }
     default:
-      return { path, message: message ?? 'is invalid' }
+      return { path, code, message: message ?? 'is invalid' }
   }
 }
 
@@ -97,11 +116,11 @@ export function violationText(
  */
 export function expectedBranch(branches: ErrorObject[][]): ErrorObject[] | Detail {
   const typed = branches.filter((errors) => !errors.some(isOfWholeType))
-  if (typed.length === 0) return { path: '', message: ofTypes(branches.flatMap(wholeTypes)) }
+  if (typed.length === 0) return { path: '', code: codeOf('type'), message: ofTypes(branches.flatMap(wholeTypes)) }
   const tagged = typed.filter((errors) => !errors.some(isTag))
   if (tagged.length > 0) return nearest(tagged)
   const tags = typed.flatMap((errors) => errors.filter(isTag))
-  return { path: tags.map(tagPath)[0] ?? '', message: oneOf(tags.map(tagValue)) }
+  return { path: tags.map(tagPath)[0] ?? '', code: codeOf('const'), message: oneOf(tags.map(tagValue)) }
 }
 
 /** Fewest members that only another alternative has, then fewest violations. */

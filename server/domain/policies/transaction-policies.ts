@@ -150,7 +150,7 @@ function valueSpending({ policies, coin_token: coin }: Limited, moving: Moving):
 }
 
 /** The DomainError (403) for an amount above the remaining part of a daily limit. */
-export function overLimit({ spend, left }: OverLimit): DomainError {
+export function overLimit({ spend, left, resets_at }: OverLimit): DomainError {
   const { policy, asset, amount, limit, holder } = spend
   const unit = asset === 'wei' || asset === 'fee' ? ' wei' : ''
   const words: Record<string, string> = {
@@ -166,6 +166,7 @@ export function overLimit({ spend, left }: OverLimit): DomainError {
       // Of a rule of a sponsorship also its member: per_user/fee.
       field: policy.split('/'),
       message: `${spent} is above the remaining ${left}${unit} of the daily limit of ${limit}${unit}`,
+      ...(resets_at !== undefined && { resets_at }),
     },
   ])
 }

@@ -413,6 +413,7 @@ export const needed =
 
 const implausible = (stated: number, counted: number) =>
   conflict(
+    'invalid_state',
     ['next_nonce'],
     `The nodes count ${counted} transactions of this account: next_nonce must not be above that, and at most 64 below it, but it ` +
       `is ${stated}. Check the number, and the RPC URLs of the network`,

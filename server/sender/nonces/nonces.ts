@@ -70,10 +70,12 @@ export class Nonces {
     // Not from the shared poll, which asks for a count only twice per block.
     const latest = await witnesses.chain.latestNonce(relayer.address)
     const { next_nonce } = await this.#context.store.getAccount(relayer.chain_id, relayer.address)
-    if (stated !== undefined && stated < next_nonce) throw conflict(['next_nonce'], explainAssigned(next_nonce))
-    if (stated !== undefined && stated > latest) throw conflict(['next_nonce'], explainBehind(latest, stated))
+    if (stated !== undefined && stated < next_nonce)
+      throw conflict('invalid_state', ['next_nonce'], explainAssigned(next_nonce))
+    if (stated !== undefined && stated > latest)
+      throw conflict('invalid_state', ['next_nonce'], explainBehind(latest, stated))
     const believed = await this.counts.believe(relayer, witnesses, latest, { stated })
-    if (believed === undefined) throw errorOf('conflict', 'next_nonce', explainUncertain(latest, next_nonce))
+    if (believed === undefined) throw errorOf('invalid_state', 'next_nonce', explainUncertain(latest, next_nonce))
     if ((await this.identity.follow(relayer, witnesses, believed)) !== 'same_chain') return
     const counted = await proveCount(witnesses, relayer.address)
     const known = stated ?? (witnesses.each.length >= minWitnesses ? counted?.fact.at_least : undefined)
@@ -305,7 +307,7 @@ export async function restartChain(
   const { id, chain_id, address } = relayer
   const isDevelopment = developmentChainIds.has(chain_id)
   if (!network.is_testnet && !isDevelopment) {
-    throw conflict(['chain_restarted'], 'The network is not a test network: is_testnet must be true')
+    throw conflict('invalid_state', ['chain_restarted'], 'The network is not a test network: is_testnet must be true')
   }
   const [genesis, latest] = await Promise.all([proveGenesis(client), chain.latestNonce(address)])
   const isOther = (await identifyChain({ store }, relayer, client, latest))?.isSame === false
@@ -313,6 +315,7 @@ export async function restartChain(
   const isSetBack = isDevelopment && (await store.isSettledFrom(chain_id, address, latest))
   if (genesis === undefined || !(isOther || isSetBack)) {
     throw conflict(
+      'invalid_state',
       ['chain_restarted'],
       'The chain was not restarted: it is the one that the nonces of this relayer were used on',
     )

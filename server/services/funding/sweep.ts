@@ -40,7 +40,7 @@ export async function sweep(
   const asset = isCoin ? undefined : given
   const keep = BigInt(readAmount(body.keep ?? '0', ['keep'])) * (isCoin ? unitOf(coin_token) : 1n)
   const client = await chains.clientFor(asker.nodes, found)
-  if (!client) throw errorOf('conflict', 'relayer', 'the network of the relayer was deleted')
+  if (!client) throw errorOf('invalid_state', 'relayer', 'the network of the relayer was deleted')
 
   for (let count = 0; count < maxAttempts; count += 1) {
     const { next_nonce } = await store.getAccount(found.chain_id, found.address)
@@ -67,7 +67,7 @@ export async function sweep(
     context.wake(prepared.relayer.row_id)
     return unwrapInsert(creation, prepared.relayer.id, auditEntry)
   }
-  throw errorOf('conflict', 'relayer', 'its unfinished transactions are changing: drain the relayer first')
+  throw errorOf('invalid_state', 'relayer', 'its unfinished transactions are changing: drain the relayer first')
 }
 
 interface Target {
@@ -120,7 +120,11 @@ async function ofToken(
   { asset, to, keep }: Target & { asset: string },
 ): Promise<SendTransactionRequest> {
   if (await store.hasUnfinishedCalls(row_id)) {
-    throw conflict(['asset'], 'an unfinished transaction of the relayer may move tokens: repeat this when it has ended')
+    throw conflict(
+      'invalid_state',
+      ['asset'],
+      'an unfinished transaction of the relayer may move tokens: repeat this when it has ended',
+    )
   }
   const balance = await client.atNewest(async (snapshot) => {
     const isBehind = await store.isSettledFrom(chain_id, address, await snapshot.latestNonce(address))

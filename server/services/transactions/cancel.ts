@@ -37,7 +37,7 @@ export async function cancelTransaction(
     const { refused } = withdrawn
     if (isReleased && refused.intent !== 'send')
       return releaseTransaction(context, auditEntry, { relayer_id, transaction_id })
-    throw new DomainError('conflict', `The transaction is ${stateOf(refused)}`)
+    throw new DomainError('invalid_state', `The transaction is ${stateOf(refused)}`)
   }
   context.pollNow(row_id)
   return shownTransaction(withdrawn)
@@ -55,7 +55,7 @@ export async function releaseTransaction(
   if ('refused' in released) {
     const { refused } = released
     const state = isUnmined(refused.status) ? 'public already' : stateOf(refused)
-    throw new DomainError('conflict', `The transaction is ${state}`)
+    throw new DomainError('invalid_state', `The transaction is ${state}`)
   }
   pollNow(row_id)
   return shownTransaction(released)

@@ -191,9 +191,10 @@ function contentColumns(
 async function findOpen(store: Store, relayer: RelayerRow, transactionId: string): Promise<WholeTransactionRow> {
   const row = await store.getTransaction(relayer.row_id, transactionId)
   if (!row) throw transactionNotFound(transactionId)
-  if (!isOpen(row)) throw new DomainError('conflict', `The transaction is ${stateOf(row)}`)
+  if (!isOpen(row)) throw new DomainError('invalid_state', `The transaction is ${stateOf(row)}`)
   // Its user knows it by this id, and the sponsorship pays for this content up to `max_fee`.
-  if (row.sponsored) throw new DomainError('conflict', 'The call of a sponsorship stays as it is, and can be canceled')
+  if (row.sponsored)
+    throw new DomainError('invalid_state', 'The call of a sponsorship stays as it is, and can be canceled')
   return row
 }
 
@@ -254,7 +255,7 @@ function aboveCeiling(least: Prices, { fee }: Ceiling): DomainError {
   const needed = tipOf(least)
   const [field, price] =
     fee !== undefined && fee < most(least) ? ['max_fee_per_gas', most(least)] : ['max_priority_fee_per_gas', needed]
-  return new DomainError('conflict', [
+  return new DomainError('invalid_state', [
     inputFault(
       [`${field}`],
       `is below ${gwei(price)}, the least that replaces the signed version. Nothing was changed`,
@@ -290,7 +291,7 @@ function checkDifference(
 const tipOf = (prices: Prices) => (prices.kind === 'legacy' ? prices.gas_price : prices.max_priority_fee_per_gas)
 
 const capped = (message: string, cap: bigint | undefined) =>
-  new DomainError('conflict', [
+  new DomainError('invalid_state', [
     {
       of: 'policies',
       field: ['gas_price_cap'],

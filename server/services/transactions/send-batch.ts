@@ -42,7 +42,7 @@ export async function sendBatch(
 ): Promise<AcceptedTransaction[]> {
   const found = await context.keyring.findRelayer(relayerId)
   const once = asker.idempotency && { ...asker.idempotency, body_hash: hashOfAll(bodies) }
-  const before = await replayed(context.store, once, found.row_id, relayerId)
+  const before = await replayed(context.store, asker, once, { holder: found.row_id, id: relayerId })
   if (before) return before
   checkPause(found)
   const requests = await readAll(bodies)
@@ -59,7 +59,7 @@ export async function sendBatchToPool(
 ): Promise<AcceptedTransaction[]> {
   const { row_id: poolRowId } = pool
   const once = asker.idempotency && { ...asker.idempotency, body_hash: hashOfAll(bodies), pool_row_id: poolRowId }
-  const before = await replayed(context.store, once, idempotencyScope(0, poolRowId), pool.id)
+  const before = await replayed(context.store, asker, once, { holder: idempotencyScope(0, poolRowId), id: pool.id })
   if (before) return before
   const requests = await readAll(bodies)
   const orderingKey = onlyKeyOf(requests)
@@ -134,6 +134,7 @@ async function acceptAll(
       throw tooLittle(relayer, quote, BigInt(creation.reserved))
     })
   }
+  asker.auditEntry.replayed = created.outcome === 'replayed'
   context.wake(found.row_id)
   return created.transactions
 }
@@ -178,10 +179,16 @@ async function checkAll(pool: PoolRow, requests: TransactionRequest[]): Promise<
 }
 
 /** `holder`: the relayer or the pool that the key belongs to. */
-async function replayed(store: Store, once: Once, holder: number, id: string) {
+async function replayed(
+  store: Store,
+  { auditEntry }: Pick<Asker, 'auditEntry'>,
+  once: Once,
+  { holder, id }: { holder: number; id: string },
+) {
   const known =
     once && (await store.replayBatch(holder, { caller: once.caller, key: once.key, body_hash: once.body_hash }))
   if (known?.outcome === 'mismatch') throw refusalOf(known, id)
+  auditEntry.replayed = known !== undefined
   return known?.transactions
 }
 

@@ -76,7 +76,7 @@ export async function moveInPool(
   // An early check. The commit checks again.
   if (row.status !== 'pending' || row.intent !== 'send' || row.hash !== null) throw wasSigned(row)
   // Its user knows it by this id, and a moved transaction gets another one.
-  if (row.sponsored) throw new DomainError('conflict', 'The call of a sponsorship stays at its relayer')
+  if (row.sponsored) throw new DomainError('invalid_state', 'The call of a sponsorship stays at its relayer')
   const moved = { relayer_row_id: from.row_id, id: row.id }
   const accepted = await offerInTurn(context, asker, pool, {
     request: requestOf(row),
@@ -96,7 +96,7 @@ export async function moveInPool(
         case 'signed':
           throw wasSigned(creation.row)
         case 'ordered':
-          throw new DomainError('conflict', 'The transaction has an ordering key, which keeps it at its relayer')
+          throw new DomainError('invalid_state', 'The transaction has an ordering key, which keeps it at its relayer')
         default:
           return creation
       }
@@ -108,7 +108,7 @@ export async function moveInPool(
 }
 
 const wasSigned = (row: TransactionRow) =>
-  new DomainError('conflict', `The transaction is ${stateOf(row)}: it may have been signed, or has ended`)
+  new DomainError('invalid_state', `The transaction is ${stateOf(row)}: it may have been signed, or has ended`)
 
 /** What was asked for, as its row has it. */
 function requestOf(row: WholeTransactionRow): TransactionRequest {
@@ -259,7 +259,7 @@ export function countedBy(pool: PoolRow, request: TransactionRequest, its: NewTr
 
 /** It would be the same for every relayer. */
 const isOfRequest = (error: unknown): boolean =>
-  !(error instanceof DomainError) || error.code === 'invalid_request' || error.code === 'unprocessable'
+  !(error instanceof DomainError) || error.code === 'invalid_request' || error.code === 'idempotency_mismatch'
 
 const ofRelayer = ['insufficient_funds', 'policy_violation', 'rate_limited', 'not_found']
 /** Another relayer may still take it. */

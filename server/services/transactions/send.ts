@@ -175,6 +175,7 @@ export function newTransaction(
 export function unwrapInsert(creation: Replay, relayerId: string, auditEntry: PendingAuditEntry): AcceptedTransaction {
   if (!('row_id' in creation)) throw refusalOf(creation, relayerId)
   const { transaction } = creation
+  auditEntry.replayed = creation.outcome === 'replayed'
   auditEntry.subject = transaction.id
   auditEntry.relayer_id = transaction.relayer_id
   return transaction
@@ -183,7 +184,9 @@ export function unwrapInsert(creation: Replay, relayerId: string, auditEntry: Pe
 export function refusalOf(refused: Exclude<InsertRefusal, { outcome: 'too_little' }>, relayerId: string): DomainError {
   switch (refused.outcome) {
     case 'mismatch':
-      return errorOf('unprocessable', 'idempotency_key', 'was used with another body')
+      return errorOf('idempotency_mismatch', 'idempotency_key', 'was used with another body', {
+        transaction: refused.sent,
+      })
     case 'relayer_gone':
       return relayerNotFound(relayerId)
     case 'over_limit':
@@ -195,9 +198,13 @@ export function refusalOf(refused: Exclude<InsertRefusal, { outcome: 'too_little
     case 'already_sent':
       return alreadySent(refused.sent)
     case 'lane_taken':
-      return conflict(['data'], 'another call of this user waits, and a nonce orders them; send it afterwards')
+      return conflict(
+        'invalid_state',
+        ['data'],
+        'another call of this user waits, and a nonce orders them; send it afterwards',
+      )
     case 'refilled':
-      return errorOf('conflict', 'refill', 'another refill of the relayer was accepted')
+      return errorOf('invalid_state', 'refill', 'another refill of the relayer was accepted')
     case 'held':
       return new DomainError('internal', 'Another transaction holds the next nonce')
   }

@@ -45,15 +45,29 @@ const addedAmounts = (spending: Spend[], counted: Spent[]): { spend: Spend; amou
     .map((spend) => ({ spend, amount: BigInt(spend.amount) - countedOf(counted, spend) }))
     .filter(({ amount }) => amount > 0n)
 
-/** `amounts`: those of all time steps that count. Undefined: the amount is within the limit. */
-function overLimitOf({ spend, amount }: { spend: Spend; amount: bigint }, amounts: string[]): OverLimit | undefined {
+/** `buckets`: the amounts of the time steps that count; `open`: what counts in none. Undefined: the amount is within the limit. */
+function overLimitOf(
+  { spend, amount }: { spend: Spend; amount: bigint },
+  buckets: ReadonlyMap<number, string>,
+  open: bigint,
+): OverLimit | undefined {
   const { limit } = spend
   if (limit === undefined) return undefined
-  const rest = BigInt(limit) - amounts.reduce((sum, spent) => sum + BigInt(spent), 0n)
+  const rest = BigInt(limit) - [...buckets.values()].reduce((sum, spent) => sum + BigInt(spent), open)
   const left = rest > 0n ? rest : 0n
-  return amount > left
-    ? { outcome: 'over_limit', spend: { ...spend, limit, amount: `${amount}` }, left: `${left}` }
-    : undefined
+  if (amount <= left) return undefined
+  const its = { ...spend, limit, amount: `${amount}` }
+  return { outcome: 'over_limit', spend: its, left: `${left}`, resets_at: resetOf(buckets, amount - rest) }
+}
+
+/** When time steps with so much in them have left the sum. */
+function resetOf(buckets: ReadonlyMap<number, string>, wanted: bigint): string | undefined {
+  let freed = 0n
+  for (const [bucket, amount] of [...buckets].sort(([a], [b]) => a - b)) {
+    freed += BigInt(amount)
+    if (freed >= wanted) return new Date(endOfBucket(bucket)).toISOString()
+  }
+  return undefined
 }
 
 /** The sum of a time step after a change. */
@@ -215,7 +229,7 @@ export async function openSpendingBook(
         return { ...one, place, its, open }
       })
       for (const { its, open, ...one } of added) {
-        const over = overLimitOf(one, [...its.values(), `${open}`])
+        const over = overLimitOf(one, its, open)
         if (over) return over
       }
       const taken: Spent[] = added.flatMap(({ spend, place, its, amount }) => {

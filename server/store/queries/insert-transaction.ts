@@ -216,9 +216,16 @@ export const answerOf = ({ row, warnings }: StoredAnswer, data: string | null): 
   warnings,
 })
 
+/** The key may have been used for one transaction, or for a batch. */
+function mismatchOf(answer: string) {
+  const [stored] = [JSON.parse(answer)].flat() as [StoredAnswer]
+  const { id, relayer_id } = answerOf(stored, null)
+  return { outcome: 'mismatch', sent: { id, relayer_id } } as const
+}
+
 /** The response to a repeated batch. */
 export function answerBatchAgain({ body_hash, answer }: KnownAnswer, wantedHash: string) {
-  if (body_hash !== wantedHash) return { outcome: 'mismatch' } as const
+  if (body_hash !== wantedHash) return mismatchOf(answer)
   const stored: StoredAnswer[] = JSON.parse(answer)
   return { outcome: 'replayed', transactions: stored.map((its) => answerOf(its, its.data ?? null)) } as const
 }
@@ -233,7 +240,7 @@ export interface KnownAnswer {
 
 /** The response to a repeated request. */
 export function answerAgain({ body_hash, answer, data, transaction_row_id }: KnownAnswer, wantedHash: string): Replay {
-  if (body_hash !== wantedHash) return { outcome: 'mismatch' }
+  if (body_hash !== wantedHash) return mismatchOf(answer)
   const transaction = answerOf(JSON.parse(answer), hexOf(data))
   return { outcome: 'replayed', transaction, row_id: transaction_row_id }
 }

@@ -159,7 +159,7 @@ test('applies one idempotency key to the whole batch', async () => {
   const first = await batch([{ reference: 'a' }, { data: '0x00ff', value: '2' }], 'batch-1')
   expect((await batch([{ reference: 'a' }, { data: '0x00ff', value: '2' }], 'batch-1')).data).toEqual(first.data)
   expect(await transactions()).toHaveLength(2)
-  const mismatch = { status: 422, code: 'unprocessable' }
+  const mismatch = { status: 422, code: 'idempotency_mismatch' }
   await expect(batch([{ reference: 'a' }], 'batch-1')).rejects.toMatchObject(mismatch)
   const body = { to: `0x${'12'.repeat(20)}`, value: '1', reference: 'a' }
   const header = { 'Idempotency-Key': 'batch-1' }

@@ -28,7 +28,11 @@ async function limitedTo(service: TestService, relayerIds: string[] | null) {
 async function seen(service: TestService, token: string, method: string, path: string, body?: object) {
   const answer = await service.raw(path, {
     method,
-    headers: { Authorization: `Bearer ${token}`, ...(body && { 'Content-Type': 'application/json' }) },
+    headers: {
+      Authorization: `Bearer ${token}`,
+      'X-Request-Id': 'same',
+      ...(body && { 'Content-Type': 'application/json' }),
+    },
     ...(body && { body: JSON.stringify(body) }),
   })
   return { status: answer.status, body: await answer.text() }
@@ -113,6 +117,7 @@ test('limits a key that is limited to relayers to 100 notifications', async () =
   for (let count = 0; count < 100; count += 1) await a.client.post(listPath, { body: { url } })
   await expect(a.client.post(listPath, { body: { url } })).rejects.toMatchObject({
     status: 409,
+    code: 'limit_reached',
     details: [{ path: '/body' }],
   })
   await service.client.post(listPath, { body: { url } })

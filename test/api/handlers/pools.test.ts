@@ -61,7 +61,7 @@ test('keeps pools: create, list, change, weigh, delete; names what is wrong', as
 
   const create = (body: object) =>
     codeOf(client.post('/api/v1/pools', { body: { network: 'local', ...body } as never }))
-  expect(await create({ id: 'payouts', relayer_ids: [first] })).toBe('409 conflict /body/id')
+  expect(await create({ id: 'payouts', relayer_ids: [first] })).toBe('409 already_exists /body/id')
   expect(await create({ relayer_ids: [first, 'none'] })).toBe('400 invalid_request /body/relayer_ids/1')
   expect(await create({ network: 'none', relayer_ids: [first] })).toBe('400 invalid_request /body/network')
   expect(await create({ relayer_ids: [first, first] })).toBe('400 invalid_request /body/relayer_ids')
@@ -142,7 +142,7 @@ test('an idempotency key belongs to the pool, also beside requests for its relay
   const first = await send({}, 'once')
   const again = await Promise.all(Array.from({ length: 10 }, () => send({}, 'once')))
   expect(new Set(again.map(({ id }) => id))).toEqual(new Set([first.id]))
-  expect(await codeOf(send({ value: '2' }, 'once'))).toBe('422 unprocessable /headers/idempotency-key')
+  expect(await codeOf(send({ value: '2' }, 'once'))).toBe('422 idempotency_mismatch /headers/idempotency-key')
   const together = await Promise.all(Array.from({ length: 20 }, () => send({}, 'at-once')))
   expect(new Set(together.map(({ id }) => id)).size).toBe(1)
 
@@ -283,7 +283,7 @@ test('an API key that is limited to a pool sends through it, and has no rights t
   await client.post('/api/v1/pools', { body: { id: 'other', network: 'local', relayer_ids } })
   const other = { path: { pool_id: 'other' }, body: { to, value: '1' } }
   expect(await codeOf(limited.post(`${base}/transactions`, other))).toBe('404 not_found /path/pool_id')
-  expect(await codeOf(client.delete(base, { path }))).toBe('409 conflict /path/pool_id')
+  expect(await codeOf(client.delete(base, { path }))).toBe('409 in_use /path/pool_id')
   await client.patch('/api/v1/api-keys/{api_key_id}', {
     path: { api_key_id: data.api_key.id },
     body: { pool_ids: null },
@@ -327,7 +327,7 @@ test('a batch through a pool is taken by one relayer in its order, all or none, 
   const [chosen, ...others] = [...new Set(first.map(({ relayer_id }) => relayer_id))]
   expect(others).toEqual([])
   expect((await send({ ordering_key: 'a' })).relayer_id).toBe(chosen)
-  expect(await codeOf(batch(three.slice(1), 'once'))).toBe('422 unprocessable /headers/idempotency-key')
+  expect(await codeOf(batch(three.slice(1), 'once'))).toBe('422 idempotency_mismatch /headers/idempotency-key')
   expect((await batch([{ value: '4', ordering_key: 'a' }]))[0]?.relayer_id).toBe(chosen)
   const two = [{ ordering_key: 'a' }, { ordering_key: 'b' }]
   expect(await codeOf(batch(two))).toBe('400 invalid_request /body/transactions')
@@ -474,7 +474,7 @@ test('moves a transaction that was never signed to another relayer: it is paid o
   await until('it is submitted', async () => (await first.transactions())[0]?.status === 'submitted')
   const node = await testLiar(rig.chain)
   node.lie = (method) => (method === 'eth_sendRawTransaction' ? new Error('txpool is full') : undefined)
-  expect(await codeOf(move(signed.id))).toBe('409 conflict undefined')
+  expect(await codeOf(move(signed.id))).toBe('409 invalid_state undefined')
   // Its node takes nothing more, so nothing after the next one is signed.
   await change(a, { custom_rpc_urls: [node.url] })
   await send({ value: '10' })
@@ -497,7 +497,7 @@ test('moves a transaction that was never signed to another relayer: it is paid o
     metadata: { order: '7' },
     status_reason: `Moved from the relayer ${a}, where it was ${waiting.id}`,
   })
-  expect(await codeOf(move(ordered.id))).toBe('409 conflict undefined')
+  expect(await codeOf(move(ordered.id))).toBe('409 invalid_state undefined')
   expect((await move(last.id)).data.relayer_id).toBe(b)
 
   node.lie = undefined

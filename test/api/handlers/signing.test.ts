@@ -141,11 +141,11 @@ test('requires exactly one of message and message_hex, and the error says so', a
   }
   expect(await detailOf({})).toEqual([
     400,
-    [{ path: '/body/message', message: 'give exactly one of message and message_hex' }],
+    [{ path: '/body/message', code: 'invalid_value', message: 'give exactly one of message and message_hex' }],
   ])
   expect(await detailOf({ message: '', message_hex: '0x' })).toEqual([
     400,
-    [{ path: '/body/message_hex', message: 'give exactly one of message and message_hex' }],
+    [{ path: '/body/message_hex', code: 'invalid_value', message: 'give exactly one of message and message_hex' }],
   ])
 })
 

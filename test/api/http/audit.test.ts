@@ -232,7 +232,7 @@ describe('recorded entries', () => {
     await sign(service)
     await expect
       .poll(() => sign(service).then(String, ({ details }) => details))
-      .toEqual([{ path: 'audit', message: 'the audit trail cannot be written; try again later' }])
+      .toEqual([{ path: 'audit', code: 'unavailable', message: 'the audit trail cannot be written; try again later' }])
     db.exec('ALTER TABLE elsewhere RENAME TO audit')
     db.close()
     await expect.poll(() => sign(service).then(() => 'signed', String)).toBe('signed')

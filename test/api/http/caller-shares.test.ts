@@ -161,6 +161,7 @@ test('refuses a node’s answer that is too large with 502, and continues to use
   for (let again = 0; again < 4; again += 1) {
     expect(await failure(ask('eth_getLogs'))).toEqual({
       status: 502,
+      code: 'bad_gateway',
       path: 'node',
       message: "The node's answer is larger than 4 MiB; request less data, for example fewer blocks",
     })

@@ -15,7 +15,8 @@ function read(text: string) {
   try {
     return parseJson(text, places)
   } catch (error) {
-    return failureOf(error).details?.[0]
+    const { code: _, ...detail } = failureOf(error).details?.[0] ?? { code: '' }
+    return detail
   }
 }
 

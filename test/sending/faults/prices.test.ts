@@ -73,7 +73,7 @@ test.each([
     const before = await attemptsOf(rig, account, id)
     const refused = await replace(rig, account, id, { to, value, gas_limit: 21_000, ...body }).catch((error) => error)
     expect(refused).toBeInstanceOf(RelayerError)
-    expect(refused).toMatchObject({ status: 409, code: 'conflict' })
+    expect(refused).toMatchObject({ status: 409, code: 'invalid_state' })
     expect(refused.details[0].message).toContain('at most 30 gwei')
     expect(await attemptsOf(rig, account, id)).toEqual(before)
     expect((await explain(rig, account, id)).wait_reason).toBe('price_cap')
