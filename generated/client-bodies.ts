@@ -1892,3 +1892,6 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
 
 /** The members that are amounts. */
 export const amountMembers: ReadonlySet<string> = new Set(["chainId","value","gas_price","max_fee_per_gas","max_priority_fee_per_gas","min_balance","target_balance","max_per_day","keep","gas_price_cap","max_fee_per_transaction","max_fee_per_day","max_value","max_value_per_day","min_priority_fee_per_gas","min_gas_price","max_fee","budget_per_day","fee"])
+
+/** The members that are secrets: the contract calls them writeOnly. */
+export const secretMembers: ReadonlySet<string> = new Set(["signing_key","key","keystore","passphrase","private_key","client_secret","pin","headers","client_key","token","secret_id"])

@@ -113,6 +113,7 @@ type Member = [name: string, type: string, about: string]
 interface Full extends Schema {
   enum?: unknown[]
   description?: string
+  writeOnly?: boolean
   items?: Full
   anyOf?: Full[]
   oneOf?: Full[]
@@ -121,12 +122,14 @@ interface Full extends Schema {
 
 const amount = '#/components/schemas/AmountInput'
 const amounts = new Set<string>()
+const secrets = new Set<string>()
 
 function membersOf(schema: Full, before = ''): Member[] {
   const { properties = {}, anyOf = [], oneOf = [] } = lookUp(schema)
   const own = Object.entries(properties).flatMap(([name, its]): Member[] => {
     const path = `${before}${name}`
-    const { description = '' } = { ...lookUp(its), ...its }
+    const { description = '', writeOnly } = { ...lookUp(its), ...its }
+    if (writeOnly) secrets.add(name)
     const inner = membersOf(its, `${path}.`)
     if (inner.length > 0 && before.split('.').length < 2) return inner
     if (isAmount(its)) amounts.add(name)
@@ -169,6 +172,9 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
 
 /** The members that are amounts. */
 export const amountMembers: ReadonlySet<string> = new Set(${JSON.stringify([...amounts])})
+
+/** The members that are secrets: the contract calls them writeOnly. */
+export const secretMembers: ReadonlySet<string> = new Set(${JSON.stringify([...secrets])})
 `
 
 for (const [name, content] of [

@@ -1,4 +1,4 @@
-import { amountMembers } from '../../generated/client-bodies.ts'
+import { amountMembers, secretMembers } from '../../generated/client-bodies.ts'
 import { readWei } from './amounts.ts'
 import { parseJson, readInput } from './context.ts'
 import { CommandError } from './exit-codes.ts'
@@ -12,9 +12,6 @@ type Body = Record<string, unknown>
 
 /** Collects the values of an option that may be repeated. */
 export const repeated = (value: string, before: string[] = []): string[] => [...before, value]
-
-/** Members that hold secrets: other users of the machine can see arguments, and shells keep them. */
-const secrets: ReadonlySet<string> = new Set(['key', 'signing_key', 'passphrase', 'keystore', 'token'])
 
 /**
  * A request body from --file and --set. `NAME=VALUE` sets a member, `policies.max_value=5` a member of a member; the value is JSON, or
@@ -36,8 +33,10 @@ function assign(body: Body, assignment: string): void {
   const last = names.pop()
   if (!last || names.includes(''))
     throw new CommandError(`--set must be NAME=VALUE, for example name=Treasury; it is ${assignment}`)
-  if (secrets.has(last))
-    throw new CommandError(`${last} is a secret: pass it in a file or on standard input, not with --set`)
+  // Other users of the machine can see arguments, and shells keep them.
+  const secret = [...names, last].find((name) => secretMembers.has(name.replace(/\[\]$/, '')))
+  if (secret !== undefined)
+    throw new CommandError(`${secret} is a secret: pass it in a file or on standard input, not with --set`)
   let place = body
   for (const name of names) {
     const inner = Object.hasOwn(place, name) ? place[name] : undefined

@@ -1,5 +1,5 @@
 import { parse } from 'yaml'
-import { amountMembers } from '../../generated/client-bodies.ts'
+import { amountMembers, secretMembers } from '../../generated/client-bodies.ts'
 import { readWei } from './amounts.ts'
 import { nearest } from './body-check.ts'
 import { CommandError } from './exit-codes.ts'
@@ -26,8 +26,6 @@ export interface Difference {
   after: unknown
 }
 
-/** They belong in no file that is shared. */
-const secrets: ReadonlySet<string> = new Set(['key', 'signing_key', 'passphrase', 'keystore', 'token', 'secret_id'])
 /** Members that the service does not show again, or not as they were given: they count only for a new resource. */
 const unseen: ReadonlySet<string> = new Set(['config', 'signing_key_env', 'abi'])
 
@@ -87,7 +85,8 @@ function plain(value: unknown, place: string, name = '', depth = 0): unknown {
   if (!isEntry(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([name, its]) => {
-      if (secrets.has(name))
+      // It belongs in no file that is shared.
+      if (secretMembers.has(name))
         throw new CommandError(
           `${place}.${name} is a secret: create this one with its own command, which reads secrets from files`,
         )

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Interface, verifyMessage, verifyTypedData } from 'ethers'
 import { expect, test } from 'vitest'
 import type { ApiKey, Attempt, NewApiKey, Relayer, Signer, Transaction } from '../../client/index.ts'
+import { secretMembers } from '../../generated/client-bodies.ts'
 import { testChain } from '../support/chain.ts'
 import { relayerCommand, startRelayerCommand } from '../support/relayer-command.ts'
 import { startTestService, temporaryFolder } from '../support/service.ts'
@@ -172,7 +173,9 @@ test('creates and changes resources, and reads secrets only from a file or stand
   expect([await status(made.token), await status(rotated.token)]).toEqual([401, 403])
   expect((await run(['keys', 'delete', made.api_key.id])).out).toBe(`deleted ${made.api_key.id}\n`)
 
-  for (const assignment of [`config.key=${key}`, 'signing_key=secret', 'config.passphrase=secret']) {
+  const secrets = ['signing_key', 'config.keystore.crypto', ...[...secretMembers].map((name) => `config.${name}`)]
+  expect(secrets).toContain('config.secret_id')
+  for (const assignment of [`config.key=${key}`, ...secrets.map((name) => `${name}=secret`)]) {
     const { code, err } = await run(['signers', 'create', '--set', assignment])
     expect([code, err]).toEqual([2, expect.stringMatching(/is a secret: .* file or on standard input/)])
   }
