@@ -49,7 +49,7 @@ export async function sweep(
     })
     const request = readTransactionRequest(wanted)
     // A drained relayer may be swept.
-    const prepared = await prepare(context, asker, { relayer: found, request }, false).catch((error) => {
+    const prepared = await prepare(context, asker, { relayer: found, request, is_sweep: true }).catch((error) => {
       if (!(error instanceof DomainError) || error.code !== 'insufficient_funds') throw error
     })
     if (!prepared) continue

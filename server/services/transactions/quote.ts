@@ -74,6 +74,8 @@ export interface Wanted {
   relayer: RelayerRow
   request: TransactionRequest
   replaced?: TransactionRow
+  /** The policy `allow_transactions` does not apply. */
+  is_sweep?: true
 }
 
 /** The balance where balances say nothing. */

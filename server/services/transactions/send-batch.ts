@@ -13,11 +13,11 @@ import { type Member, membersInOrder, noRelayer } from './pick-relayer.ts'
 import { tooLittle } from './quote.ts'
 import {
   type Asker,
-  checkPrepared,
   hashOf,
   newTransaction,
   type Prepared,
   prepare,
+  recheck,
   refusalOf,
   type SendContext,
 } from './send.ts'
@@ -154,14 +154,16 @@ async function prepareAll(
     )
     prepared.push(...(await Promise.all(quoted)))
   }
-  // The last member may have been prepared long after the first.
-  await asker.authorize()
-  const relayer = await context.keyring.findRelayer(found.id)
-  for (const [index, request] of requests.entries()) {
-    const { quote } = prepared[index] as Prepared
-    await ofMember(index, () => checkPrepared(context, { relayer, quote }, request))
+  for (;;) {
+    // The last member may have been prepared long after the first.
+    await asker.authorize()
+    const relayer = await context.keyring.findRelayer(found.id)
+    for (const [index, request] of requests.entries()) {
+      const its = prepared[index] as Prepared
+      prepared[index] = await ofMember(index, () => recheck(context, asker, its, { relayer, request }))
+    }
+    if (prepared.every((its) => its.relayer === relayer)) return prepared
   }
-  return prepared
 }
 
 async function readAll(bodies: SendTransactionRequest[]): Promise<TransactionRequest[]> {

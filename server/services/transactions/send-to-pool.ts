@@ -11,11 +11,11 @@ import { stateOf } from './replace.ts'
 import {
   type Asker,
   type Complete,
-  checkPrepared,
   hashOf,
   newTransaction,
   type Prepared,
   prepare,
+  recheck,
   type SendContext,
   unchanged,
   unwrapInsert,
@@ -239,9 +239,9 @@ async function candidatesOf(
   for (const its of prepared) {
     try {
       if (its.status === 'rejected') throw its.reason
-      const { weight, quote } = its.value
-      const relayer = await context.keyring.findRelayer(its.value.relayer.id)
-      checkPrepared(context, { relayer, quote }, request)
+      const { weight, ...prepared } = its.value
+      const newest = await context.keyring.findRelayer(prepared.relayer.id)
+      const { relayer, quote } = await recheck(context, asker, prepared, { relayer: newest, request })
       const transaction = countedBy(pool, request, newTransaction(context, { relayer, quote }, request))
       candidates.push({ weight, relayer, quote, transaction: complete({ ...transaction, id }, quote, relayer) })
     } catch (error) {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { AcceptedTransaction, SendTransactionRequest, Warning } from '../../../generated/openapi.ts'
 import { readCall } from '../../domain/decoding/decoded-call.ts'
 import { alreadySent, conflict, DomainError, errorOf, NonceTaken, relayerNotFound } from '../../domain/errors.ts'
@@ -42,6 +43,8 @@ export interface Asker<Rights = unknown> {
   auditEntry: PendingAuditEntry
   idempotency?: Idempotency | undefined
 }
+
+type Authorizing = Pick<Asker, 'nodes' | 'authorize'>
 
 /** Changes a transaction before it is accepted: other limits count it too. Throws DomainError. */
 export type Complete = (transaction: NewTransaction, quote: TransactionQuote, relayer: RelayerRow) => NewTransaction
@@ -101,34 +104,39 @@ export async function send(
 
 /**
  * Runs the checks before the commit. The relayer and the rights of the caller may change while the chain answers, so their last state
- * is checked. `isNew`: whether the policy `allow_transactions` applies.
+ * is checked.
  */
-export async function prepare(
-  context: SendContext,
-  { nodes, authorize }: Pick<Asker, 'nodes' | 'authorize'>,
-  wanted: Wanted,
-  isNew = wanted.replaced === undefined,
-): Promise<Prepared> {
-  const { relayer: before, request } = wanted
-  checkRequest(before, request, context.now(), isNew)
-  const quote = await quoteTransaction(context, nodes, wanted)
+export async function prepare(context: SendContext, asker: Authorizing, wanted: Wanted): Promise<Prepared> {
+  const { relayer, request } = wanted
+  checkRequest(relayer, request, context.now(), isNew(wanted))
+  const quote = await quoteTransaction(context, asker.nodes, wanted)
   // They read the generation at the same time.
-  const [relayer] = await Promise.all([context.keyring.findRelayer(before.id), authorize()])
-  const prepared = { relayer, quote }
-  checkPrepared(context, prepared, request, isNew)
-  return prepared
+  const [current] = await Promise.all([context.keyring.findRelayer(relayer.id), asker.authorize()])
+  return recheck(context, asker, { relayer, quote }, { ...wanted, relayer: current })
 }
 
-export function checkPrepared(
-  { now }: SendContext,
-  { relayer, quote }: Prepared,
-  request: TransactionRequest,
-  isNew = true,
-): void {
-  checkRequest(relayer, request, now(), isNew)
+/**
+ * Checks what was prepared by the newest state of its relayer, which `wanted` has. Policies shape the prices, the form, the gas and the cost
+ * of a quote: after a change of them the chain is asked again, so that no policy judges a quote that was made by another one.
+ */
+export async function recheck(
+  context: SendContext,
+  asker: Authorizing,
+  { relayer: before, quote }: Prepared,
+  wanted: Wanted,
+): Promise<Prepared> {
+  const { relayer, request } = wanted
+  const isSame =
+    before === relayer ||
+    isDeepStrictEqual([before.policies, before.coin_token], [relayer.policies, relayer.coin_token])
+  if (!isSame) return prepare(context, asker, wanted)
+  checkRequest(relayer, request, context.now(), isNew(wanted))
   checkFees(relayer, quote)
   checkFunds(relayer, quote)
+  return { relayer, quote }
 }
+
+const isNew = ({ replaced, is_sweep }: Wanted): boolean => replaced === undefined && !is_sweep
 
 export function newTransaction(
   { makeId }: SendContext,

@@ -153,3 +153,43 @@ test('signs type 0x1 as type 1, and takes a repetition without a gas price for t
   expect(types).toEqual(new Set(['0 legacy', '1 eip2930']))
   expect(await account.transactions()).toHaveLength(2)
 })
+
+test.each([
+  ['one transaction', async ({ rig, account }: Stage) => rig.client().transactions.send(account.relayer_id, transfer)],
+  [
+    'a batch',
+    async ({ rig, account }: Stage) => {
+      const path = { relayer_id: account.relayer_id }
+      const body = { transactions: [transfer] }
+      return (await rig.client().post('/api/v1/relayers/{relayer_id}/transactions/batch', { path, body })).data[0]
+    },
+  ],
+])(
+  'prices %s by the policies that are in force when it is accepted, not by those of before the quote',
+  async (_, send) => {
+    const stage = await start({ gas_price_cap: `${90n * gwei}` })
+    const { rig, node, account } = stage
+    await rig.chain.setBaseFee(50n * gwei)
+    await rig.chain.mine()
+    const setCap = () =>
+      rig.client().patch('/api/v1/relayers/{relayer_id}', {
+        path: { relayer_id: account.relayer_id },
+        body: { policies: { gas_price_cap: `${5n * gwei}` } },
+      })
+    // The cap is lowered while the chain answers.
+    let isLowered = false
+    node.lie = async (method) => {
+      if (method === 'eth_estimateGas' && !isLowered) {
+        isLowered = true
+        await setCap()
+      }
+      return undefined
+    }
+    const accepted = await send(stage)
+    expect(isLowered).toBe(true)
+    expect(accepted).toMatchObject({ max_fee_per_gas: `${5n * gwei}` })
+  },
+)
+
+type Stage = Awaited<ReturnType<typeof start>>
+const transfer = { to: receiver, value: '1' }
