@@ -2,7 +2,7 @@ import type { JsonRpcAnswer, RelayerClient } from './index.ts'
 import { pause } from './pause.ts'
 import { isUnknown } from './transactions.ts'
 
-const path = '/api/v1/relayers/{relayer_id}/json-rpc'
+const path = '/api/v1/relayers/{relayer_id}/rpc'
 const maxTries = 4
 const betweenTriesMs = 500
 const sending: ReadonlySet<string> = new Set(['eth_sendTransaction', 'wallet_sendTransaction'])

@@ -513,28 +513,6 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "What stays, in the smallest unit of the asset."
   ]
  ],
- "post /api/v1/relayers/{relayer_id}/rpc": [
-  [
-   "jsonrpc",
-   "text",
-   ""
-  ],
-  [
-   "id",
-   "integer or text",
-   ""
-  ],
-  [
-   "method",
-   "eth_blockNumber | eth_call | eth_chainId | eth_estimateGas | eth_feeHistory | eth_gasPrice | eth_getBalance | eth_getBlockByHash | eth_getBlockByNumber | eth_getBlockReceipts | eth_getCode | eth_getLogs | eth_getProof | eth_getStorageAt | eth_getTransactionByHash | eth_getTransactionCount | eth_getTransactionReceipt | eth_maxPriorityFeePerGas | net_version | web3_clientVersion",
-   ""
-  ],
-  [
-   "params",
-   "list of value",
-   ""
-  ]
- ],
  "post /api/v1/relayers/{relayer_id}/nonce/reconcile": [
   [
    "chain_restarted",
@@ -613,9 +591,19 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
  ],
  "post /api/v1/notifications/{notification_id}/redeliver": [
   [
+   "delivery_id",
+   "text",
+   "The delivery's id."
+  ],
+  [
    "since",
    "text",
    "The earliest event time (RFC 3339)."
+  ],
+  [
+   "status",
+   "pending",
+   ""
   ]
  ],
  "post /api/v1/relayers": [

@@ -22,6 +22,10 @@ export interface GeneratedMethods {
     list(relayer_id: string, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/', 'get'>): AsyncGenerator<ItemOf<'/api/v1/relayers/{relayer_id}/transactions/'>, void, undefined>
     /** List the transactions of all relayers. */
     listAll(options?: Options<'/api/v1/transactions', 'get'>): AsyncGenerator<ItemOf<'/api/v1/transactions'>, void, undefined>
+    /** Get a transaction by its id alone. */
+    getById(transaction_id: string, options?: Options<'/api/v1/transactions/{transaction_id}', 'get'>): Promise<Data<'/api/v1/transactions/{transaction_id}', 'get'>>
+    /** Explain a transaction. */
+    explain(transaction_id: string, options?: Options<'/api/v1/transactions/{transaction_id}/explanation', 'get'>): Promise<Data<'/api/v1/transactions/{transaction_id}/explanation', 'get'>>
     /** Send a transaction. */
     send(relayer_id: string, body: Body<'/api/v1/relayers/{relayer_id}/transactions', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/transactions', 'post'> & Once): Promise<Data<'/api/v1/relayers/{relayer_id}/transactions', 'post'>>
     /** Send several transactions. */
@@ -42,8 +46,6 @@ export interface GeneratedMethods {
     speedUp(relayer_id: string, transaction_id: string, body: Body<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/speed-up', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/speed-up', 'post'> & Once): Promise<Data<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/speed-up', 'post'>>
     /** List the signed versions of a transaction. */
     listAttempts(relayer_id: string, transaction_id: string, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/attempts', 'get'>): AsyncGenerator<ItemOf<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/attempts'>, void, undefined>
-    /** Explain a transaction. */
-    explain(relayer_id: string, transaction_id: string, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/explanation', 'get'>): Promise<Data<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/explanation', 'get'>>
   }
   relayers: {
     /** Get a relayer's balance. */
@@ -54,8 +56,6 @@ export interface GeneratedMethods {
     drain(relayer_id: string, options?: Options<'/api/v1/relayers/{relayer_id}/drain', 'post'>): Promise<Data<'/api/v1/relayers/{relayer_id}/drain', 'post'>>
     /** Send all that is left. */
     sweep(relayer_id: string, body: Body<'/api/v1/relayers/{relayer_id}/sweep', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/sweep', 'post'> & Once): Promise<Data<'/api/v1/relayers/{relayer_id}/sweep', 'post'>>
-    /** Call a node. */
-    callRpc(relayer_id: string, body: Body<'/api/v1/relayers/{relayer_id}/rpc', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/rpc', 'post'>): Promise<Data<'/api/v1/relayers/{relayer_id}/rpc', 'post'>>
     /** Get a relayer's nonce state. */
     getNonce(relayer_id: string, options?: Options<'/api/v1/relayers/{relayer_id}/nonce', 'get'>): Promise<Data<'/api/v1/relayers/{relayer_id}/nonce', 'get'>>
     /** Repair a relayer's nonces. */
@@ -110,12 +110,8 @@ export interface GeneratedMethods {
     getHealth(notification_id: string, options?: Options<'/api/v1/notifications/{notification_id}/health', 'get'>): Promise<Data<'/api/v1/notifications/{notification_id}/health', 'get'>>
     /** List deliveries. */
     listDeliveries(notification_id: string, options?: Options<'/api/v1/notifications/{notification_id}/deliveries', 'get'>): AsyncGenerator<ItemOf<'/api/v1/notifications/{notification_id}/deliveries'>, void, undefined>
-    /** Redeliver a delivery. */
-    redeliver(notification_id: string, delivery_id: string, options?: Options<'/api/v1/notifications/{notification_id}/deliveries/{delivery_id}/redeliver', 'post'>): Promise<Data<'/api/v1/notifications/{notification_id}/deliveries/{delivery_id}/redeliver', 'post'>>
-    /** Redeliver failed deliveries. */
-    redeliverFailed(notification_id: string, body: Body<'/api/v1/notifications/{notification_id}/redeliver', 'post'>, options?: Options<'/api/v1/notifications/{notification_id}/redeliver', 'post'>): Promise<Data<'/api/v1/notifications/{notification_id}/redeliver', 'post'>>
-    /** Retry the waiting deliveries now. */
-    retryDeliveries(notification_id: string, options?: Options<'/api/v1/notifications/{notification_id}/deliveries/retry', 'post'>): Promise<Data<'/api/v1/notifications/{notification_id}/deliveries/retry', 'post'>>
+    /** Redeliver deliveries. */
+    redeliver(notification_id: string, body: Body<'/api/v1/notifications/{notification_id}/redeliver', 'post'>, options?: Options<'/api/v1/notifications/{notification_id}/redeliver', 'post'>): Promise<Data<'/api/v1/notifications/{notification_id}/redeliver', 'post'>>
     /** Send a test event. */
     test(notification_id: string, options?: Options<'/api/v1/notifications/{notification_id}/test', 'post'>): Promise<Data<'/api/v1/notifications/{notification_id}/test', 'post'>>
   }
@@ -156,18 +152,12 @@ export interface GeneratedMethods {
     delete(pool_id: string, options?: Options<'/api/v1/pools/{pool_id}', 'delete'>): Promise<Data<'/api/v1/pools/{pool_id}', 'delete'>>
     /** Change the weight of a relayer in a pool. */
     updateRelayer(pool_id: string, relayer_id: string, body: Body<'/api/v1/pools/{pool_id}/relayers/{relayer_id}', 'patch'>, options?: Options<'/api/v1/pools/{pool_id}/relayers/{relayer_id}', 'patch'>): Promise<Data<'/api/v1/pools/{pool_id}/relayers/{relayer_id}', 'patch'>>
-    /** List the transactions of a pool. */
-    listTransactions(pool_id: string, options?: Options<'/api/v1/pools/{pool_id}/transactions', 'get'>): AsyncGenerator<ItemOf<'/api/v1/pools/{pool_id}/transactions'>, void, undefined>
     /** Send a transaction through a pool. */
     sendTransaction(pool_id: string, body: Body<'/api/v1/pools/{pool_id}/transactions', 'post'>, options?: Options<'/api/v1/pools/{pool_id}/transactions', 'post'> & Once): Promise<Data<'/api/v1/pools/{pool_id}/transactions', 'post'>>
     /** Send several transactions through a pool. */
     sendTransactionBatch(pool_id: string, body: Body<'/api/v1/pools/{pool_id}/transactions/batch', 'post'>, options?: Options<'/api/v1/pools/{pool_id}/transactions/batch', 'post'> & Once): Promise<Data<'/api/v1/pools/{pool_id}/transactions/batch', 'post'>>
     /** Check a transaction of a pool without sending it. */
     dryRunTransaction(pool_id: string, body: Body<'/api/v1/pools/{pool_id}/transactions/dry-run', 'post'>, options?: Options<'/api/v1/pools/{pool_id}/transactions/dry-run', 'post'>): Promise<Data<'/api/v1/pools/{pool_id}/transactions/dry-run', 'post'>>
-    /** Get a transaction of a pool. */
-    getTransaction(pool_id: string, transaction_id: string, options?: Options<'/api/v1/pools/{pool_id}/transactions/{transaction_id}', 'get'>): Promise<Data<'/api/v1/pools/{pool_id}/transactions/{transaction_id}', 'get'>>
-    /** Explain the state of a transaction of a pool. */
-    explainTransaction(pool_id: string, transaction_id: string, options?: Options<'/api/v1/pools/{pool_id}/transactions/{transaction_id}/explanation', 'get'>): Promise<Data<'/api/v1/pools/{pool_id}/transactions/{transaction_id}/explanation', 'get'>>
     /** Move a waiting transaction to another relayer. */
     moveTransaction(pool_id: string, transaction_id: string, options?: Options<'/api/v1/pools/{pool_id}/transactions/{transaction_id}/move', 'post'>): Promise<Data<'/api/v1/pools/{pool_id}/transactions/{transaction_id}/move', 'post'>>
   }
@@ -255,6 +245,8 @@ export const methods = {
   transactions: {
     list: ['get', '/api/v1/relayers/{relayer_id}/transactions/', 'list'],
     listAll: ['get', '/api/v1/transactions', 'list'],
+    getById: ['get', '/api/v1/transactions/{transaction_id}', 'plain'],
+    explain: ['get', '/api/v1/transactions/{transaction_id}/explanation', 'plain'],
     send: ['post', '/api/v1/relayers/{relayer_id}/transactions', 'once'],
     sendBatch: ['post', '/api/v1/relayers/{relayer_id}/transactions/batch', 'once'],
     dryRun: ['post', '/api/v1/relayers/{relayer_id}/transactions/dry-run', 'body'],
@@ -265,14 +257,12 @@ export const methods = {
     cancel: ['delete', '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'plain'],
     speedUp: ['post', '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/speed-up', 'once'],
     listAttempts: ['get', '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/attempts', 'list'],
-    explain: ['get', '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/explanation', 'plain'],
   },
   relayers: {
     getBalance: ['get', '/api/v1/relayers/{relayer_id}/balance', 'plain'],
     getStatus: ['get', '/api/v1/relayers/{relayer_id}/status', 'plain'],
     drain: ['post', '/api/v1/relayers/{relayer_id}/drain', 'plain'],
     sweep: ['post', '/api/v1/relayers/{relayer_id}/sweep', 'once'],
-    callRpc: ['post', '/api/v1/relayers/{relayer_id}/rpc', 'body'],
     getNonce: ['get', '/api/v1/relayers/{relayer_id}/nonce', 'plain'],
     reconcileNonce: ['post', '/api/v1/relayers/{relayer_id}/nonce/reconcile', 'body'],
     listUnknownTransactions: ['get', '/api/v1/relayers/{relayer_id}/unknown-transactions', 'list'],
@@ -302,9 +292,7 @@ export const methods = {
     delete: ['delete', '/api/v1/notifications/{notification_id}', 'plain'],
     getHealth: ['get', '/api/v1/notifications/{notification_id}/health', 'plain'],
     listDeliveries: ['get', '/api/v1/notifications/{notification_id}/deliveries', 'list'],
-    redeliver: ['post', '/api/v1/notifications/{notification_id}/deliveries/{delivery_id}/redeliver', 'plain'],
-    redeliverFailed: ['post', '/api/v1/notifications/{notification_id}/redeliver', 'body'],
-    retryDeliveries: ['post', '/api/v1/notifications/{notification_id}/deliveries/retry', 'plain'],
+    redeliver: ['post', '/api/v1/notifications/{notification_id}/redeliver', 'body'],
     test: ['post', '/api/v1/notifications/{notification_id}/test', 'plain'],
   },
   signers: {
@@ -328,12 +316,9 @@ export const methods = {
     update: ['patch', '/api/v1/pools/{pool_id}', 'body'],
     delete: ['delete', '/api/v1/pools/{pool_id}', 'plain'],
     updateRelayer: ['patch', '/api/v1/pools/{pool_id}/relayers/{relayer_id}', 'body'],
-    listTransactions: ['get', '/api/v1/pools/{pool_id}/transactions', 'list'],
     sendTransaction: ['post', '/api/v1/pools/{pool_id}/transactions', 'once'],
     sendTransactionBatch: ['post', '/api/v1/pools/{pool_id}/transactions/batch', 'once'],
     dryRunTransaction: ['post', '/api/v1/pools/{pool_id}/transactions/dry-run', 'body'],
-    getTransaction: ['get', '/api/v1/pools/{pool_id}/transactions/{transaction_id}', 'plain'],
-    explainTransaction: ['get', '/api/v1/pools/{pool_id}/transactions/{transaction_id}/explanation', 'plain'],
     moveTransaction: ['post', '/api/v1/pools/{pool_id}/transactions/{transaction_id}/move', 'plain'],
   },
   abis: {

@@ -147,9 +147,61 @@ export interface paths {
         };
         /**
          * List the transactions of all relayers
-         * @description The transactions of every relayer that the API key may see, newest first. With a filter, pages and totals count the matching transactions only. Only the 10,000 newest of them can be read by page; to read older ones, set `created_before`.
+         * @description The transactions of every relayer that the API key may see, newest first. With `pool_id`, those that were sent through the pool, also by relayers that have left it; what its relayers send by themselves is not listed. With a filter, pages and totals count the matching transactions only. Only the 10,000 newest of them can be read by page; to read older ones, set `created_before`.
          */
         get: operations["listAllTransactions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/transactions/{transaction_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The transaction's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
+                 */
+                transaction_id: components["parameters"]["transaction_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a transaction by its id alone
+         * @description A transaction of a relayer that the API key may use, or one that was sent through a pool that it may use.
+         */
+        get: operations["getTransactionById"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/transactions/{transaction_id}/explanation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The transaction's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
+                 */
+                transaction_id: components["parameters"]["transaction_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Explain a transaction
+         * @description Explains the current state of a transaction: a sentence for people, a code for programs, the transaction that blocks it, the nonces, prices and amounts that determine its progress, and the operations that can resolve it. The service reads the current values from the nodes; if no node answers within two seconds, these values are null. With a right to the pool only that it was sent through, of another transaction that comes before it only the nonce is told.
+         */
+        get: operations["explainTransaction"];
         put?: never;
         post?: never;
         delete?: never;
@@ -410,37 +462,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/explanation": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The relayer's id.
-                 * @example demo
-                 */
-                relayer_id: components["parameters"]["relayer_id"];
-                /**
-                 * @description The transaction's id.
-                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
-                 */
-                transaction_id: components["parameters"]["transaction_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Explain a transaction
-         * @description Explains the current state of a transaction: a sentence for people, a code for programs, the transaction that blocks it, the nonces, prices and amounts that determine its progress, and the operations that can resolve it. The service reads the current values from the nodes; if no node answers within two seconds, these values are null.
-         */
-        get: operations["explainTransaction"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/relayers/{relayer_id}/sign-authorization": {
         parameters: {
             query?: never;
@@ -652,34 +673,6 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Call a node
-         * @description Passes a read-only JSON-RPC call to a node of the relayer's network. An error of the node is returned in `data.error` of a successful response. 503 means that no node answered.
-         *
-         *     If the node's response is larger than 4 MiB or has more than 100,000 values, the response is 502: request less data, for example fewer blocks. If 8 calls of the same API key are in flight, the response is 429.
-         */
-        post: operations["callRpc"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/relayers/{relayer_id}/json-rpc": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The relayer's id.
-                 * @example demo
-                 */
-                relayer_id: components["parameters"]["relayer_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
          * Call a relayer as a JSON-RPC node
          * @description Accepts JSON-RPC 2.0, without the envelope of the other operations, so that ethers, viem, Hardhat, Foundry, web3.py and other web3 tools work with a relayer without changes: configure them with this URL and the `Authorization` header. The body is one call or a batch of at most 1,000 calls; a body without a `Content-Type` is read as JSON. An invalid call does not affect the other calls of its batch. A call without an `id` is a notification: it is executed, and it has no response. If the body holds only notifications, the status is 204.
          *
@@ -691,7 +684,9 @@ export interface paths {
          *     | `eth_signTypedData_v4`, `eth_signTypedData` (`[address, document]`, as an object or as JSON text) | the relayer, as "Sign typed data given in full" | `sign` |
          *     | `eth_signTransaction` | the relayer, as "Sign a transaction without sending it" | `sign` |
          *     | `eth_getTransactionCount` of the relayer's address at `pending` | the relayer: the nonce that its next transaction gets | `read` |
-         *     | the methods of "Call a node" | the network's nodes | `read` |
+         *     | `eth_blockNumber`, `eth_call`, `eth_estimateGas`, `eth_feeHistory`, `eth_gasPrice`, `eth_getBalance`, `eth_getBlockByHash`, `eth_getBlockByNumber`, `eth_getBlockReceipts`, `eth_getCode`, `eth_getLogs`, `eth_getProof`, `eth_getStorageAt`, `eth_getTransactionByHash`, `eth_getTransactionCount`, `eth_getTransactionReceipt`, `eth_maxPriorityFeePerGas` | the network's nodes | `read` |
+         *
+         *     A node's answer of more than 4 MiB or 100,000 values is an error: request less data, for example fewer blocks. At most 8 calls of nodes of one API key are in flight.
          *
          *     All other methods return -32601, including `eth_sign` and `eth_sendRawTransaction`. A library that sends a transaction and waits for it needs the scopes `send` and `read`. Policies apply to each call, each call counts in the rate limit, and each signature and transaction gets the audit entry of its operation.
          *
@@ -948,37 +943,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/notifications/{notification_id}/deliveries/{delivery_id}/redeliver": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The notification's id.
-                 * @example treasury-events
-                 */
-                notification_id: components["parameters"]["notification_id"];
-                /**
-                 * @description The delivery's id.
-                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f2
-                 */
-                delivery_id: components["schemas"]["PathId"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Redeliver a delivery
-         * @description Sends the same event again, with the same id and bytes, and restarts the retry schedule. A delivered event can be sent again too. Refused with 409 if the notification is disabled.
-         */
-        post: operations["redeliver"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/notifications/{notification_id}/redeliver": {
         parameters: {
             query?: never;
@@ -995,36 +959,16 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Redeliver failed deliveries
-         * @description Sends all failed deliveries of events since a time again. More than 500 are processed in the background, in batches, also after a restart. Refused with 409 if the notification is disabled.
+         * Redeliver deliveries
+         * @description Sends events again, with the same id and bytes. Refused with 409 if the notification is disabled. The body says which:
+         *
+         *     - `delivery_id`: one delivery, also one that was delivered. Its retry schedule starts again.
+         *     - `since`: every failed delivery of events since a time.
+         *     - `status: pending`: every delivery that waits for its next attempt is due now, in the order of the events, for example after the endpoint was mended. This attempt does not count in the retry schedule. The first success after a minute or more of failures does the same.
+         *
+         *     More than 500 are processed in the background, in batches, also after a restart.
          */
-        post: operations["redeliverFailed"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/notifications/{notification_id}/deliveries/retry": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The notification's id.
-                 * @example treasury-events
-                 */
-                notification_id: components["parameters"]["notification_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Retry the waiting deliveries now
-         * @description Makes every delivery that waits for its next attempt due now, in the order of the events, for example after the endpoint was mended. This attempt does not count in the retry schedule. More than 500 are processed in the background, in batches, also after a restart. The first success after a minute or more of failures does the same. Refused with 409 if the notification is disabled.
-         */
-        post: operations["retryDeliveries"];
+        post: operations["redeliver"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1430,11 +1374,7 @@ export interface paths {
             };
             cookie?: never;
         };
-        /**
-         * List the transactions of a pool
-         * @description Those that were sent through the pool, the newest first, also by relayers that have left it. What its relayers send by themselves is not listed. Only the 10,000 newest can be listed; narrow the list with `created_before` to go further back.
-         */
-        get: operations["listPoolTransactions"];
+        get?: never;
         put?: never;
         /**
          * Send a transaction through a pool
@@ -1501,68 +1441,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/pools/{pool_id}/transactions/{transaction_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The id of the pool.
-                 * @example payouts
-                 */
-                pool_id: components["parameters"]["pool_id"];
-                /**
-                 * @description The transaction's id.
-                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
-                 */
-                transaction_id: components["parameters"]["transaction_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Get a transaction of a pool
-         * @description A transaction that was sent through the pool. What its relayers send by themselves is not the pool's.
-         */
-        get: operations["getPoolTransaction"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/pools/{pool_id}/transactions/{transaction_id}/explanation": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The id of the pool.
-                 * @example payouts
-                 */
-                pool_id: components["parameters"]["pool_id"];
-                /**
-                 * @description The transaction's id.
-                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
-                 */
-                transaction_id: components["parameters"]["transaction_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Explain the state of a transaction of a pool
-         * @description As "Explain the state of a transaction", for a transaction that was sent through the pool. Of another transaction that comes before it, only the nonce is told.
-         */
-        get: operations["explainPoolTransaction"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/pools/{pool_id}/transactions/{transaction_id}/move": {
         parameters: {
             query?: never;
@@ -1622,7 +1500,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/pools/{pool_id}/json-rpc": {
+    "/api/v1/pools/{pool_id}/rpc": {
         parameters: {
             query?: never;
             header?: never;
@@ -2314,12 +2192,6 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        RpcAnswerResponse: {
-            success: components["schemas"]["Succeeded"];
-            data: components["schemas"]["RpcAnswer"];
-            error: components["schemas"]["NoError"];
-            pagination: components["schemas"]["Pagination"];
-        };
         RelayerDrainResponse: {
             success: components["schemas"]["Succeeded"];
             data: components["schemas"]["RelayerDrain"];
@@ -2386,12 +2258,6 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        DeliveryResponse: {
-            success: components["schemas"]["Succeeded"];
-            data: components["schemas"]["Delivery"];
-            error: components["schemas"]["NoError"];
-            pagination: components["schemas"]["Pagination"];
-        };
         DeliveryListResponse: {
             success: components["schemas"]["Succeeded"];
             data: components["schemas"]["Delivery"][];
@@ -2401,12 +2267,6 @@ export interface components {
         RedeliveryResponse: {
             success: components["schemas"]["Succeeded"];
             data: components["schemas"]["Redelivery"];
-            error: components["schemas"]["NoError"];
-            pagination: components["schemas"]["Pagination"];
-        };
-        RetryResponse: {
-            success: components["schemas"]["Succeeded"];
-            data: components["schemas"]["Retry"];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
@@ -3177,12 +3037,28 @@ export interface components {
             /** @description The unsigned transaction, serialized as its type requires. */
             unsigned_transaction: string;
         };
+        /** @description One delivery, the failed ones since a time, or those that wait. */
+        RedeliverRequest: components["schemas"]["RedeliverOneRequest"] | components["schemas"]["RedeliverFailedRequest"] | components["schemas"]["RedeliverPendingRequest"];
+        RedeliverOneRequest: {
+            /** @description The delivery's id. */
+            delivery_id: components["schemas"]["Id"];
+            since?: never;
+            status?: never;
+        };
+        RedeliverPendingRequest: {
+            /** @enum {string} */
+            status: "pending";
+            delivery_id?: never;
+            since?: never;
+        };
         RedeliverFailedRequest: {
             /**
              * Format: date-time
              * @description The earliest event time (RFC 3339).
              */
             since: string;
+            delivery_id?: never;
+            status?: never;
         };
         SignBatchRequest: {
             items: (components["schemas"]["SignMessageRequest"] | components["schemas"]["SignTypedDataRequest"])[];
@@ -3339,27 +3215,6 @@ export interface components {
             paused: boolean;
             system_disabled: boolean;
             disabled_reason: string | null;
-        };
-        RpcRequest: {
-            /** @constant */
-            jsonrpc?: "2.0";
-            id?: number | string | null;
-            /** @enum {string} */
-            method: "eth_blockNumber" | "eth_call" | "eth_chainId" | "eth_estimateGas" | "eth_feeHistory" | "eth_gasPrice" | "eth_getBalance" | "eth_getBlockByHash" | "eth_getBlockByNumber" | "eth_getBlockReceipts" | "eth_getCode" | "eth_getLogs" | "eth_getProof" | "eth_getStorageAt" | "eth_getTransactionByHash" | "eth_getTransactionCount" | "eth_getTransactionReceipt" | "eth_maxPriorityFeePerGas" | "net_version" | "web3_clientVersion";
-            params?: unknown[];
-        };
-        RpcAnswer: {
-            /** @constant */
-            jsonrpc: "2.0";
-            id: number | string | null;
-            /** @description The result of the method. */
-            result?: unknown;
-            error?: {
-                code: number;
-                message: string;
-                /** @description Additional data from the node. */
-                data?: unknown;
-            };
         };
         /** @description One call or a batch. A call has `jsonrpc` ("2.0"), `id` (a number, a text of at most 255 characters, or null; absent for a notification), `method` and `params` (an array). */
         JsonRpcRequest: {
@@ -3642,9 +3497,6 @@ export interface components {
         };
         Redelivery: {
             redelivered: number;
-        };
-        Retry: {
-            retried: number;
         };
         /** @enum {string} */
         EventName: "transaction_update" | "transaction_waiting" | "relayer_disabled" | "relayer_enabled" | "relayer_low_balance" | "relayer_funding" | "test";
@@ -5077,16 +4929,6 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description The node's response cannot be passed on (`bad_gateway`). `details` gives the reason. */
-        BadGateway: {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Failure"];
-            };
-        };
         /** @description The process is not ready (`unavailable`). `details` gives the reason. */
         NotReady: {
             headers: {
@@ -5229,16 +5071,6 @@ export interface components {
                 "application/json": components["schemas"]["RelayerStatusResponse"];
             };
         };
-        /** @description The node's response. */
-        RpcAnswerSuccess: {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["RpcAnswerResponse"];
-            };
-        };
         /** @description The response to one call, or the responses to a batch in any order. */
         JsonRpcResponse: {
             headers: {
@@ -5359,16 +5191,6 @@ export interface components {
                 "application/json": components["schemas"]["NotificationHealthResponse"];
             };
         };
-        /** @description The delivery. */
-        DeliverySuccess: {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["DeliveryResponse"];
-            };
-        };
         /** @description A page of deliveries. */
         DeliveryList: {
             headers: {
@@ -5387,16 +5209,6 @@ export interface components {
             };
             content: {
                 "application/json": components["schemas"]["RedeliveryResponse"];
-            };
-        };
-        /** @description The number of deliveries that became due. */
-        RetrySuccess: {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["RetryResponse"];
             };
         };
         /** @description The result of the attempt. */
@@ -5738,6 +5550,11 @@ export interface components {
         transaction_created_after: string;
         /** @description Only transactions accepted before this time (RFC 3339). */
         transaction_created_before: string;
+        /**
+         * @description Only transactions that were sent through this pool.
+         * @example payouts
+         */
+        transaction_pool: components["schemas"]["Id"];
         /** @description Only transactions with this `reference`. */
         transaction_reference: components["schemas"]["Reference"];
         /**
@@ -5839,7 +5656,6 @@ export type PendingCancellationResponse = components['schemas']['PendingCancella
 export type SignedTransactionResponse = components['schemas']['SignedTransactionResponse'];
 export type BalanceResponse = components['schemas']['BalanceResponse'];
 export type RelayerStatusResponse = components['schemas']['RelayerStatusResponse'];
-export type RpcAnswerResponse = components['schemas']['RpcAnswerResponse'];
 export type RelayerDrainResponse = components['schemas']['RelayerDrainResponse'];
 export type PoolFundingResponse = components['schemas']['PoolFundingResponse'];
 export type FundingResponse = components['schemas']['FundingResponse'];
@@ -5851,10 +5667,8 @@ export type UnknownTransactionListResponse = components['schemas']['UnknownTrans
 export type ExplanationResponse = components['schemas']['ExplanationResponse'];
 export type NotificationResponse = components['schemas']['NotificationResponse'];
 export type NotificationHealthResponse = components['schemas']['NotificationHealthResponse'];
-export type DeliveryResponse = components['schemas']['DeliveryResponse'];
 export type DeliveryListResponse = components['schemas']['DeliveryListResponse'];
 export type RedeliveryResponse = components['schemas']['RedeliveryResponse'];
-export type RetryResponse = components['schemas']['RetryResponse'];
 export type DeliveryAttemptResponse = components['schemas']['DeliveryAttemptResponse'];
 export type NotificationListResponse = components['schemas']['NotificationListResponse'];
 export type ApiKeyResponse = components['schemas']['ApiKeyResponse'];
@@ -5952,6 +5766,9 @@ export type ContractCall = components['schemas']['ContractCall'];
 export type DecodedCall = components['schemas']['DecodedCall'];
 export type SendTransactionBatchRequest = components['schemas']['SendTransactionBatchRequest'];
 export type SignTransactionRequest = components['schemas']['SignTransactionRequest'];
+export type RedeliverRequest = components['schemas']['RedeliverRequest'];
+export type RedeliverOneRequest = components['schemas']['RedeliverOneRequest'];
+export type RedeliverPendingRequest = components['schemas']['RedeliverPendingRequest'];
 export type RedeliverFailedRequest = components['schemas']['RedeliverFailedRequest'];
 export type SignBatchRequest = components['schemas']['SignBatchRequest'];
 export type SignAuthorizationRequest = components['schemas']['SignAuthorizationRequest'];
@@ -5965,8 +5782,6 @@ export type TransactionSignature = components['schemas']['TransactionSignature']
 export type SignedTransaction = components['schemas']['SignedTransaction'];
 export type Balance = components['schemas']['Balance'];
 export type RelayerStatus = components['schemas']['RelayerStatus'];
-export type RpcRequest = components['schemas']['RpcRequest'];
-export type RpcAnswer = components['schemas']['RpcAnswer'];
 export type JsonRpcRequest = components['schemas']['JsonRpcRequest'];
 export type JsonRpcResult = components['schemas']['JsonRpcResult'];
 export type JsonRpcAnswer = components['schemas']['JsonRpcAnswer'];
@@ -5995,7 +5810,6 @@ export type DeliveryStatus = components['schemas']['DeliveryStatus'];
 export type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
 export type Delivery = components['schemas']['Delivery'];
 export type Redelivery = components['schemas']['Redelivery'];
-export type Retry = components['schemas']['Retry'];
 export type EventName = components['schemas']['EventName'];
 export type WaitReason = components['schemas']['WaitReason'];
 export type Event = components['schemas']['Event'];
@@ -6133,7 +5947,6 @@ export type ResponseTooManyRequests = components['responses']['TooManyRequests']
 export type ResponseUnprocessable = components['responses']['Unprocessable'];
 export type ResponseKeyServiceRefusal = components['responses']['KeyServiceRefusal'];
 export type ResponseUnavailable = components['responses']['Unavailable'];
-export type ResponseBadGateway = components['responses']['BadGateway'];
 export type ResponseNotReady = components['responses']['NotReady'];
 export type ResponseHealthSuccess = components['responses']['HealthSuccess'];
 export type ResponseServiceSuccess = components['responses']['ServiceSuccess'];
@@ -6148,7 +5961,6 @@ export type ResponsePendingCancellationSuccess = components['responses']['Pendin
 export type ResponseSignedTransactionSuccess = components['responses']['SignedTransactionSuccess'];
 export type ResponseBalanceSuccess = components['responses']['BalanceSuccess'];
 export type ResponseRelayerStatusSuccess = components['responses']['RelayerStatusSuccess'];
-export type ResponseRpcAnswerSuccess = components['responses']['RpcAnswerSuccess'];
 export type ResponseJsonRpcResponse = components['responses']['JsonRpcResponse'];
 export type ResponseRelayerDrainSuccess = components['responses']['RelayerDrainSuccess'];
 export type ResponsePoolFundingSuccess = components['responses']['PoolFundingSuccess'];
@@ -6161,10 +5973,8 @@ export type ResponseUnknownTransactionList = components['responses']['UnknownTra
 export type ResponseExplanationSuccess = components['responses']['ExplanationSuccess'];
 export type ResponseNotificationSuccess = components['responses']['NotificationSuccess'];
 export type ResponseNotificationHealthSuccess = components['responses']['NotificationHealthSuccess'];
-export type ResponseDeliverySuccess = components['responses']['DeliverySuccess'];
 export type ResponseDeliveryList = components['responses']['DeliveryList'];
 export type ResponseRedeliverySuccess = components['responses']['RedeliverySuccess'];
-export type ResponseRetrySuccess = components['responses']['RetrySuccess'];
 export type ResponseDeliveryAttemptSuccess = components['responses']['DeliveryAttemptSuccess'];
 export type ResponseNotificationList = components['responses']['NotificationList'];
 export type ResponseApiKeySuccess = components['responses']['ApiKeySuccess'];
@@ -6203,6 +6013,7 @@ export type ParameterTransactionId = components['parameters']['transaction_id'];
 export type ParameterTransactionStatuses = components['parameters']['transaction_statuses'];
 export type ParameterTransactionCreatedAfter = components['parameters']['transaction_created_after'];
 export type ParameterTransactionCreatedBefore = components['parameters']['transaction_created_before'];
+export type ParameterTransactionPool = components['parameters']['transaction_pool'];
 export type ParameterTransactionReference = components['parameters']['transaction_reference'];
 export type ParameterTransactionMetadata = components['parameters']['transaction_metadata'];
 export type ParameterTransactionHash = components['parameters']['transaction_hash'];
@@ -6401,6 +6212,11 @@ export interface operations {
                 page?: components["parameters"]["page"];
                 /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
+                /**
+                 * @description Only transactions that were sent through this pool.
+                 * @example payouts
+                 */
+                pool_id?: components["parameters"]["transaction_pool"];
                 /** @description Only transactions in this state. Repeat the parameter for several states. */
                 status?: components["parameters"]["transaction_statuses"];
                 /** @description Only transactions accepted after this time (RFC 3339). */
@@ -6434,6 +6250,53 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    getTransactionById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The transaction's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
+                 */
+                transaction_id: components["parameters"]["transaction_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["TransactionSuccess"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    explainTransaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The transaction's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
+                 */
+                transaction_id: components["parameters"]["transaction_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["ExplanationSuccess"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
@@ -6772,34 +6635,6 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    explainTransaction: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The relayer's id.
-                 * @example demo
-                 */
-                relayer_id: components["parameters"]["relayer_id"];
-                /**
-                 * @description The transaction's id.
-                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
-                 */
-                transaction_id: components["parameters"]["transaction_id"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: components["responses"]["ExplanationSuccess"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            default: components["responses"]["FailureResponse"];
-        };
-    };
     signAuthorization: {
         parameters: {
             query?: never;
@@ -7035,36 +6870,6 @@ export interface operations {
             409: components["responses"]["Conflict"];
             422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooManyRequests"];
-            503: components["responses"]["Unavailable"];
-            default: components["responses"]["FailureResponse"];
-        };
-    };
-    callRpc: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The relayer's id.
-                 * @example demo
-                 */
-                relayer_id: components["parameters"]["relayer_id"];
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["RpcRequest"];
-            };
-        };
-        responses: {
-            200: components["responses"]["RpcAnswerSuccess"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];
         };
@@ -7420,70 +7225,17 @@ export interface operations {
                  * @example treasury-events
                  */
                 notification_id: components["parameters"]["notification_id"];
-                /**
-                 * @description The delivery's id.
-                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f2
-                 */
-                delivery_id: components["schemas"]["PathId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: components["responses"]["DeliverySuccess"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            429: components["responses"]["TooManyRequests"];
-            default: components["responses"]["FailureResponse"];
-        };
-    };
-    redeliverFailed: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The notification's id.
-                 * @example treasury-events
-                 */
-                notification_id: components["parameters"]["notification_id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["RedeliverFailedRequest"];
+                "application/json": components["schemas"]["RedeliverRequest"];
             };
         };
         responses: {
             200: components["responses"]["RedeliverySuccess"];
             400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            429: components["responses"]["TooManyRequests"];
-            default: components["responses"]["FailureResponse"];
-        };
-    };
-    retryDeliveries: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The notification's id.
-                 * @example treasury-events
-                 */
-                notification_id: components["parameters"]["notification_id"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: components["responses"]["RetrySuccess"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
@@ -8131,57 +7883,6 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    listPoolTransactions: {
-        parameters: {
-            query?: {
-                /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
-                page?: components["parameters"]["page"];
-                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
-                per_page?: components["parameters"]["per_page"];
-                /** @description Only transactions in this state. Repeat the parameter for several states. */
-                status?: components["parameters"]["transaction_statuses"];
-                /** @description Only transactions accepted after this time (RFC 3339). */
-                created_after?: components["parameters"]["transaction_created_after"];
-                /** @description Only transactions accepted before this time (RFC 3339). */
-                created_before?: components["parameters"]["transaction_created_before"];
-                /** @description Only transactions with this `reference`. */
-                reference?: components["parameters"]["transaction_reference"];
-                /**
-                 * @description Only transactions whose `metadata` has this name and value: `name:value`.
-                 * @example customer:4711
-                 */
-                metadata?: components["parameters"]["transaction_metadata"];
-                /** @description Only the transaction that was signed with this hash, at any of its prices. */
-                hash?: components["parameters"]["transaction_hash"];
-                /** @description Only transactions to this address. */
-                to?: components["parameters"]["transaction_to"];
-                /**
-                 * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
-                 * @example order-47
-                 */
-                search?: components["parameters"]["transaction_search"];
-            };
-            header?: never;
-            path: {
-                /**
-                 * @description The id of the pool.
-                 * @example payouts
-                 */
-                pool_id: components["parameters"]["pool_id"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: components["responses"]["TransactionList"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            default: components["responses"]["FailureResponse"];
-        };
-    };
     sendPoolTransaction: {
         parameters: {
             query?: {
@@ -8287,62 +7988,6 @@ export interface operations {
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
-            default: components["responses"]["FailureResponse"];
-        };
-    };
-    getPoolTransaction: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The id of the pool.
-                 * @example payouts
-                 */
-                pool_id: components["parameters"]["pool_id"];
-                /**
-                 * @description The transaction's id.
-                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
-                 */
-                transaction_id: components["parameters"]["transaction_id"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: components["responses"]["TransactionSuccess"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            default: components["responses"]["FailureResponse"];
-        };
-    };
-    explainPoolTransaction: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The id of the pool.
-                 * @example payouts
-                 */
-                pool_id: components["parameters"]["pool_id"];
-                /**
-                 * @description The transaction's id.
-                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
-                 */
-                transaction_id: components["parameters"]["transaction_id"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: components["responses"]["ExplanationSuccess"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
     };
@@ -9302,9 +8947,9 @@ export const sendDataRequestSpeedAnyOf0Values: ReadonlyArray<FlattenedDeepRequir
 export const sendDataRequestTypeAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendDataRequest"]["type"]> = [0, 1, 2, 4];
 export const sendCallRequestSpeedAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendCallRequest"]["speed"]> = ["safe_low", "safeLow", "average", "fast", "fastest"];
 export const sendCallRequestTypeAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendCallRequest"]["type"]> = [0, 1, 2, 4];
+export const redeliverPendingRequestStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RedeliverPendingRequest"]["status"]> = ["pending"];
 export const attemptPurposeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Attempt"]["purpose"]> = ["send", "cancel"];
 export const explanationWait_reasonAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Explanation"]["wait_reason"]> = ["signature", "acceptance", "block", "confirmations"];
-export const rpcRequestMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RpcRequest"]["method"]> = ["eth_blockNumber", "eth_call", "eth_chainId", "eth_estimateGas", "eth_feeHistory", "eth_gasPrice", "eth_getBalance", "eth_getBlockByHash", "eth_getBlockByNumber", "eth_getBlockReceipts", "eth_getCode", "eth_getLogs", "eth_getProof", "eth_getStorageAt", "eth_getTransactionByHash", "eth_getTransactionCount", "eth_getTransactionReceipt", "eth_maxPriorityFeePerGas", "net_version", "web3_clientVersion"];
 export const fundingStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FundingStatus"]> = ["sufficient", "refilling", "limit_reached", "treasury_short", "fee_too_high", "refused", "unknown"];
 export const nonceStateStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NonceState"]["status"]> = ["in_step", "chain_ahead", "gap", "chain_restarted", "unreachable"];
 export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationType"]> = ["webhook"];

@@ -112,7 +112,7 @@ export const securityClaims: Claims = {
   ],
   'hostile-nodes': [
     'chain/answer-limits.test: limits a batch to the sum of its calls, and at most to one large answer',
-    'api/http/caller-shares.test: refuses a node’s answer that is too large with 502',
+    'api/http/caller-shares.test: refuses a node’s answer that is too large',
     'chain/answer-limits.test: ends a node’s answer at the limit of its method, reports the node, and asks the next one',
     'chain/answer-limits.test: asks another node for a receipt that is too large',
     'chain/answer-limits.test: parses an answer above 1 MiB in a thread of its own, without loss',

@@ -33,7 +33,7 @@ export function addDeliveries(program: Command, context: () => Context): void {
     .description('make all deliveries that wait for their next attempt due now')
     .action(async (notificationId: string) => {
       const { client, print } = context()
-      print.one(await client.notifications.retryDeliveries(notificationId))
+      print.one(await client.notifications.redeliver(notificationId, { status: 'pending' }))
     })
   group
     .command('redeliver <notification> [delivery]')
@@ -43,15 +43,7 @@ export function addDeliveries(program: Command, context: () => Context): void {
       const { client, print } = context()
       if ((deliveryId === undefined) === (since === undefined))
         throw new CommandError('Give the id of a delivery, or --since')
-      if (deliveryId !== undefined) {
-        const path = { notification_id: notificationId, delivery_id: deliveryId }
-        const { data } = await client.post(
-          '/api/v1/notifications/{notification_id}/deliveries/{delivery_id}/redeliver',
-          { path },
-        )
-        return print.one(data)
-      }
-      const input = { path: { notification_id: notificationId }, body: { since: since as string } }
-      print.one((await client.post('/api/v1/notifications/{notification_id}/redeliver', input)).data)
+      const body = deliveryId === undefined ? { since: since as string } : { delivery_id: deliveryId }
+      print.one(await client.notifications.redeliver(notificationId, body))
     })
 }

@@ -1,5 +1,6 @@
 import type { Network, NonceState, Notification, Relayer, RelayerStatus } from '../../generated/client.ts'
 import { RelayerError } from '../error.ts'
+import { createRelayerProvider } from '../provider.ts'
 import type { Context } from './context.ts'
 import { type Finding, fine, problem, warning } from './finding.ts'
 import { collect } from './resources.ts'
@@ -16,12 +17,8 @@ export async function* examineNetworks({ client }: Context): AsyncGenerator<Find
       yield fine(part, 'no relayer uses its nodes')
       continue
     }
-    const ask = async (method: 'eth_chainId' | 'eth_getBlockByNumber', params: unknown[] = []) => {
-      const input = { path: { relayer_id: relayer.id }, body: { method, params } }
-      const { data } = await client.post('/api/v1/relayers/{relayer_id}/rpc', input)
-      if (data.error) throw new Error(data.error.message)
-      return data.result
-    }
+    const provider = createRelayerProvider(client, relayer.id)
+    const ask = (method: string, params: unknown[] = []) => provider.request({ method, params })
     try {
       yield chainOf(part, network, Number(await ask('eth_chainId')))
       yield headOf(

@@ -3,8 +3,6 @@ import type { Explanation, Suggestion } from '../../generated/client.ts'
 import type { Context } from './context.ts'
 import { findTransaction } from './find-transaction.ts'
 
-const path = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/explanation'
-
 /** `why`: the reason why a transaction is where it is, and what would help. */
 export function addWhy(program: Command, context: () => Context): void {
   program
@@ -12,8 +10,8 @@ export function addWhy(program: Command, context: () => Context): void {
     .description('say why a transaction is where it is, and what would help')
     .action(async (name: string) => {
       const world = context()
-      const { relayer_id, id } = await findTransaction(world, name)
-      const { data } = await world.client.get(path, { path: { relayer_id, transaction_id: id } })
+      const { id } = await findTransaction(world, name)
+      const data = await world.client.transactions.explain(id)
       world.print.one(data, inText(data))
     })
 }

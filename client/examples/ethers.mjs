@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { ContractFactory, FetchRequest, JsonRpcProvider } from 'ethers'
 
 const { RELAYER_URL = 'http://127.0.0.1:8080', RELAYER_API_KEY, RELAYER_ID = 'demo' } = process.env
-const relayer = new FetchRequest(`${RELAYER_URL}/api/v1/relayers/${RELAYER_ID}/json-rpc`)
+const relayer = new FetchRequest(`${RELAYER_URL}/api/v1/relayers/${RELAYER_ID}/rpc`)
 relayer.setHeader('Authorization', `Bearer ${RELAYER_API_KEY}`)
 const provider = new JsonRpcProvider(relayer, undefined, { pollingInterval: 1_000 })
 const signer = await provider.getSigner()

@@ -4,7 +4,7 @@ import { createWalletClient, http, publicActions } from 'viem'
 import { foundry } from 'viem/chains'
 
 const { RELAYER_URL = 'http://127.0.0.1:8080', RELAYER_API_KEY, RELAYER_ID = 'demo' } = process.env
-const transport = http(`${RELAYER_URL}/api/v1/relayers/${RELAYER_ID}/json-rpc`, {
+const transport = http(`${RELAYER_URL}/api/v1/relayers/${RELAYER_ID}/rpc`, {
   fetchOptions: { headers: { Authorization: `Bearer ${RELAYER_API_KEY}` } },
 })
 const [account] = await createWalletClient({ transport }).getAddresses()

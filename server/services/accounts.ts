@@ -1,4 +1,4 @@
-import type { NonceState, RelayerStatus, RpcAnswer, RpcRequest } from '../../generated/openapi.ts'
+import type { NonceState, RelayerStatus } from '../../generated/openapi.ts'
 import { isRpcFailure, RpcError, RpcUnavailable } from '../chain/rpc.ts'
 import { errorOf } from '../domain/errors.ts'
 import type { NodeAccess } from '../domain/node-access.ts'
@@ -47,25 +47,26 @@ export async function getStatus(context: AccountContext, nodes: NodeAccess, rela
   }
 }
 
+export type NodeAnswer =
+  | { result: unknown; error?: undefined }
+  | { error: { code: number; message: string; data: unknown } }
+
 /** Asks a node. Its error is part of the answer. */
 export async function callNode(
   context: AccountContext,
   nodes: NodeAccess,
   relayerId: string,
-  { id = null, method, params = [] }: RpcRequest,
-): Promise<RpcAnswer> {
+  { method, params }: { method: string; params: unknown[] },
+): Promise<NodeAnswer> {
   const { passOn } = await find(context, nodes, relayerId)
-  const answer: RpcAnswer = { jsonrpc: '2.0', id }
-  if (await isAboutSecret(context, method, params)) return { ...answer, result: null }
+  if (await isAboutSecret(context, method, params)) return { result: null }
   try {
-    answer.result = await passOn(method, params)
+    return { result: await passOn(method, params) }
   } catch (error) {
     if (!(error instanceof RpcError)) return await ask(Promise.reject(error))
     const { code = nodeError, message = 'The node answered with an error', data } = error.error
-    answer.error = { code, message: String(message).slice(0, 10_000) }
-    if (data !== undefined) answer.error.data = data
+    return { error: { code, message: String(message).slice(0, 10_000), data } }
   }
-  return answer
 }
 
 /** Nodes do not see the hash of a transaction that only private relays have, whichever relayer sent it. */

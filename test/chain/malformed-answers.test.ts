@@ -88,7 +88,7 @@ type Question = (client: RelayerClient, relayerId: string) => Promise<unknown>
 const jsonRpc =
   (method: string, params: unknown[]): Question =>
   (client, relayerId) =>
-    client.post(`${base}/json-rpc`, {
+    client.post(`${base}/rpc`, {
       path: { relayer_id: relayerId },
       body: { jsonrpc: '2.0', id: 1, method, params } as never,
     })
@@ -98,11 +98,7 @@ const questions: Record<string, Question> = {
   status: (client, relayerId) => client.get(`${base}/status`, { path: { relayer_id: relayerId } }),
   nonce: (client, relayerId) => client.get(`${base}/nonce`, { path: { relayer_id: relayerId } }),
   heal: (client, relayerId) => client.post(`${base}/nonce/reconcile`, { path: { relayer_id: relayerId }, body: {} }),
-  rpc: (client, relayerId) =>
-    client.post(`${base}/rpc`, {
-      path: { relayer_id: relayerId },
-      body: { method: 'eth_call', params: [{}, 'latest'] },
-    }),
+  rpc: jsonRpc('eth_call', [{}, 'latest']),
   'dry run': (client, relayerId) =>
     client.post(`${base}/transactions/dry-run`, { path: { relayer_id: relayerId }, body }),
   send: (client, relayerId) => client.post(`${base}/transactions`, { path: { relayer_id: relayerId }, body }),
@@ -201,7 +197,7 @@ test('names no property of JavaScript’s own objects in an error', async () => 
     ]
     for (const call of calls) {
       const body = { jsonrpc: '2.0', id: 1, ...call } as never
-      const answer = await client.post(`${base}/json-rpc`, { path: { relayer_id: id }, body })
+      const answer = await client.post(`${base}/rpc`, { path: { relayer_id: id }, body })
       expect(JSON.stringify(answer)).not.toContain('[native code]')
     }
   }

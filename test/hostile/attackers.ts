@@ -88,7 +88,7 @@ async function holdTheNode({ url, client, proxy }: Scene): Promise<Reached> {
   const stop = new AbortController()
   const ask = async () => {
     while (!stop.signal.aborted) {
-      const body = { method: 'eth_getLogs' as const, params: [{ fromBlock: '0x0' }] }
+      const body = { jsonrpc: '2.0', id: 1, method: 'eth_getLogs', params: [{ fromBlock: '0x0' }] }
       const input = { path: { relayer_id: 'attacked' }, body, signal: stop.signal }
       await reader.post('/api/v1/relayers/{relayer_id}/rpc', input).catch(() => pause(20))
     }

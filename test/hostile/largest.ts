@@ -149,7 +149,7 @@ const post = (name: string, token: string, path: string, body: unknown): Request
 function requests(own: { hash: string; transaction_id: string; token: string; sponsored: string }): Request[] {
   const { token, sponsored, hash } = own
   const rpc = (name: string, method: string, params: unknown) =>
-    post(`${method}: ${name}`, token, '/relayers/demo/json-rpc', { jsonrpc: '2.0', id: 1, method, params })
+    post(`${method}: ${name}`, token, '/relayers/demo/rpc', { jsonrpc: '2.0', id: 1, method, params })
   const relay = (name: string, method: string, params: unknown): Request => ({
     ...post(`${method}: ${name}`, sponsored, '', { jsonrpc: '2.0', id: 1, method, params }),
     path: '/api/v1/rpc',
@@ -233,7 +233,7 @@ function requests(own: { hash: string; transaction_id: string; token: string; sp
       ...post(
         'a batch of 100 personal_sign',
         token,
-        '/relayers/demo/json-rpc',
+        '/relayers/demo/rpc',
         Array.from({ length: calls }, (_, id) => ({
           jsonrpc: '2.0',
           id,

@@ -15,7 +15,7 @@ const beforeMs: Record<string, string> = {
   signTransaction: '943 ms',
   listTransactions: '701 ms',
   listDeliveries: '570 ms',
-  redeliverFailed: '6,200 ms',
+  redeliver: '6,200 ms',
   deleteNotification: '4,000 ms',
 }
 

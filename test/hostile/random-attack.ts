@@ -29,7 +29,6 @@ const weights: Record<string, number> = {
   speedUpTransaction: 2,
   cancelPendingTransactions: 1,
   dryRunTransaction: 4,
-  callRpc: 4,
   callJsonRpc: 2,
   listAllTransactions: 2,
   signMessage: 4,

@@ -165,24 +165,19 @@ export const table: Record<string, Make> = {
   ),
   getTransaction: get('/relayers/full/transactions/full-{rows}'),
   listAttempts: get('/relayers/demo/transactions/{first}/attempts?per_page=1000'),
-  explainTransaction: get('/relayers/demo/transactions/{first}/explanation'),
+  explainTransaction: get('/transactions/{first}/explanation'),
+  getTransactionById: get('/transactions/{first}'),
   getTransactionByNonce: get('/relayers/full/transactions/by-nonce/{rows}'),
   getRelayerBalance: get('/relayers/demo/balance'),
   getRelayerStatus: get('/relayers/full/status', '/relayers/demo/status'),
-  callRpc: send('POST', '/relayers/demo/rpc', () => ({
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'eth_call',
-    params: [{ to, data: `0x${'ab'.repeat(500_000)}` }, 'latest'],
-  })),
   callJsonRpc: (stored, attempt) => [
-    ...send('POST', '/relayers/demo/json-rpc', () => ({
+    ...send('POST', '/relayers/demo/rpc', () => ({
       jsonrpc: '2.0',
       id: 1,
       method: 'eth_call',
       params: [{ to, data: `0x${'ab'.repeat(500_000)}` }, 'latest'],
     }))(stored, attempt),
-    ...send('POST', '/relayers/demo/json-rpc', () =>
+    ...send('POST', '/relayers/demo/rpc', () =>
       Array.from({ length: 1_000 }, (_, id) => ({
         jsonrpc: '2.0',
         id,
@@ -206,8 +201,6 @@ export const table: Record<string, Make> = {
     `/notifications/full/deliveries?${page}&status=failed&page={last}`,
     `/notifications/full/deliveries?${page}&status=delivered`,
   ),
-  redeliver: send('POST', '/notifications/full/deliveries/delivery-1{attempt}/redeliver'),
-  retryDeliveries: send('POST', '/notifications/full/deliveries/retry'),
   testNotification: send('POST', '/notifications/full/test'),
   listRelayers: get(`/relayers?${page}`),
   createRelayer: send('POST', '/relayers', (_, attempt) => ({
@@ -256,13 +249,10 @@ export const table: Record<string, Make> = {
     ordering_key: `key ${attempt}`,
   })),
   dryRunPoolTransaction: send('POST', '/pools/kept-{attempt}/transactions/dry-run', () => transaction),
-  listPoolTransactions: get('/pools/kept-0/transactions?per_page=120'),
-  getPoolTransaction: get('/pools/kept-0/transactions/{pooled}'),
   sendPoolTransactionBatch: send('POST', '/pools/kept-{attempt}/transactions/batch', () => batch),
-  explainPoolTransaction: get('/pools/kept-0/transactions/{pooled}/explanation'),
   movePoolTransaction: send('POST', '/pools/kept-0/transactions/{pooled}/move', undefined, { succeeds: false }),
   streamPoolEvents: () => [{ name: 'all events', method: 'GET', path: '/api/v1/pools/kept-0/events', stream: true }],
-  callPoolJsonRpc: send('POST', '/pools/kept-0/json-rpc', () =>
+  callPoolJsonRpc: send('POST', '/pools/kept-0/rpc', () =>
     Array.from({ length: 1_000 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'eth_sendTransaction', params: [{ to }] })),
   ),
   deletePool: send('DELETE', '/pools/kept-{attempt}'),
@@ -331,7 +321,7 @@ export const table: Record<string, Make> = {
   // Last, because they change most rows and continue in the background.
   sweepRelayer: send('POST', '/relayers/demo/sweep', () => ({ to })),
   cancelPendingTransactions: send('DELETE', '/relayers/demo/transactions/pending', undefined, { after_ms: bulkMs }),
-  redeliverFailed: send('POST', '/notifications/full/redeliver', () => ({ since: '2026-01-01T00:00:00Z' }), {
+  redeliver: send('POST', '/notifications/full/redeliver', () => ({ since: '2026-01-01T00:00:00Z' }), {
     after_ms: bulkMs,
   }),
   deleteNotification: (stored, attempt) =>

@@ -99,7 +99,7 @@ export async function signAfterTheEnd(scene: Scene): Promise<Reached> {
       params: [`message ${index}`],
     }))
     const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
-    const asked = fetch(`${url}/api/v1/relayers/attacked/json-rpc`, {
+    const asked = fetch(`${url}/api/v1/relayers/attacked/rpc`, {
       method: 'POST',
       headers,
       body: JSON.stringify(calls),

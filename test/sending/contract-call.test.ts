@@ -48,7 +48,7 @@ test('stores the decoded call with the data, and decodes nothing when it is read
   const one = { relayer_id: account.relayer_id, transaction_id: answer?.id as string }
   const [listed] = await account.transactions()
   const { data: read } = await client().get(`${path}/{transaction_id}`, { path: one })
-  const { data: explained } = await client().get(`${path}/{transaction_id}/explanation`, { path: one })
+  const { data: explained } = await client().get('/api/v1/transactions/{transaction_id}/explanation', { path: one })
   const call = { function: 'set(uint256)', args: ['7'] }
   expect([listed?.call, read.call, explained.call]).toEqual([call, call, call])
 })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type {
+  JsonRpcAnswer,
   PrivateRpcUrlInput,
   RelayerError,
   SendTransactionRequest,
@@ -49,7 +50,7 @@ async function start(
     /** Whether a public node was ever sent these bytes. */
     isPublic: (hash: string | null) => rig.proxies.some((proxy) => proxy.broadcast().includes(`${hash}`)),
     rpc: async (method: string, params: unknown[], of = `relayers/${relayer_id}`) => {
-      const response = await fetch(`${rig.url()}/api/v1/${of}/json-rpc`, {
+      const response = await fetch(`${rig.url()}/api/v1/${of}/rpc`, {
         method: 'POST',
         headers: { Authorization: `Bearer ${rig.api_key}`, 'Content-Type': 'application/json' },
         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
@@ -73,11 +74,11 @@ async function start(
     },
     callRpc: async (method: 'eth_getTransactionReceipt', hash: string | null, asked = path) =>
       (
-        await client.post('/api/v1/relayers/{relayer_id}/rpc', {
+        (await client.post('/api/v1/relayers/{relayer_id}/rpc', {
           path: asked,
           body: { jsonrpc: '2.0', id: 1, method, params: [hash] },
-        })
-      ).data.result,
+        })) as JsonRpcAnswer
+      ).result,
   }
 }
 
@@ -214,7 +215,7 @@ test('tells what relays have dropped by their rules, and gives it to them again'
   })
   await until('the relay has it again', () => relay.sent.length >= 2)
   expect(relay.sent[1]).toMatchObject({ max_block: height + 7, transaction: { hash: sent.hash } })
-  const { data } = await client.get(`${one}/explanation`, { path: pathOf(sent) })
+  const { data } = await client.get('/api/v1/transactions/{transaction_id}/explanation', { path: pathOf(sent) })
   expect(data).toMatchObject({
     wait_reason: 'private_relay',
     suggestions: [{ operation: 'replaceTransaction', body: { submission: { mode: 'public' } } }, {}],
@@ -286,7 +287,7 @@ test('waits for private_relay while no relay answers or the network has none, al
       () => rig.chain.mine(),
     )
     expect(await get(sent)).toMatchObject({ status: 'submitted' })
-    const { data } = await client.get(`${one}/explanation`, { path: pathOf(sent) })
+    const { data } = await client.get('/api/v1/transactions/{transaction_id}/explanation', { path: pathOf(sent) })
     expect(data).toMatchObject({ wait_reason: 'private_relay' })
   }
   relay.isDown = true

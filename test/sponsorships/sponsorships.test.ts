@@ -466,7 +466,7 @@ test('lets the stolen key of a sponsorship do nothing else, and spend no more th
     () => calls.get('/api/v1/relayers/{relayer_id}/transactions/', { path: { relayer_id: relayer.id } }),
     () => calls.transactions.send(relayer.id, { to: game, data: play(1) }),
     () => calls.signing.signMessage(relayer.id, { message: 'hello' }),
-    () => calls.relayers.callRpc(relayer.id, { method: 'eth_accounts' as 'eth_call', params: [] }),
+    () => calls.relayers.getStatus(relayer.id),
     () => calls.apiKeys.create({ name: 'mine', scopes: ['sign', 'send', 'read', 'notifications', 'manage'] }),
     () => calls.apiKeys.getSelf(),
   ]

@@ -75,6 +75,7 @@ test('scans no large table with any statement, by a plan for its values or for a
   expect((await store.createTransaction(example)).outcome).toBe('created')
   const { row_id = 0, revision = 0 } = (await store.getTransaction(example.relayer_row_id, 'example')) ?? {}
   await store.getTransactionOfPool(1, 'example')
+  await store.getTransactionById('example')
   const attempt = {
     number: 1,
     purpose: 'send' as const,

@@ -138,7 +138,6 @@ async function sign(relayer: string, ask: Ask): Promise<void> {
 async function callNode(relayer: string, ask: Ask): Promise<void> {
   for (const id of ['getRelayer', 'getRelayerBalance', 'getRelayerStatus', 'getNonce', 'streamEvents'])
     await ask(id, [relayer])
-  await ask('callRpc', [relayer], example('callRpc', {}))
   await ask('callJsonRpc', [relayer], { jsonrpc: '2.0', id: 1, method: 'eth_accounts', params: [] })
   await ask('reconcileNonce', [relayer], {})
 }
@@ -159,11 +158,8 @@ async function sendInPool(network: string, relayer: string, node: Liar, ask: Ask
   await ask('getPool', [pool])
   await ask('updatePool', [pool], { name: 'Other' })
   await ask('updatePoolRelayer', [pool, relayer], { weight: 50 })
-  const { id } = (await ask('sendPoolTransaction', [pool], example('sendPoolTransaction', {}))) as Named
+  await ask('sendPoolTransaction', [pool], example('sendPoolTransaction', {}))
   await ask('dryRunPoolTransaction', [pool], example('dryRunPoolTransaction', {}))
-  await ask('listPoolTransactions', [pool])
-  await ask('getPoolTransaction', [pool, id])
-  await ask('explainPoolTransaction', [pool, id])
   await ask('streamPoolEvents', [pool])
   await moveInPool(pool, relayer, node, ask)
   await ask('sendPoolTransactionBatch', [pool], example('sendPoolTransactionBatch', {}))
@@ -209,7 +205,8 @@ async function sendAndCancel(relayer: string, ask: Ask): Promise<void> {
   await ask('dryRunTransaction', [relayer], example('dryRunTransaction', {}))
   const body = example('sendTransaction', {})
   const { id, nonce } = (await ask('sendTransaction', [relayer], body)) as Named & { nonce: number }
-  for (const operation of ['getTransaction', 'listAttempts', 'explainTransaction']) await ask(operation, [relayer, id])
+  for (const operation of ['getTransaction', 'listAttempts']) await ask(operation, [relayer, id])
+  for (const operation of ['getTransactionById', 'explainTransaction']) await ask(operation, [id])
   await ask('getTransactionByNonce', [relayer, String(nonce)])
   await ask('listTransactions', [relayer])
   await ask('listUnknownTransactions', [relayer])
@@ -224,7 +221,6 @@ async function notify(notification: string, ask: Ask): Promise<void> {
   await ask('testNotification', [notification])
   await ask('getNotificationHealth', [notification])
   const [delivery] = (await ask('listDeliveries', [notification])) as Named[]
-  await ask('redeliver', [notification, delivery?.id ?? ''])
-  await ask('retryDeliveries', [notification])
-  await ask('redeliverFailed', [notification], example('redeliverFailed', {}))
+  for (const body of [{ delivery_id: delivery?.id ?? '' }, { status: 'pending' }, { since: '2026-01-01T00:00:00Z' }])
+    await ask('redeliver', [notification], body)
 }

@@ -19,7 +19,7 @@ export function jsonRpcOf(
   idOf: string,
   of: 'relayers' | 'pools' = 'relayers',
 ): JsonRpc {
-  const url = `${serviceUrl}/api/v1/${of}/${idOf}/json-rpc`
+  const url = `${serviceUrl}/api/v1/${of}/${idOf}/rpc`
   const headers = { Authorization: `Bearer ${token}` }
   let id = 0
   const endpoint: JsonRpc = {

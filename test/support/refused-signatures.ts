@@ -28,7 +28,7 @@ const requestsOf = (address: string) =>
     transaction: ['sign-transaction', { unsigned_transaction: unsignedTransaction }],
     authorization: ['sign-authorization', { address: stranger, nonce: 0 }],
     sent: ['transactions', { to: receiver, value: '1000', speed: 'fast' }],
-    personal_sign: ['json-rpc', { jsonrpc: '2.0', id: 1, method: 'personal_sign', params: ['0x48', address] }],
+    personal_sign: ['rpc', { jsonrpc: '2.0', id: 1, method: 'personal_sign', params: ['0x48', address] }],
   }) as const
 
 type Name = keyof ReturnType<typeof requestsOf>

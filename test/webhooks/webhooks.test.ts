@@ -150,13 +150,13 @@ test('disables after 410, enables with an update of the URL, and redelivers fail
   expect(receiver.got[0]?.body).toBe(receiver.got[1]?.body)
 
   const [latest] = (await client.get('/api/v1/notifications/{notification_id}/deliveries', hook)).data
-  const path = { ...hook.path, delivery_id: latest?.id ?? '' }
-  await client.post('/api/v1/notifications/{notification_id}/deliveries/{delivery_id}/redeliver', { path })
+  const { notification_id: id } = hook.path
+  await client.notifications.redeliver(id, { delivery_id: latest?.id ?? '' })
   await expect.poll(() => receiver.got.length).toBe(4)
-  const unknown = { ...hook.path, delivery_id: 'nothing' }
-  await expect(
-    client.post('/api/v1/notifications/{notification_id}/deliveries/{delivery_id}/redeliver', { path: unknown }),
-  ).rejects.toMatchObject({ status: 404, message: 'Delivery with ID nothing not found' })
+  await expect(client.notifications.redeliver(id, { delivery_id: 'nothing' })).rejects.toMatchObject({
+    status: 404,
+    message: 'Delivery with ID nothing not found',
+  })
 })
 
 test('does not disable the new URL because of a response of the old one', async () => {

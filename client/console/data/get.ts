@@ -1,6 +1,6 @@
 import { keepPreviousData, type UseQueryOptions, useQuery } from '@tanstack/react-query'
-import type { Answer, Body, Data, Input, ItemOf, PathOf } from '../../contract-types.ts'
-import type { RelayerClient, Scope } from '../../index.ts'
+import type { Answer, Data, Input, ItemOf, PathOf } from '../../contract-types.ts'
+import type { JsonRpcAnswer, RelayerClient, Scope } from '../../index.ts'
 import { useSession } from './session.tsx'
 
 type GetPath = PathOf<'get'>
@@ -119,10 +119,12 @@ const rpc = '/api/v1/relayers/{relayer_id}/rpc'
 export async function askNode<Result>(
   client: RelayerClient,
   relayerId: string,
-  body: Body<typeof rpc, 'post'>,
+  call: { method: string; params: unknown[] },
   signal: AbortSignal,
 ): Promise<Result | null> {
-  const { data } = await client.post(rpc, { path: { relayer_id: relayerId }, body, signal })
-  if (data.error) throw new Error(data.error.message)
-  return (data.result ?? null) as Result | null
+  const body = { jsonrpc: '2.0', id: 1, ...call }
+  const answer = await client.post(rpc, { path: { relayer_id: relayerId }, body, signal })
+  const { result, error } = answer as JsonRpcAnswer
+  if (error) throw new Error(error.message)
+  return (result ?? null) as Result | null
 }

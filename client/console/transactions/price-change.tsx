@@ -107,7 +107,7 @@ export async function priceChange(
   const path = { relayer_id }
   const how = signal ? { signal } : {}
   const [now, asked] = await Promise.all([
-    client.get(`${base}/{transaction_id}/explanation`, { path: { ...path, transaction_id: id }, ...how }),
+    client.get('/api/v1/transactions/{transaction_id}/explanation', { path: { transaction_id: id }, ...how }),
     client.post(`${base}/dry-run`, { path, body, ...how }),
   ])
   const { figures, status } = now.data

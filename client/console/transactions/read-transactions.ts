@@ -41,7 +41,7 @@ function listPage(
   const { signal, ...paged } = slice
   const query = { ...filter, ...paged }
   const how = signal ? { signal } : {}
-  if ('pool_id' in place) return client.get('/api/v1/pools/{pool_id}/transactions', { path: place, query, ...how })
+  if ('pool_id' in place) return client.get('/api/v1/transactions', { query: { ...query, ...place }, ...how })
   if ('all' in place) return client.get('/api/v1/transactions', { query, ...how })
   const nonces = { ...(nonce_from !== undefined && { nonce_from }), ...(nonce_to !== undefined && { nonce_to }) }
   const list = '/api/v1/relayers/{relayer_id}/transactions/'

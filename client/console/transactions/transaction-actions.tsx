@@ -117,8 +117,8 @@ function MoveActions({ transaction: { id, relayer_id } }: { transaction: Transac
 function MoveAction({ id, pool_id, isOnly }: { id: string; pool_id: string; isOnly: boolean }) {
   const [, go] = useLocation()
   // One that was sent to the relayer itself is none of the pool's.
-  const query = { search: id, per_page: 1 }
-  const found = useGet('/api/v1/pools/{pool_id}/transactions', { path: { pool_id }, query })
+  const query = { pool_id, search: id, per_page: 1 }
+  const found = useGet('/api/v1/transactions', { query })
   if (!found.data?.some((one) => one.id === id)) return null
   return (
     <Action

@@ -230,7 +230,7 @@ async function readWhole(client: RelayerClient, path: Path, signal: AbortSignal)
   for (let reads = 1; ; reads += 1) {
     const [one, explanation, attempts] = await Promise.all([
       client.get(base, { path, signal }),
-      client.get(`${base}/explanation`, { path, signal }),
+      client.get('/api/v1/transactions/{transaction_id}/explanation', { path, signal }),
       client.get(`${base}/attempts`, { path, query: { per_page: 100 }, signal }),
     ])
     const [transaction, why] = [one.data, explanation.data]

@@ -9,7 +9,7 @@ export default defineConfig({
   networks: {
     relayer: {
       type: 'http',
-      url: `${RELAYER_URL}/api/v1/relayers/${RELAYER_ID}/json-rpc`,
+      url: `${RELAYER_URL}/api/v1/relayers/${RELAYER_ID}/rpc`,
       accounts: 'remote',
       httpHeaders: { Authorization: `Bearer ${RELAYER_API_KEY}` },
     },

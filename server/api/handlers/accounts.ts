@@ -1,10 +1,10 @@
 import { type Handlers, page } from '../../domain/operation.ts'
-import { callNode, getBalance, getNonce, getStatus, reconcileNonce } from '../../services/accounts.ts'
+import { getBalance, getNonce, getStatus, reconcileNonce } from '../../services/accounts.ts'
 import type { ServicesContext } from '../../services/context.ts'
 
 type Accounts = Pick<
   Handlers,
-  'getRelayerBalance' | 'getRelayerStatus' | 'callRpc' | 'getNonce' | 'reconcileNonce' | 'listUnknownTransactions'
+  'getRelayerBalance' | 'getRelayerStatus' | 'getNonce' | 'reconcileNonce' | 'listUnknownTransactions'
 >
 
 /** The state of a relayer's account on the chain and in the store. */
@@ -14,7 +14,6 @@ export const accounts = (context: ServicesContext): Accounts => ({
     return { balance: balance.toString(), unit: 'wei' }
   },
   getRelayerStatus: ({ path, nodes }) => getStatus(context, nodes, path.relayer_id),
-  callRpc: ({ path, body, nodes }) => callNode(context, nodes, path.relayer_id, body),
   getNonce: ({ path, nodes }) => getNonce(context, nodes, path.relayer_id),
   async listUnknownTransactions({ path, query }) {
     const relayer = await context.keyring.findRelayer(path.relayer_id)

@@ -1,4 +1,4 @@
-import { notificationNotFound } from '../../domain/errors.ts'
+import { notFound, notificationNotFound } from '../../domain/errors.ts'
 import { type Caller, creatorSeenBy, type Handlers, page } from '../../domain/operation.ts'
 import { readTime } from '../../domain/values.ts'
 import type { ServicesContext } from '../../services/context.ts'
@@ -7,13 +7,7 @@ import { conflictAt } from '../http/errors.ts'
 
 type Deliveries = Pick<
   Handlers,
-  | 'getNotificationHealth'
-  | 'listDeliveries'
-  | 'redeliver'
-  | 'redeliverFailed'
-  | 'retryDeliveries'
-  | 'testNotification'
-  | 'streamEvents'
+  'getNotificationHealth' | 'listDeliveries' | 'redeliver' | 'testNotification' | 'streamEvents'
 >
 
 /** The state of a notification's deliveries, redelivery, and event streams. */
@@ -46,30 +40,17 @@ export function deliveries(context: ServicesContext): Deliveries {
       )
     },
 
-    async redeliver({ path, auditEntry, caller }) {
+    async redeliver({ path, body, auditEntry, caller }) {
       const rowId = await find(path.notification_id, caller)
-      const delivery = await store.redeliver(rowId, path.delivery_id, auditEntry)
-      if (delivery === 'missing') return undefined
-      if (delivery === 'disabled') throw disabled()
-      webhooks.wake(rowId)
-      return delivery
-    },
-
-    async redeliverFailed({ path, body, auditEntry, caller }) {
-      const since = readTime(body.since, ['since'])
-      const rowId = await find(path.notification_id, caller)
-      const redelivered = await store.redeliverFailed(rowId, since, auditEntry)
+      const redelivered = await (body.delivery_id !== undefined
+        ? store.redeliver(rowId, body.delivery_id, auditEntry)
+        : body.since !== undefined
+          ? store.redeliverFailed(rowId, readTime(body.since, ['since']), auditEntry)
+          : store.retryDeliveries(rowId, auditEntry))
+      if (redelivered === 'missing') throw notFound(`Delivery with ID ${body.delivery_id} not found`)
       if (redelivered === 'disabled') throw disabled()
       webhooks.wake(rowId)
-      return { redelivered }
-    },
-
-    async retryDeliveries({ path, auditEntry, caller }) {
-      const rowId = await find(path.notification_id, caller)
-      const retried = await store.retryDeliveries(rowId, auditEntry)
-      if (retried === 'disabled') throw disabled()
-      webhooks.wake(rowId)
-      return { retried }
+      return { redelivered: typeof redelivered === 'number' ? redelivered : 1 }
     },
 
     async streamEvents({ path, header, query, caller, onClose }) {

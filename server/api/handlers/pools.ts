@@ -5,8 +5,7 @@ import type { PoolRow } from '../../domain/rows.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import { findPool } from '../../services/pools.ts'
 import { dryRunInPool } from '../../services/transactions/dry-run.ts'
-import { explainTransaction } from '../../services/transactions/explain.ts'
-import { findInPool, getPoolTransaction, listPoolTransactions } from '../../services/transactions/list.ts'
+import { findInPool } from '../../services/transactions/list.ts'
 import { sendBatchToPool } from '../../services/transactions/send-batch.ts'
 import { moveInPool, sendToPool } from '../../services/transactions/send-to-pool.ts'
 import { placeToWait } from '../../services/transactions/wait-for-status.ts'
@@ -14,7 +13,6 @@ import { poolEventStream } from '../../webhooks/event-stream.ts'
 import { conflictAt, shownDryRun } from '../http/errors.ts'
 import { fundingCircle } from './funding.ts'
 import { readPolicies } from './policies.ts'
-import { listedBy } from './transactions.ts'
 
 type Pools = Pick<
   Handlers,
@@ -26,12 +24,9 @@ type Pools = Pick<
   | 'deletePool'
   | 'sendPoolTransaction'
   | 'sendPoolTransactionBatch'
-  | 'explainPoolTransaction'
   | 'movePoolTransaction'
   | 'streamPoolEvents'
   | 'dryRunPoolTransaction'
-  | 'listPoolTransactions'
-  | 'getPoolTransaction'
 >
 
 export function pools(context: ServicesContext): Pools {
@@ -96,16 +91,6 @@ export function pools(context: ServicesContext): Pools {
 
     async dryRunPoolTransaction({ path, body, caller, nodes }) {
       return shownDryRun(await dryRunInPool(context, nodes, await findPool(context, path.pool_id, caller), body))
-    },
-
-    listPoolTransactions: async (request) =>
-      listPoolTransactions(context, request.path.pool_id, request.caller, listedBy(request)),
-
-    getPoolTransaction: ({ path, caller }) => getPoolTransaction(context, path, caller),
-
-    async explainPoolTransaction({ path, caller, nodes }) {
-      const { row, relayer } = await findInPool(context, path, caller)
-      return explainTransaction(context, nodes, { relayer: await relayer(), row, pool_row_id: row.pool_row_id })
     },
 
     async movePoolTransaction({ path, caller, auditEntry, authorize, nodes }) {

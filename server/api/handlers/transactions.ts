@@ -7,12 +7,14 @@ import { cancelPending, cancelTransaction, releaseTransaction } from '../../serv
 import { dryRun } from '../../services/transactions/dry-run.ts'
 import { explainTransaction } from '../../services/transactions/explain.ts'
 import {
-  findTransaction,
+  findSeenTransaction,
   getTransaction,
+  getTransactionById,
   getTransactionByNonce,
   type Listed,
   listAttempts,
   listOfRelayers,
+  listPoolTransactions,
   listTransactions,
 } from '../../services/transactions/list.ts'
 import { replace } from '../../services/transactions/replace.ts'
@@ -31,6 +33,7 @@ type Transactions = Pick<
   | 'getTransactionByNonce'
   | 'listTransactions'
   | 'listAllTransactions'
+  | 'getTransactionById'
   | 'listAttempts'
   | 'explainTransaction'
   | 'replaceTransaction'
@@ -66,12 +69,18 @@ export const transactions = (context: ServicesContext): Transactions => ({
     return listTransactions(context, path.relayer_id, listed)
   },
 
-  listAllTransactions: async (request) => listOfRelayers(context, request.caller.relayer_ids, listedBy(request)),
+  listAllTransactions: async (request) => {
+    const { query, caller } = request
+    if (query.pool_id !== undefined) return listPoolTransactions(context, query.pool_id, caller, listedBy(request))
+    return listOfRelayers(context, caller.relayer_ids, listedBy(request))
+  },
+
+  getTransactionById: ({ path, caller }) => getTransactionById(context, path.transaction_id, caller),
 
   listAttempts: ({ path, query }) => listAttempts(context, path, query),
 
-  explainTransaction: async ({ path, nodes }) =>
-    explainTransaction(context, nodes, await findTransaction(context, path)),
+  explainTransaction: async ({ path, caller, nodes }) =>
+    explainTransaction(context, nodes, await findSeenTransaction(context, path.transaction_id, caller)),
 
   async replaceTransaction({ path, body, auditEntry, authorize, nodes }) {
     if (isRelease(body)) {

@@ -13,7 +13,6 @@ const errors: Record<PathParameter, (id: string) => Error> = {
   transaction_id: transactionNotFound,
   nonce: (nonce) => notFound(`Transaction with nonce ${nonce} not found`),
   notification_id: notificationNotFound,
-  delivery_id: (id) => notFound(`Delivery with ID ${id} not found`),
   api_key_id: apiKeyNotFound,
   pool_id: poolMissing,
   network_id(id) {

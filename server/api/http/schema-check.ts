@@ -62,9 +62,3 @@ function compile(document: ContractDocument, name: string): SchemaCheck {
   const check = ajv.compile({ $ref: `#/components/schemas/${name}`, components: document.components })
   return (value) => (check(value) ? undefined : ajv.errorsText(check.errors, { dataVar: '' }))
 }
-
-/** The methods that the contract allows callers to ask a node for. */
-export function readableMethods({ components }: ContractDocument): ReadonlySet<string> {
-  const request = components.schemas.RpcRequest as { properties: { method: { enum: string[] } } }
-  return new Set(request.properties.method.enum)
-}

@@ -1,33 +1,52 @@
-import type { RpcAnswer } from '../../../generated/openapi.ts'
 import { revertDataOf } from '../../chain/rpc-error.ts'
 import { contentHash } from '../../domain/attempts.ts'
 import { shownSignature } from '../../domain/encoding/envelope.ts'
 import { isOfPool } from '../../domain/show-transaction.ts'
 import { isFinal } from '../../domain/statuses.ts'
 import type { AttemptRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
-import { nextNonce } from '../../services/accounts.ts'
-import { readableMethods } from '../http/schema-check.ts'
-import { type Context, checked, type JsonRpcDependencies, type Method } from './context.ts'
+import { callNode, type NodeAnswer, nextNonce } from '../../services/accounts.ts'
+import type { Context, JsonRpcDependencies, Method } from './context.ts'
 import { codes, JsonRpcError } from './errors.ts'
 import { partsOf } from './signing.ts'
 
-type NodeDependencies = Pick<JsonRpcDependencies, 'operations' | 'contract'>
+/** The methods that callers may ask a node for. */
+const nodeMethods = [
+  'eth_blockNumber',
+  'eth_call',
+  'eth_chainId',
+  'eth_estimateGas',
+  'eth_feeHistory',
+  'eth_gasPrice',
+  'eth_getBalance',
+  'eth_getBlockByHash',
+  'eth_getBlockByNumber',
+  'eth_getBlockReceipts',
+  'eth_getCode',
+  'eth_getLogs',
+  'eth_getProof',
+  'eth_getStorageAt',
+  'eth_getTransactionByHash',
+  'eth_getTransactionCount',
+  'eth_getTransactionReceipt',
+  'eth_maxPriorityFeePerGas',
+  'net_version',
+  'web3_clientVersion',
+]
 
 /** Asks a node. Throws JsonRpcError with the node's error. */
 export const askNode = (
-  { operations, contract }: NodeDependencies,
+  dependencies: JsonRpcDependencies,
   context: Context,
   method: string,
   params: unknown[],
 ): Promise<unknown> =>
-  context.as('callRpc', 200, async (auditEntry) => {
-    const body = checked(contract, 'RpcRequest', { jsonrpc: '2.0', method, params })
-    const answer = await operations.callRpc({ ...partsOf(context), auditEntry, body })
+  context.as('getRelayerStatus', 200, async () => {
+    const answer = await callNode(dependencies, partsOf(context).nodes, context.relayer.id, { method, params })
     if (answer.error) throw asNodes(answer.error)
     return answer.result ?? null
   })
 
-function asNodes({ code, message, data }: NonNullable<RpcAnswer['error']>): JsonRpcError {
+function asNodes({ code, message, data }: NonNullable<NodeAnswer['error']>): JsonRpcError {
   const revert = revertDataOf({ code, message, data })
   // Nodes answer a revert with many codes; libraries decode it from this one.
   if (revert !== undefined) return new JsonRpcError(codes.reverted, message, revert ?? '0x')
@@ -40,7 +59,7 @@ export function readingMethods(dependencies: JsonRpcDependencies): Record<string
   const accounts: Method = async ({ relayers }) => relayers.map(({ address }) => address)
 
   const toNode = Object.fromEntries(
-    [...readableMethods(contract)].map((method): [string, Method] => [
+    nodeMethods.map((method): [string, Method] => [
       method,
       (context) => askNode(dependencies, context, method, context.params),
     ]),
@@ -82,9 +101,7 @@ const maxAliases = 50
  * Attempts with other content are no aliases. After a replacement or a cancellation the first hash has no receipt, and libraries
  * themselves find the transaction that was mined at its nonce.
  */
-export function hashMethods(
-  dependencies: Pick<JsonRpcDependencies, 'store' | 'operations' | 'contract'>,
-): Record<string, Method> {
+export function hashMethods(dependencies: JsonRpcDependencies): Record<string, Method> {
   const { store } = dependencies
 
   return {

@@ -2,7 +2,7 @@ import type { Attempt, Transaction } from '../../../generated/openapi.ts'
 import { DomainError, transactionNotFound } from '../../domain/errors.ts'
 import { type Caller, type Page, page } from '../../domain/operation.ts'
 import type { PageRequest, PoolRow, RelayerRow } from '../../domain/rows.ts'
-import { shownBehind } from '../../domain/show-transaction.ts'
+import { isOfPool, shownBehind } from '../../domain/show-transaction.ts'
 import type {
   AttemptRow,
   TransactionFilter,
@@ -90,13 +90,32 @@ export async function findInPool(
   }
 }
 
-export async function getPoolTransaction(
-  context: ListContext,
-  named: { pool_id: string; transaction_id: string },
-  caller: Caller,
-): Promise<Transaction> {
-  const { row } = await findInPool(context, named, caller)
-  return shownBehind(row, await context.store.firstInLine(row.relayer_row_id), row.pool_row_id)
+interface Seen {
+  row: WholeTransactionRow
+  relayer: RelayerRow
+  /** Given when only the right to its pool shows it: then nothing else of its relayer is told. */
+  pool_row_id?: number | null
+}
+
+/** A transaction that the caller may see: by its relayer, or by the pool that it was sent through. Throws DomainError (404). */
+export async function findSeenTransaction(
+  { store }: ListContext,
+  id: string,
+  { relayer_ids, pool_ids }: Pick<Caller, 'relayer_ids' | 'pool_ids'>,
+): Promise<Seen> {
+  const row = await store.getTransactionById(id)
+  const relayer = row && (await store.getRelayer(row.relayer_id))
+  // A later relayer with the same id has none of the transactions of a deleted one.
+  if (!row || relayer?.row_id !== row.relayer_row_id) throw transactionNotFound(id)
+  if (relayer_ids === undefined || relayer_ids.has(relayer.id)) return { row, relayer }
+  const pools = await Promise.all([...pool_ids].map((poolId) => store.getPool(poolId)))
+  if (!pools.some((pool) => pool && isOfPool(row, pool.row_id))) throw transactionNotFound(id)
+  return { row, relayer, pool_row_id: row.pool_row_id }
+}
+
+export async function getTransactionById(context: ListContext, id: string, caller: Caller): Promise<Transaction> {
+  const { row, pool_row_id } = await findSeenTransaction(context, id, caller)
+  return shownBehind(row, await context.store.firstInLine(row.relayer_row_id), pool_row_id)
 }
 
 interface Slice {

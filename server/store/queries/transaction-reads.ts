@@ -50,6 +50,7 @@ const byId = sql<WholeRow>(
   `SELECT ${wholeColumns} FROM transactions WHERE id = $id AND relayer_row_id = $relayer_row_id`,
 )
 const ofPool = sql<WholeRow>(`SELECT ${wholeColumns} FROM transactions WHERE id = $id AND pool_row_id = $pool_row_id`)
+const byIdAlone = sql<WholeRow>(`SELECT ${wholeColumns} FROM transactions WHERE id = $id`)
 const ofSponsorship = sql<WholeRow>(`SELECT ${wholeColumns} FROM transactions WHERE id = $id AND sponsored IS NOT NULL`)
 const states = sql<{ id: string } & Pick<Row, 'status' | 'resign'>>(
   'SELECT id, status, resign FROM transactions WHERE id = ANY ($ids::text[])',
@@ -114,6 +115,10 @@ export const getTransaction = async (
   id: string,
 ): Promise<WholeTransactionRow | undefined> =>
   whole(await database.read.one(byId, { id, relayer_row_id: relayerRowId }))
+
+/** By whichever relayer. */
+export const getTransactionById = async (database: Database, id: string): Promise<WholeTransactionRow | undefined> =>
+  whole(await database.read.one(byIdAlone, { id }))
 
 /** The transaction that was sent through a pool. */
 export const getTransactionOfPool = async (

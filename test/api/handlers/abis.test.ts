@@ -33,8 +33,11 @@ async function start() {
     dryRun: async (body: SendTransactionRequest) =>
       (await client.post(`${path}/dry-run`, { path: its, body: { to, ...body } })).data,
     explain: async (transactionId: string) =>
-      (await client.get(`${path}/{transaction_id}/explanation`, { path: { ...its, transaction_id: transactionId } }))
-        .data,
+      (
+        await client.get('/api/v1/transactions/{transaction_id}/explanation', {
+          path: { transaction_id: transactionId },
+        })
+      ).data,
   }
 }
 

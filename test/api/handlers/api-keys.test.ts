@@ -106,10 +106,10 @@ describe('rights of a key', () => {
     const open = new Set([
       ...['listRelayers', 'listAllTransactions', 'listQueues', 'getActivity', 'getSpending'],
       ...['listNetworks', 'getNetwork', 'listNodes', 'getApiKeySelf', 'listAbis', 'getAbi'],
-      ...['getPool', 'sendPoolTransaction', 'dryRunPoolTransaction', 'listPoolTransactions', 'getPoolTransaction'],
+      ...['getPool', 'sendPoolTransaction', 'dryRunPoolTransaction', 'getTransactionById'],
       ...[
         'sendPoolTransactionBatch',
-        'explainPoolTransaction',
+        'explainTransaction',
         'streamPoolEvents',
         'callPoolJsonRpc',
         'movePoolTransaction',

@@ -16,7 +16,7 @@ async function start(confirmations = 1) {
   const explain = async (nonce = 0) => {
     const { id } = await byNonce(nonce)
     const path = { relayer_id, transaction_id: id }
-    return (await rig.client().get(`${base}/transactions/{transaction_id}/explanation`, { path })).data
+    return (await rig.client().get('/api/v1/transactions/{transaction_id}/explanation', { path })).data
   }
   return {
     ...rig,

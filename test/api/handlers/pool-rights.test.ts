@@ -73,8 +73,8 @@ test('the right to a pool is one to what was sent through it: never to what anot
   const one = (transactionId: string) => ({ path: { ...path, transaction_id: transactionId } })
   const get = `${base}/transactions/{transaction_id}` as const
   for (const { id } of [blocker, payment]) {
-    expect(await outcomeOf(web.get(get, one(id)))).toBe(404)
-    expect(await outcomeOf(web.get(`${get}/explanation`, one(id)))).toBe(404)
+    expect(await outcomeOf(web.transactions.getById(id))).toBe(404)
+    expect(await outcomeOf(web.transactions.explain(id))).toBe(404)
     await weigh(b, 100)
     expect(await outcomeOf(web.post(`${get}/move`, one(id)))).toBe(404)
     expect(await outcomeOf(client.post(`${get}/move`, one(id)))).toBe(404)
@@ -82,7 +82,7 @@ test('the right to a pool is one to what was sent through it: never to what anot
   }
   const hash = (await accounts[0].transactions()).at(-1)?.hash as string
   const list = async (query: object) => {
-    const { data, pagination } = await web.get(`${base}/transactions`, { path, query })
+    const { data, pagination } = await web.get('/api/v1/transactions', { query: { ...query, ...path } })
     return [data.map(({ value }) => value), pagination.total_items]
   }
   const mine = [['12'], 1]
@@ -98,9 +98,9 @@ test('the right to a pool is one to what was sent through it: never to what anot
   expect(await list({ search: 'web' })).toEqual(mine)
 
   // Of what it waits behind, only the nonce is told.
-  const shown = (await web.get(get, one(own.id))).data
+  const shown = await web.transactions.getById(own.id)
   expect(shown).toMatchObject({ wait_reason: 'earlier_nonce' })
-  const explained = (await web.get(`${get}/explanation`, one(own.id))).data
+  const explained = await web.transactions.explain(own.id)
   expect(explained).toMatchObject({ wait_reason: 'earlier_nonce', blocked_by: null, suggestions: [] })
   const told = JSON.stringify([shown, explained])
   for (const secret of [blocker.id, payment.id, otherReceiver, 'txpool']) expect(told).not.toContain(secret)
@@ -127,7 +127,7 @@ test('lists what was sent through a pool with its length at any mixture, by rela
   }
   for (const account of accounts) await account.finished(() => rig.chain.mine())
   const list = async (by: RelayerClient, query: object = {}) =>
-    (await by.get(`${base}/transactions`, { path, query: { per_page: 2, ...query } })).pagination.total_items
+    (await by.get('/api/v1/transactions', { query: { ...path, per_page: 2, ...query } })).pagination.total_items
   expect(await list(web)).toBe(6)
   expect(await list(web, { status: 'confirmed' })).toBe(6)
   expect(await list(web, { status: 'pending' })).toBe(0)
@@ -152,7 +152,7 @@ test('a pool without relayers is seen by its own keys, and by no key that is lim
     await client.delete('/api/v1/relayers/{relayer_id}', { path: { relayer_id: relayerId } })
   for (const key of [limited, none]) {
     expect(await outcomeOf(key.get(base, { path }))).toBe(404)
-    expect(await outcomeOf(key.get(`${base}/transactions`, { path }))).toBe(404)
+    expect(await outcomeOf(key.get('/api/v1/transactions', { query: path }))).toBe(404)
     expect(await outcomeOf(key.get('/api/v1/activity', { query: { pool_id: 'payouts' } }))).toBe(404)
   }
   expect((await web.get(base, { path })).data.relayers).toEqual([])

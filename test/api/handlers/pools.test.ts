@@ -251,12 +251,10 @@ test('checks a transaction without sending it, and lists and shows those of its 
     refusals: [{ code: 'policy_violation', details: [{ path: 'pool/policies/max_value_per_day' }] }],
   })
   const sent = [await send(), await send()]
-  const listed = await client.get(`${base}/transactions`, { path })
+  const listed = await client.get('/api/v1/transactions', { query: path })
   expect(listed.data.map(({ id }) => id)).toEqual(sent.map(({ id }) => id).reverse())
-  const one = { path: { ...path, transaction_id: sent[0]?.id ?? '' } }
-  expect((await client.get(`${base}/transactions/{transaction_id}`, one)).data.relayer_id).toBe(relayer_ids[1])
-  const none = { path: { ...path, transaction_id: 'none' } }
-  await expect(client.get(`${base}/transactions/{transaction_id}`, none)).rejects.toMatchObject({ status: 404 })
+  expect((await client.transactions.getById(sent[0]?.id ?? '')).relayer_id).toBe(relayer_ids[1])
+  await expect(client.transactions.getById('none')).rejects.toMatchObject({ status: 404 })
 })
 
 test('an API key that is limited to a pool sends through it, and has no rights to its relayers', async () => {
@@ -268,10 +266,8 @@ test('an API key that is limited to a pool sends through it, and has no rights t
   expect(data.api_key).toMatchObject({ relayer_ids: [], pool_ids: ['payouts'] })
   const limited = createRelayerClient({ baseUrl: rig.url(), token: data.token })
   const { id } = await sendBy(limited)
-  expect(
-    (await limited.get(`${base}/transactions/{transaction_id}`, { path: { ...path, transaction_id: id } })).data.id,
-  ).toBe(id)
-  expect((await limited.get(`${base}/transactions`, { path })).data).toHaveLength(1)
+  expect((await limited.transactions.getById(id)).id).toBe(id)
+  expect((await limited.get('/api/v1/transactions', { query: path })).data).toHaveLength(1)
   expect((await limited.get('/api/v1/api-keys/self')).data).toMatchObject({ relayer_ids: [], pool_ids: ['payouts'] })
   const relayer = { relayer_id: relayer_ids[0] as string }
   const transactions = '/api/v1/relayers/{relayer_id}/transactions'
@@ -343,7 +339,7 @@ test('a batch through a pool is taken by one relayer in its order, all or none, 
     await change(account.relayer_id, { paused: false })
     await account.finished(() => rig.chain.mine())
   }
-  expect((await client.get(`${base}/transactions`, { path })).pagination.total_items).toBe(8)
+  expect((await client.get('/api/v1/transactions', { query: path })).pagination.total_items).toBe(8)
 })
 
 test('JSON-RPC of a pool: all accounts; without from any relayer sends, with from that one', async () => {
@@ -449,8 +445,7 @@ test('streams the events of all relayers of a pool, resumes without a gap, and e
 test('explains a transaction of a pool, and shows queues and activity of its relayers only', async () => {
   const { client, relayer_ids, send } = await start(2)
   const { id } = await send()
-  const one = { path: { ...path, transaction_id: id } }
-  expect((await client.get(`${base}/transactions/{transaction_id}/explanation`, one)).data.transaction_id).toBe(id)
+  expect((await client.transactions.explain(id)).transaction_id).toBe(id)
   const queues = (await client.get('/api/v1/queues', { query: { pool_id: 'payouts' } })).data
   expect(queues.map(({ relayer_id }) => relayer_id)).toEqual(relayer_ids)
   expect(queues.reduce((sum, { unfinished }) => sum + unfinished, 0)).toBe(1)

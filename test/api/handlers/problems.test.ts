@@ -115,7 +115,10 @@ test('a webhook that fails, and then is disabled, is a problem of those who may 
     (await list(its)).problems.find(({ notification_id }) => notification_id === 'hook')
   await until('it fails', async () => (await problem())?.kind === 'notification_failing')
   status = 410
-  await client.post('/api/v1/notifications/{notification_id}/deliveries/retry', { path: { notification_id: 'hook' } })
+  await client.post('/api/v1/notifications/{notification_id}/redeliver', {
+    path: { notification_id: 'hook' },
+    body: { status: 'pending' },
+  })
   await until('it is disabled', async () => (await problem())?.kind === 'notification_disabled')
 
   const body = { name: 'limited', scopes: ['read' as const, 'notifications' as const], relayer_ids: ['demo'] }

@@ -71,7 +71,7 @@ test('each signature has an entry of its own, and what only reads has none', asy
   for (let count = 0; count < 5; count += 1)
     expect(await ask(service, 'POST', '/relayers/demo/sign', { message: 'the same' })).toBe(200)
   expect(await ask(service, 'POST', '/relayers/demo/transactions/dry-run', { to, value: '1' })).toBe(200)
-  await ask(service, 'POST', '/relayers/demo/json-rpc', { jsonrpc: '2.0', id: 1, method: 'eth_chainId' })
+  await ask(service, 'POST', '/relayers/demo/rpc', { jsonrpc: '2.0', id: 1, method: 'eth_chainId' })
   await expect.poll(async () => (await entries()).length).toBe(5)
   expect(new Set((await entries()).map(({ operation, count }) => `${operation} ${count}`))).toEqual(
     new Set(['signMessage 1']),

@@ -75,7 +75,7 @@ test.each(ends)('a JSON-RPC batch uses the key no more after %s', async (_, end,
     method: 'personal_sign',
     params: [`${id}`, relayer.address],
   }))
-  const asked = service.raw(`/api/v1/relayers/${relayer.id}/json-rpc`, {
+  const asked = service.raw(`/api/v1/relayers/${relayer.id}/rpc`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
     body: JSON.stringify(calls),
@@ -115,7 +115,7 @@ test('authenticates the caller again when the body is complete, whichever operat
   })
   const bodies: [string, string][] = [
     ['POST /api/v1/relayers/demo/sign', '{"message":"Hello"}'],
-    ['POST /api/v1/relayers/demo/json-rpc', '{"jsonrpc":"2.0","id":1,"method":"personal_sign","params":["0x00"]}'],
+    ['POST /api/v1/relayers/demo/rpc', '{"jsonrpc":"2.0","id":1,"method":"personal_sign","params":["0x00"]}'],
     ['PATCH /api/v1/relayers/demo', '{"paused":true}'],
     ['POST /api/v1/notifications', '{"url":"http://127.0.0.1:1/"}'],
   ]

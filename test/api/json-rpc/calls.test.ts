@@ -85,7 +85,7 @@ describe('JSON-RPC 2.0', () => {
     expect(await untyped.json()).toMatchObject({ result: '0x7a69' })
     const large = JSON.stringify(call('eth_chainId', ['x'.repeat(1_100_000)]))
     expect((await rpc.post(large)).status).toBe(413)
-    const missing = await raw('/api/v1/relayers/none/json-rpc', { method: 'POST', body: JSON.stringify(call('a')) })
+    const missing = await raw('/api/v1/relayers/none/rpc', { method: 'POST', body: JSON.stringify(call('a')) })
     expect(missing.status).toBe(404)
   })
 })

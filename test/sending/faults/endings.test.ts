@@ -33,7 +33,7 @@ test.each([1, 3])(
       await until('it is looked for again', () => looks() >= before + 2 * count)
     }
     const path = { relayer_id: account.relayer_id, transaction_id: `${sent?.id}` }
-    expect((await rig.client().get(`${one}/explanation`, { path })).data).toMatchObject({
+    expect((await rig.client().get('/api/v1/transactions/{transaction_id}/explanation', { path })).data).toMatchObject({
       status: 'submitted',
       wait_reason: 'missing_receipt',
       suggestions: [{ summary: expect.stringContaining('rpc_urls') }],

@@ -57,8 +57,7 @@ test.each([
   const { account, client, mine, row } = await start('transaction underpriced', policies)
   const [{ id = '' } = {}] = await account.send(1)
   const path = { relayer_id: account.relayer_id, transaction_id: id }
-  const explain = async () =>
-    (await client().get('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/explanation', { path })).data
+  const explain = async () => (await client().get('/api/v1/transactions/{transaction_id}/explanation', { path })).data
   await until('it says why', async () => (await explain()).wait_reason === reason, mine)
   const { suggestions, figures } = await explain()
   const [advice] = suggestions

@@ -96,7 +96,7 @@ test('H1: does not replace another sender’s transaction at the next nonce, unt
   const { data: second } = await sendOnce(rig, account, '9')
   await until('it waits', async () => (await nonceOf(rig, account)).blocking?.wait_reason === 'nonce_conflict')
   const path = { relayer_id: account.relayer_id, transaction_id: second.id }
-  const { data: explained } = await rig.client().get(`${transaction}/explanation`, { path })
+  const { data: explained } = await rig.client().get('/api/v1/transactions/{transaction_id}/explanation', { path })
   const [advice] = explained.suggestions.filter(({ operation }) => operation === 'speedUpTransaction')
   const prices = { max_fee_per_gas: `${12n * 10n ** 9n}`, max_priority_fee_per_gas: `${6n * 10n ** 9n}` }
   await rig.client().post(`${transaction}/speed-up`, { path, body: { ...advice?.body, ...prices } })

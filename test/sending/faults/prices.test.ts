@@ -14,8 +14,7 @@ const transaction = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}
 
 const attemptsOf = async ({ client }: Rig, { relayer_id }: Account, transactionId: string) =>
   (await client().get(`${transaction}/attempts`, { path: { relayer_id, transaction_id: transactionId } })).data
-const explain = async ({ client }: Rig, { relayer_id }: Account, transactionId: string) =>
-  (await client().get(`${transaction}/explanation`, { path: { relayer_id, transaction_id: transactionId } })).data
+const explain = ({ client }: Rig, transactionId: string) => client().transactions.explain(transactionId)
 const replace = async ({ client }: Rig, { relayer_id }: Account, transactionId: string, body: SendTransactionRequest) =>
   (await client().put(transaction, { path: { relayer_id, transaction_id: transactionId }, body })).data
 const firstOf = async (account: Account) => (await account.transactions())[0]
@@ -40,8 +39,8 @@ test('J3: signs nothing above the price that the caller gave, and says what the 
   await rig.chain.setBaseFee(100n * gwei)
   await rig.chain.mine()
   const [{ id = '' } = {}] = await account.send(1, priced(20n * gwei))
-  await until('it waits for its price', async () => (await explain(rig, account, id)).wait_reason === 'fee_too_low')
-  const explained = await explain(rig, account, id)
+  await until('it waits for its price', async () => (await explain(rig, id)).wait_reason === 'fee_too_low')
+  const explained = await explain(rig, id)
   expect(explained.summary).toContain('at most 20 gwei')
   expect(explained.figures).toMatchObject({ price: `${20n * gwei}`, price_ceiling: `${20n * gwei}` })
   for (let block = 0; block < 8; block += 1) {
@@ -69,14 +68,14 @@ test.each([
     await rig.chain.mine()
     const [sent] = await account.send(1, { gas_limit: 21_000 })
     const { id = '', value = '1', to = null } = sent ?? {}
-    await until('it waits', async () => (await explain(rig, account, id)).wait_reason === 'price_cap')
+    await until('it waits', async () => (await explain(rig, id)).wait_reason === 'price_cap')
     const before = await attemptsOf(rig, account, id)
     const refused = await replace(rig, account, id, { to, value, gas_limit: 21_000, ...body }).catch((error) => error)
     expect(refused).toBeInstanceOf(RelayerError)
     expect(refused).toMatchObject({ status: 409, code: 'invalid_state' })
     expect(refused.details[0].message).toContain('at most 30 gwei')
     expect(await attemptsOf(rig, account, id)).toEqual(before)
-    expect((await explain(rig, account, id)).wait_reason).toBe('price_cap')
+    expect((await explain(rig, id)).wait_reason).toBe('price_cap')
   },
 )
 

@@ -8,8 +8,7 @@ import { until } from '../../support/until.ts'
 const gwei = 10n ** 9n
 const transaction = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
 const firstOf = async (account: Account) => (await account.transactions())[0]
-const explain = async ({ client }: Rig, { relayer_id }: Account, transactionId: string) =>
-  (await client().get(`${transaction}/explanation`, { path: { relayer_id, transaction_id: transactionId } })).data
+const explain = ({ client }: Rig, transactionId: string) => client().transactions.explain(transactionId)
 
 /** Carries out a suggestion as it stands; an operation that refuses it throws. */
 async function carryOut({ client }: Rig, { operation, relayer_id, transaction_id, body }: Suggestion): Promise<void> {
@@ -65,9 +64,9 @@ test.each(Object.keys(reasons))('accepts each suggestion for a transaction that 
     const account = await rig.addAccount({ rpc_urls: [node.url] })
     await reasons[reason]?.(rig, account, refuse, index)
     const { id = '' } = (await firstOf(account)) ?? {}
-    let explained = await explain(rig, account, id)
+    let explained = await explain(rig, id)
     await until('it waits', async () => {
-      explained = await explain(rig, account, id)
+      explained = await explain(rig, id)
       return explained.wait_reason === reason
     })
     const suggestion = explained.suggestions[index]

@@ -73,7 +73,8 @@ const suggested = (operation: string) => ({
   async carryOut({ rig, path }: Stage) {
     let body: unknown
     await until('it is suggested', async () => {
-      const { suggestions } = (await rig.client().get(`${one}/explanation`, { path })).data
+      const { suggestions } = (await rig.client().get('/api/v1/transactions/{transaction_id}/explanation', { path }))
+        .data
       body = suggestions.find((suggestion) => suggestion.operation === operation)?.body
       return body !== undefined
     })
@@ -296,7 +297,7 @@ const ways: Record<WaitReason | 'block', Way[]> = {
       },
       operation: 'cancelTransaction, of the first one',
       async carryOut({ rig, path }) {
-        const { data } = await rig.client().get(`${one}/explanation`, { path })
+        const { data } = await rig.client().get('/api/v1/transactions/{transaction_id}/explanation', { path })
         const first = { ...path, transaction_id: `${data.blocked_by}` }
         return rig.client().delete(one, { path: first })
       },
@@ -403,7 +404,8 @@ test.each(rows)('$reason ($kind) is left by $operation', async (way) => {
   await way.bring(stage)
   const [waiting] = (await account.transactions()).filter(({ id }) => id === path.transaction_id)
   const original = waiting?.hash
-  const explained = async () => (await rig.client().get(`${one}/explanation`, { path })).data
+  const explained = async () =>
+    (await rig.client().get('/api/v1/transactions/{transaction_id}/explanation', { path })).data
   const get = async () => (await rig.client().get(one, { path })).data
   const pass = async () => {
     rig.clock.passed_ms += 16_000

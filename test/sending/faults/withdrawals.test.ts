@@ -9,8 +9,7 @@ import { until } from '../../support/until.ts'
 const gwei = 10n ** 9n
 const hex = (number: number | bigint) => `0x${number.toString(16)}`
 const transaction = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
-const explain = async ({ client }: Rig, { relayer_id }: Account, transactionId: string) =>
-  (await client().get(`${transaction}/explanation`, { path: { relayer_id, transaction_id: transactionId } })).data
+const explain = ({ client }: Rig, transactionId: string) => client().transactions.explain(transactionId)
 const firstOf = async (account: Account) => (await account.transactions())[0]
 
 /** A rollup: a transfer to the account itself takes `required` gas, and a node refuses less. */
@@ -104,10 +103,10 @@ test('H3: a cancellation pays no more than max_fee_per_transaction, at the gas l
   const [{ id = '' } = {}] = await account.send(1, { gas_limit: 30_000, speed: 'fast' })
   await until('a node has it', async () => (await firstOf(account))?.status === 'submitted')
   await account.cancel(id)
-  await until('it says why it waits', async () => (await explain(rig, account, id)).wait_reason === 'fee_budget')
+  await until('it says why it waits', async () => (await explain(rig, id)).wait_reason === 'fee_budget')
   for (const { gas = 0n, maxFeePerGas = 0n } of state.signed) expect(gas * maxFeePerGas).toBeLessThanOrEqual(limit)
   // The suggestion is accepted as it stands, and helps.
-  const [advice] = (await explain(rig, account, id)).suggestions
+  const [advice] = (await explain(rig, id)).suggestions
   const signed = state.signed.length
   expect(advice).toMatchObject({ operation: 'updateRelayer' })
   await rig.client().patch('/api/v1/relayers/{relayer_id}', {
