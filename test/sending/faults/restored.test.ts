@@ -120,6 +120,8 @@ test('takes no transaction from before its relayer for one of a newer copy', asy
     const body = { to: receiver, value: 5n, nonce, gasLimit: 21_000, gasPrice: 10n ** 10n, chainId: 31_337, type: 0 }
     await rig.chain.rpc('eth_sendRawTransaction', [await wallet.signTransaction(body)])
   }
+  const counted = () => rig.chain.rpc('eth_getTransactionCount', [wallet.address, 'latest'])
+  await until('both are mined', async () => Number(await counted()) === 2)
   const account = await rig.addAccount({ key: wallet.privateKey })
   await rig.restart()
   expect(await send(rig, account, 5)).toBe('accepted')
