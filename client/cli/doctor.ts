@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { RelayerError } from '../error.ts'
 import type { Context } from './context.ts'
 import { examineNetworks, examineNotifications, examineRelayers } from './examine.ts'
-import { exitCodes, isUnreached } from './exit-codes.ts'
+import { exitCodes, isUnreached, unreachedReason } from './exit-codes.ts'
 import { type Finding, fine, problem } from './finding.ts'
 
 const marks = { ok: 'ok      ', warning: 'warning ', problem: 'PROBLEM ' }
@@ -45,7 +45,7 @@ async function examineService({ client, url }: Context): Promise<Finding> {
     await client.get('/api/v1/health')
     return fine('service', `${url} answers`)
   } catch (error) {
-    const told = isUnreached(error) ? ((error.cause as Error).message ?? 'no connection') : (error as Error).message
+    const told = isUnreached(error) ? unreachedReason(error) : (error as Error).message
     return problem('service', `${url} does not answer: ${told}`, 'Start the service, or correct RELAYER_URL.')
   }
 }

@@ -57,3 +57,18 @@ function codeOfStatus({ status, code }: RelayerError): ExitCode {
 /** fetch throws a TypeError with the connection's error as its cause. */
 export const isUnreached = (error: unknown): error is TypeError =>
   error instanceof TypeError && error.cause !== undefined
+
+const reasons: Record<string, string> = {
+  ECONNREFUSED: 'the connection was refused, so nothing listens there',
+  ECONNRESET: 'the connection was cut',
+  ENOTFOUND: 'no host has this name',
+  EAI_AGAIN: 'the name cannot be looked up now',
+  ETIMEDOUT: 'no answer came in time',
+  UND_ERR_CONNECT_TIMEOUT: 'no answer came in time',
+}
+
+/** Why the service was not reached, in words. */
+export function unreachedReason({ message, cause }: TypeError): string {
+  const { code = '', message: told } = cause as NodeJS.ErrnoException
+  return reasons[code] ?? (told || message)
+}

@@ -5,7 +5,7 @@ import { addApply } from './apply.ts'
 import { type Context, createContext, type GlobalOptions } from './context.ts'
 import { addDeliveries } from './deliveries.ts'
 import { addDoctor } from './doctor.ts'
-import { CommandError, exitCodeOf, exitCodes, exitCodesHelp, isUnreached } from './exit-codes.ts'
+import { CommandError, exitCodeOf, exitCodes, exitCodesHelp, isUnreached, unreachedReason } from './exit-codes.ts'
 import { addListen } from './listen.ts'
 import { addPayouts } from './payouts.ts'
 import { addPolicies } from './policies.ts'
@@ -81,7 +81,7 @@ function tell(error: unknown): void {
 /** In JSON with --json. */
 function explain(error: unknown): string {
   const { message, stack } = error as Error
-  const told = isUnreached(error) ? `${message}: ${(error.cause as Error).message}` : message
+  const told = isUnreached(error) ? `The service is not reached: ${unreachedReason(error)}` : message
   const isTold =
     error instanceof CommandError || error instanceof RelayerError || exitCodeOf(error) !== exitCodes.unexpected
   if (program.opts<GlobalOptions>().json)

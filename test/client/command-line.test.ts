@@ -217,7 +217,7 @@ test('returns an exit code for each kind of failure', async () => {
     [4, run(['tx', 'show', 'nothing']), /There is no transaction nothing/],
     [5, wrong.run(['relayers', 'list']), /401 unauthorized/],
     [5, reader.run(['sign', 'Hello']), /403 forbidden/],
-    [6, nowhere.run(['relayers', 'list']), /fetch failed: \S+/],
+    [6, nowhere.run(['relayers', 'list']), /The service is not reached: \S+/],
     [6, run(['send', '--to', to]), /503 unavailable: network: /],
   ] as const
   for (const [code, end, told] of cases) {
