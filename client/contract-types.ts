@@ -79,6 +79,12 @@ export type Options<P extends keyof paths, M extends Method> = ([Query<P, M>] ex
   ? unknown
   : Query<P, M>) & {
   signal?: AbortSignal
+} & ('If-Match' extends keyof NonNullable<Parameter<P, M, 'header'>> ? MadeFrom : unknown)
+
+/** Options of an operation that changes a resource. */
+export interface MadeFrom {
+  /** The `revision` that the change was made from, or `*` for any: another one is refused with 412, and nothing is changed. */
+  revision?: string
 }
 
 /** Options of an operation that takes an Idempotency-Key. */

@@ -22,6 +22,8 @@ export class RelayerError extends Error {
   readonly request_id: string | undefined
   /** The transaction that has the `deduplication_id` or the idempotency key, where the API key may read it. */
   readonly transaction: { id: string; relayer_id: string } | undefined
+  /** The present revision of the resource; only with `precondition_failed`. */
+  readonly revision: string | undefined
   /** Where the API reference of the service describes the code; undefined when a proxy answered. */
   readonly doc_url: string | undefined
 
@@ -34,6 +36,7 @@ export class RelayerError extends Error {
     requestId?: string,
     docUrl?: string,
     transaction?: { id: string; relayer_id: string },
+    revision?: string,
   ) {
     super(whatIsWrong(message, details))
     this.name = 'RelayerError'
@@ -44,11 +47,12 @@ export class RelayerError extends Error {
     this.request_id = requestId
     this.doc_url = docUrl
     this.transaction = transaction
+    this.revision = revision
   }
 
   /** `body`: the parsed body of the failure. A body that is not the contract's, such as a proxy's page, is ignored. */
   static from(response: Response, body: unknown): RelayerError {
-    const { code, message, details, doc_url, transaction } = (
+    const { code, message, details, doc_url, transaction, revision } = (
       typeof body === 'object' && body !== null ? body : {}
     ) as Partial<RelayerError>
     const text = typeof message === 'string' ? message : response.statusText || `HTTP ${response.status}`
@@ -65,12 +69,13 @@ export class RelayerError extends Error {
       requestId,
       documented,
       transaction,
+      revision,
     )
   }
 
   toJSON() {
-    const { name, status, code, message, details, retryAfter, request_id, doc_url, transaction } = this
-    return { name, status, code, message, details, retryAfter, request_id, doc_url, transaction }
+    const { name, status, code, message, details, retryAfter, request_id, doc_url, transaction, revision } = this
+    return { name, status, code, message, details, retryAfter, request_id, doc_url, transaction, revision }
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Transaction } from '../generated/client.ts'
 import { type GeneratedMethods, methods } from '../generated/client-methods.ts'
-import type { ClientByPath, Described, Once } from './contract-types.ts'
+import type { ClientByPath, Described, MadeFrom, Once } from './contract-types.ts'
+import { ifMatch } from './revision.ts'
 import { once, type WaitOptions, waitForTransaction } from './transactions.ts'
 
 /**
@@ -25,7 +26,7 @@ export function namedMethods(client: ClientByPath): NamedMethods {
   return named
 }
 
-interface AnyOptions extends Once {
+interface AnyOptions extends Once, MadeFrom {
   signal?: AbortSignal
 }
 
@@ -37,12 +38,14 @@ function byName(client: ClientByPath, [method, path, form]: Described) {
 
   return (...values: unknown[]) => {
     const inPath = Object.fromEntries(names.map((name, index) => [name, values[index] as string]))
-    const { idempotencyKey, signal, ...query } = (values[names.length + (hasBody ? 1 : 0)] ?? {}) as AnyOptions
+    const { idempotencyKey, signal, revision, ...query } = (values[names.length + (hasBody ? 1 : 0)] ??
+      {}) as AnyOptions
     const input = {
       path: inPath,
       query,
       ...(hasBody && { body: values[names.length] }),
       ...(signal && { signal }),
+      ...(revision !== undefined && { header: ifMatch(revision) }),
     }
     if (form === 'list') return client.all(path as never, input as never)
     if (form !== 'once') return call(path, input).then(({ data }) => data)

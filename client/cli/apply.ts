@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { RelayerError } from '../error.ts'
+import { ifMatch } from '../revision.ts'
 import { readBodyCheck } from './body-check.ts'
 import { type Context, readInput } from './context.ts'
 import { type Difference, differences, type Entry, type Kind, kinds, nameOf, readState } from './desired-state.ts'
@@ -149,6 +150,7 @@ function stepFor(kind: Kind, place: string, entry: Entry, current: Entry | undef
     path: `${path}/{${parameter}}`,
     parameters: { [parameter]: String(current.id) },
     body,
+    header: ifMatch(String(current.revision)),
   } as const
   return [{ action: 'change', kind, name, changes, place, call }]
 }
@@ -176,7 +178,7 @@ async function fundingStep(
   const body = wanted as Entry
   const changes = before ? differences(body, before) : []
   if (before && changes.length === 0) return []
-  return [{ ...step, action: before ? 'change' : 'create', changes, call: { method: 'put', path, parameters, body } }]
+  return [{ ...step, action: before ? 'change' : 'create', changes, call: { method: 'put', path, parameters, body, ...(current && { header: ifMatch(String(current.data.revision)) }) } }]
 }
 
 function asNone(error: unknown): undefined {
@@ -220,11 +222,12 @@ async function confirm(): Promise<void> {
 }
 
 async function carryOut({ client, print }: Context, { action, kind, name, place, call }: Step): Promise<void> {
-  const { method, path, parameters, body } = call
+  const { method, path, parameters, body, header } = call
   try {
     const { data } = await (client as unknown as Calls)[method](path, {
       ...(parameters && { path: parameters }),
       ...(body && { body }),
+      ...(header && { header }),
     })
     // The token of a new API key is shown this once.
     if (action === 'create' && (kind === 'api_keys' || kind === 'sponsorships')) print.one(data)

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { UpdateRelayerRequest } from '../../generated/client.ts'
+import { ifMatch } from '../revision.ts'
 import { type BodyOptions, readBody, repeated } from './body.ts'
 import type { Context } from './context.ts'
 import { CommandError } from './exit-codes.ts'
@@ -39,6 +40,8 @@ export function addPolicies(program: Command, context: () => Context): void {
       if (Object.keys(policies).length === 0) throw new CommandError('Nothing to change: give --set or --file')
       // The service checks the members.
       const body = { policies } as UpdateRelayerRequest
-      print.one((await client.patch(onePath, { path: { relayer_id: relayerId }, body })).data.policies)
+      const path = { relayer_id: relayerId }
+      const { revision } = (await client.get(onePath, { path })).data
+      print.one((await client.patch(onePath, { path, body, header: ifMatch(revision) })).data.policies)
     })
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { bodyMembers } from '../../generated/client-bodies.ts'
+import { ifMatch } from '../revision.ts'
 import { type BodyOptions, readBody, repeated } from './body.ts'
 import { type Context, parseJson, readSecret } from './context.ts'
 import { CommandError } from './exit-codes.ts'
@@ -158,6 +159,8 @@ function addVerb(group: Command, resource: Resource, verb: Verb, context: () => 
     command
       .option('--file <file>', 'a JSON object with the members (-: standard input)')
       .option('--set <name=value>', 'sets a member, for example policies.max_value=1000; repeatable', repeated)
+    if (verb === 'change')
+      command.option('--revision <revision>', 'refuse the change if the resource has another one (default: read now)')
     for (const { option, about } of resource.secrets ?? []) command.option(`--${option} <file>`, about)
     command.addHelpText('after', membersHelp(resource, verb))
   }
@@ -208,7 +211,8 @@ async function run(world: Context, resource: Resource, verb: Verb, id: string, o
     case 'change': {
       const body = await bodyOf(resource, options)
       if (Object.keys(body).length === 0) throw new CommandError('Nothing to change: give --set or --file')
-      return print.one((await calls.patch(onePath, { ...one, body })).data)
+      const revision = options.revision ?? ((await calls.get(onePath, one)).data as Body).revision
+      return print.one((await calls.patch(onePath, { ...one, body, header: ifMatch(String(revision)) })).data)
     }
     case 'rotate':
       return print.one((await calls.post(`${onePath}/rotate`, { ...one, body: await readBody(options) })).data)

@@ -21,6 +21,8 @@ export type ErrorCode =
   | 'limit_reached'
   | 'already_sent'
   | 'possibly_sent'
+  | 'precondition_failed'
+  | 'precondition_required'
   | 'payload_too_large'
   | 'unsupported_media_type'
   | 'expectation_failed'
@@ -42,6 +44,9 @@ export type Field = readonly (string | number)[]
 export type Subject =
   | 'input'
   | 'idempotency_key'
+  | 'if_match'
+  /** A resource as it is now. */
+  | 'current'
   /** The caller's API key as the request carries it. */
   | 'token'
   | 'api_key'
@@ -88,6 +93,8 @@ export interface ErrorData {
   retry_after_s?: number
   /** Why the transaction would revert; empty: without a reason. */
   revert_reason?: string
+  /** The present revision of the resource. */
+  revision?: string
   /** The transaction that is the reason. It is named to those who may read it. */
   transaction?: SentTransaction
 }

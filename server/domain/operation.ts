@@ -1,5 +1,6 @@
 import type { operations, Pagination } from '../../generated/openapi.ts'
 import type { NodeAccess } from './node-access.ts'
+import type { IfMatch } from './revision.ts'
 import type { Listing, PageRequest, PendingAuditEntry } from './rows.ts'
 
 /**
@@ -135,6 +136,8 @@ export interface OperationRequest<Id extends OperationId> {
   caller: Caller
   /** Where the contract has the header Idempotency-Key, except in JSON-RPC, whose calls have keys of their own. */
   idempotency: Idempotency | undefined
+  /** The revisions that a change was made from, where the contract has the header If-Match. */
+  ifMatch: IfMatch | undefined
   /** The request's audit entry. The handler sets `subject`: the signed digest, or the id of the changed resource. */
   auditEntry: PendingAuditEntry
   /**

@@ -11,6 +11,7 @@ import type {
   Signer,
 } from '../../generated/openapi.ts'
 import type { CoinToken } from './policies/token-calls.ts'
+import type { IfMatch } from './revision.ts'
 
 export interface PageRequest {
   offset: number
@@ -121,7 +122,7 @@ export interface RelayerRow extends Omit<Relayer, 'notification_id' | 'warnings'
 export type { Funding }
 
 /** The store reads the address from the signer and the chain id from the network, in the same database transaction. */
-export type NewRelayer = Omit<RelayerRow, 'address' | 'row_id' | 'chain_id' | 'coin_token' | 'funding'>
+export type NewRelayer = Omit<RelayerRow, 'revision' | 'address' | 'row_id' | 'chain_id' | 'coin_token' | 'funding'>
 
 export type RelayerObstacle =
   | 'id_taken'
@@ -157,13 +158,21 @@ export interface AbiRow extends Abi {
   errors: string[]
 }
 
+/** Of a change: who asks for it, and the revision that it was made from. */
+export interface Conditions {
+  auditEntry?: PendingAuditEntry | undefined
+  ifMatch?: IfMatch | undefined
+}
+
 export interface ApiKeyRow extends ApiKey {
   /** SHA-256 of the secrets. */
   secret_hash: Uint8Array
   former_hash: Uint8Array | null
 }
 
-export interface NotificationRow extends Omit<Notification, 'has_signing_key' | 'filter'> {
+export type NewApiKey = Omit<ApiKeyRow, 'revision'>
+
+export interface NotificationRow extends Omit<Notification, 'has_signing_key' | 'filter' | 'revision'> {
   filter: NotificationFilter | null
   signing_key: Uint8Array | null
   /** An API key's id, or `environment`. */

@@ -1,7 +1,8 @@
 import { isIP } from 'node:net'
 import type { ApiKey, CreateApiKeyRequest, RotateApiKeyRequest, UpdateApiKeyRequest } from '../../generated/openapi.ts'
 import { badRequest, conflict, errorOf, notFound, unknownReference } from '../domain/errors.ts'
-import type { ApiKeyRow, PendingAuditEntry } from '../domain/rows.ts'
+import { requireRevision } from '../domain/revision.ts'
+import type { ApiKeyRow, Conditions, NewApiKey, PendingAuditEntry } from '../domain/rows.ts'
 import { readTime } from '../domain/values.ts'
 import { makeToken } from '../lib/ids.ts'
 import type { UnknownLimit } from '../store/queries/api-keys.ts'
@@ -18,6 +19,8 @@ export interface ApiKeyWithToken {
   token: string
 }
 
+/** What decides which requests it may make. */
+const rights = ['scopes', 'relayer_ids', 'pool_ids', 'allowed_cidrs', 'expires_at']
 const formerValidS = 86_400
 
 export async function createApiKey(
@@ -27,7 +30,7 @@ export async function createApiKey(
 ): Promise<ApiKeyWithToken> {
   const id = makeId()
   const { token, secret_hash } = makeToken(id)
-  const row: ApiKeyRow = {
+  const row: NewApiKey = {
     id,
     secret_hash,
     former_hash: null,
@@ -58,14 +61,15 @@ export async function updateApiKey(
   { store }: Store,
   id: string,
   body: UpdateApiKeyRequest,
-  auditEntry: PendingAuditEntry,
+  { auditEntry, ifMatch }: Conditions & { auditEntry: PendingAuditEntry },
 ): Promise<ApiKey> {
+  requireRevision(ifMatch, body, rights)
   const changes = readChanges(body)
   // Other rights would make a key that stands in web pages more than the key of a sponsorship.
   const isSponsorships = (await store.getApiKey(id))?.scopes.includes('relay')
   if (isSponsorships && (body.scopes || body.relayer_ids !== undefined || body.pool_ids !== undefined))
     throw conflict('invalid_state', [], 'it is the key of a sponsorship, whose rights cannot be changed')
-  const updated = await store.updateApiKey(id, changes, auditEntry)
+  const updated = await store.updateApiKey(id, changes, { auditEntry, ifMatch })
   if (updated === 'missing') throw apiKeyNotFound()
   if (updated === 'name_taken') throw nameTaken()
   if (!('id' in updated)) throw unknown(updated)

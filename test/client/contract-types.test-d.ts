@@ -38,7 +38,13 @@ export const notAwaited: Handler<'getHealth'> = () => ({ status: 'ok' })
 export const silent: Handler<'getHealth'> = async () => undefined
 export const nothing: Handler<'getSigner'> = async () => undefined
 
-const notification = { id: 'a', type: 'webhook' as NotificationType, url: 'https://example.com', has_signing_key: true }
+const notification = {
+  id: 'a',
+  type: 'webhook' as NotificationType,
+  url: 'https://example.com',
+  has_signing_key: true,
+  revision: 'r',
+}
 export const shown: Handler<'getNotification'> = async () => notification
 export const all: Handler<'listNotifications'> = async () => new Page([notification], page)
 const { has_signing_key: _, ...keyless } = notification

@@ -20,6 +20,7 @@ import { dataRoot } from './data-root.ts'
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
 import { minedBy, type Score, scoreOf } from './ledger.ts'
 import { type Money, moneyOf } from './money.ts'
+import { asOnlyWriter } from './only-writer.ts'
 import { databaseSettings, dropDatabase } from './service-database.ts'
 import { until } from './until.ts'
 
@@ -132,7 +133,7 @@ export async function startRig({
   }
 
   function connect() {
-    return createRelayerClient({ baseUrl: service.url, token: apiKey })
+    return createRelayerClient({ baseUrl: service.url, token: apiKey, fetch: asOnlyWriter })
   }
 
   await client.patch('/api/v1/networks/{network_id}', {

@@ -6,6 +6,7 @@ import { startService } from '../../server/app.ts'
 import { readConfig } from '../../server/config.ts'
 import { compiledContract } from './compiled-contract.ts'
 import { dataRoot } from './data-root.ts'
+import { asOnlyWriter } from './only-writer.ts'
 
 export interface Server {
   url: string
@@ -36,7 +37,7 @@ export async function startServers(
   return {
     servers: services.map(({ url }) => ({
       url,
-      client: createRelayerClient({ baseUrl: url, token: serversApiKey }),
+      client: createRelayerClient({ baseUrl: url, token: serversApiKey, fetch: asOnlyWriter }),
     })),
     async stop() {
       await Promise.all(services.map((service) => service.close()))

@@ -11,6 +11,7 @@ import { openPost } from '../../server/chain/post.ts'
 import { readConfig } from '../../server/config.ts'
 import { compiledContract } from './compiled-contract.ts'
 import { dataRoot } from './data-root.ts'
+import { asOnlyWriter } from './only-writer.ts'
 import { databaseSettings, dropDatabase } from './service-database.ts'
 
 export interface TestService extends Service {
@@ -74,7 +75,7 @@ export async function startTestService(
     close,
     data_dir: dataDir,
     logged,
-    client: createRelayerClient({ baseUrl: service.url, token: service.api_key }),
+    client: createRelayerClient({ baseUrl: service.url, token: service.api_key, fetch: asOnlyWriter }),
     raw: (path, init = {}) =>
       fetch(`${service.url}${path}`, {
         ...init,

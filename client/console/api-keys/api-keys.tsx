@@ -2,6 +2,7 @@ import { Key } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { ApiKey, Scope } from '../../index.ts'
 import { Action } from '../components/action.tsx'
+import { changedIn, useEdited } from '../components/edited.tsx'
 import { Checks, Field, Lines } from '../components/fields.tsx'
 import { Menu } from '../components/menu.tsx'
 import { TablePage } from '../components/page.tsx'
@@ -82,30 +83,33 @@ function relayersText({ relayer_ids, pool_ids }: ApiKey): string {
   return names.length === 0 ? 'all' : names.join(', ')
 }
 
+const lines = (list?: string[] | null) => (list ?? []).join('\n')
+
+const rightsOf = (key?: ApiKey) => ({
+  name: key?.name ?? '',
+  scopes: key ? scopes.filter((scope) => key.scopes.includes(scope)) : ['read' as Scope],
+  relayer_ids: lines(key?.relayer_ids),
+  pool_ids: lines(key?.pool_ids),
+  allowed_cidrs: lines(key?.allowed_cidrs),
+  expires_at: typedOf(key?.expires_at ?? ''),
+})
+
+const bodyOf = ({ relayer_ids, pool_ids, allowed_cidrs, expires_at, ...rest }: ReturnType<typeof rightsOf>) => ({
+  ...rest,
+  relayer_ids: listOrNull(relayer_ids),
+  pool_ids: listOrNull(pool_ids),
+  allowed_cidrs: listOrNull(allowed_cidrs),
+  expires_at: momentOf(expires_at) ?? null,
+})
+
 /** The rights of a key as a form. */
 function useRights(key?: ApiKey) {
-  const lines = (list?: string[] | null) => (list ?? []).join('\n')
-  const { values, bind, pick, reset } = useForm({
-    name: key?.name ?? '',
-    scopes: key ? scopes.filter((scope) => key.scopes.includes(scope)) : ['read' as Scope],
-    relayer_ids: lines(key?.relayer_ids),
-    pool_ids: lines(key?.pool_ids),
-    allowed_cidrs: lines(key?.allowed_cidrs),
-    expires_at: typedOf(key?.expires_at ?? ''),
-  })
+  const { values, bind, pick, reset } = useForm(rightsOf(key))
   return {
     reset,
     body() {
-      const { name, scopes: chosen, relayer_ids, pool_ids, allowed_cidrs, expires_at } = values
-      if (chosen.length === 0) throw new FormError('scopes', 'Choose at least one scope.')
-      return {
-        name,
-        scopes: chosen,
-        relayer_ids: listOrNull(relayer_ids),
-        pool_ids: listOrNull(pool_ids),
-        allowed_cidrs: listOrNull(allowed_cidrs),
-        expires_at: momentOf(expires_at) ?? null,
-      }
+      if (values.scopes.length === 0) throw new FormError('scopes', 'Choose at least one scope.')
+      return bodyOf(values)
     },
     fields: (
       <>
@@ -145,14 +149,20 @@ function CreateKey() {
 
 function EditKey({ apiKey }: { apiKey: ApiKey }) {
   const rights = useRights(apiKey)
+  const { opened, open, lack, difference } = useEdited(apiKey, rights.reset)
   return (
     <Action
       label="Edit"
       thing={`API key ${apiKey.name}`}
-      opened={rights.reset}
+      opened={open}
+      lack={lack}
       effect="The token stays the same. A right that is taken away ends at once, also for requests under way."
-      run={async (client) => client.apiKeys.update(apiKey.id, rights.body())}
+      run={async (client) => {
+        const body = changedIn(bodyOf(rightsOf(opened)), rights.body())
+        return client.apiKeys.update(opened.id, body, { revision: opened.revision })
+      }}
     >
+      {difference}
       {rights.fields}
     </Action>
   )

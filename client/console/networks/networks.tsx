@@ -1,6 +1,7 @@
 import { FileCode2, Network as NetworkIcon } from 'lucide-react'
 import type { Abi, Network, NetworkNode, PrivateRpcUrl, UpdateNetworkRequest } from '../../index.ts'
 import { Action } from '../components/action.tsx'
+import { changedIn, useEdited } from '../components/edited.tsx'
 import { EmptyState, Loaded, Skeleton } from '../components/feedback.tsx'
 import { Field, Lines, Select } from '../components/fields.tsx'
 import { Menu } from '../components/menu.tsx'
@@ -176,37 +177,52 @@ type UrlsProps = Record<'label' | 'title' | 'message' | 'effect' | 'hint', strin
   bodyOf(text: string): UpdateNetworkRequest
 }
 
-function ChangeUrls({ network: { id }, field, hint, bodyOf, ...its }: UrlsProps) {
-  const { values, bind } = useForm({ [field]: '' })
+function ChangeUrls({ network, field, hint, bodyOf, ...its }: UrlsProps) {
+  const { values, bind, reset } = useForm({ [field]: '' })
+  const { opened, open, lack, difference } = useEdited(network, reset)
+  const { id, revision } = opened
   return (
-    <Action {...its} run={(client) => client.networks.update(id, bodyOf(values[field] ?? ''))}>
+    <Action
+      {...its}
+      opened={open}
+      lack={lack}
+      run={(client) => client.networks.update(id, bodyOf(values[field] ?? ''), { revision })}
+    >
+      {difference}
       <Lines label={hint} rows={4} {...bind(field)} />
     </Action>
   )
 }
 
-function EditNetwork({ network: { id, name, ...network } }: { network: Network }) {
-  const { values, bind, reset } = useForm({
-    symbol: network.symbol ?? '',
-    required_confirmations: `${network.required_confirmations}`,
-    explorer_urls: network.explorer_urls[0] ?? '',
-    ...submissionValues(network.submission),
+const textsOf = (network: Network) => ({
+  symbol: network.symbol ?? '',
+  required_confirmations: `${network.required_confirmations}`,
+  explorer_urls: network.explorer_urls[0] ?? '',
+  ...submissionValues(network.submission),
+})
+
+function EditNetwork({ network }: { network: Network }) {
+  const { id, name } = network
+  const { values, bind, reset } = useForm(textsOf(network))
+  const { opened, open, lack, difference } = useEdited(network, reset)
+  const bodyOf = (texts: typeof values): UpdateNetworkRequest => ({
+    symbol: texts.symbol || null,
+    required_confirmations: Number(texts.required_confirmations),
+    submission: submissionOf(texts) ?? null,
+    explorer_urls: texts.explorer_urls === '' ? [] : [texts.explorer_urls, ...opened.explorer_urls.slice(1)],
   })
   return (
     <Action
       label="Edit"
       thing={`network ${name}`}
-      opened={reset}
+      opened={open}
+      lack={lack}
       effect={`Changes ${name}. More confirmations make new transactions final later.`}
       run={(client) =>
-        client.networks.update(id, {
-          symbol: values.symbol || null,
-          required_confirmations: Number(values.required_confirmations),
-          submission: submissionOf(values) ?? null,
-          explorer_urls: values.explorer_urls === '' ? [] : [values.explorer_urls, ...network.explorer_urls.slice(1)],
-        })
+        client.networks.update(id, changedIn(bodyOf(textsOf(opened)), bodyOf(values)), { revision: opened.revision })
       }
     >
+      {difference}
       <Field label="Symbol of its currency" {...bind('symbol')} />
       <Field kind="whole" label="Required confirmations" required {...bind('required_confirmations')} />
       <Field label="URL of an explorer" type="url" {...bind('explorer_urls')} />

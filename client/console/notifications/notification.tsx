@@ -8,6 +8,7 @@ import type {
   Notification as Resource,
 } from '../../index.ts'
 import { Action } from '../components/action.tsx'
+import { changedIn, useEdited } from '../components/edited.tsx'
 import { Callout, ClearFilters, EmptyState, Loaded } from '../components/feedback.tsx'
 import { Field } from '../components/fields.tsx'
 import { Filters, Segments } from '../components/filters.tsx'
@@ -277,7 +278,7 @@ function NotificationActions({ id, resource, pending }: NotificationActionsProps
       >
         <Field label={`Since (${zoneShortly(since)})`} type="datetime-local" required {...bind('since')} />
       </Action>
-      <EditNotification id={id} resource={resource} />
+      {resource && <EditNotification resource={resource} />}
       <Action
         label="Delete"
         thing={`notification ${id}`}
@@ -290,17 +291,23 @@ function NotificationActions({ id, resource, pending }: NotificationActionsProps
   )
 }
 
-function EditNotification({ id, resource }: { id: string; resource: Resource | undefined }) {
+function EditNotification({ resource }: { resource: Resource }) {
+  const { id } = resource
   const webhook = useWebhookForm(resource)
+  const { opened, open, lack, difference } = useEdited(resource, webhook.reset)
   return (
     <Action
       label="Edit"
       thing={`notification ${id}`}
-      disabled={resource === undefined}
-      opened={webhook.reset}
+      opened={open}
+      lack={lack}
       effect="Later attempts use this URL, and later events these filters. A disabled notification becomes enabled when its URL is set."
-      run={(client) => client.notifications.update(id, webhook.body())}
+      run={(client) => {
+        const before = { url: opened.url, filter: opened.filter ?? null }
+        return client.notifications.update(id, changedIn(before, webhook.body()), { revision: opened.revision })
+      }}
     >
+      {difference}
       {webhook.fields}
       <Field
         label="New signing key (empty: it stays)"

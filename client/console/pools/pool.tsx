@@ -1,6 +1,7 @@
 import type { Pool as PoolResource } from '../../index.ts'
 import { ActivityCharts } from '../activity/activity.tsx'
 import { Action } from '../components/action.tsx'
+import { changedIn, useEdited } from '../components/edited.tsx'
 import { Loaded } from '../components/feedback.tsx'
 import { Field, Lines } from '../components/fields.tsx'
 import { Crumbs, Heading, isMissing, Missing, Tabs } from '../components/page.tsx'
@@ -134,28 +135,33 @@ function ChangeWeight({ pool_id, relayer_id, weight }: { pool_id: string; relaye
   )
 }
 
+const textsOf = ({ name, relayers, policies: { max_value_per_day } }: PoolResource) => ({
+  name,
+  relayers: relayers.map(({ relayer_id }) => relayer_id).join('\n'),
+  max_value_per_day: max_value_per_day === undefined ? '' : exactly(max_value_per_day),
+})
+
 function EditPool({ pool }: { pool: PoolResource }) {
-  const { max_value_per_day, ...others } = pool.policies
   const symbol = useSymbols()(pool.network)
-  const { values, bind, reset } = useForm({
-    name: pool.name,
-    relayers: pool.relayers.map(({ relayer_id }) => relayer_id).join('\n'),
-    max_value_per_day: max_value_per_day === undefined ? '' : exactly(max_value_per_day),
-  })
+  const { values, bind, reset } = useForm(textsOf(pool))
+  const { opened, open, lack, difference } = useEdited(pool, reset)
+  const bodyOf = ({ name, relayers, max_value_per_day }: typeof values) => {
+    const { max_value_per_day: _, ...others } = opened.policies
+    const policies = { ...others, ...perDay(max_value_per_day, symbol) }
+    return { name, relayer_ids: listOf(relayers), policies }
+  }
   return (
     <Action
       label="Edit"
       thing={`pool ${pool.id}`}
-      opened={reset}
+      opened={open}
+      lack={lack}
       effect={`A relayer that leaves the pool ${pool.id} gets nothing new, and finishes what it has.`}
       run={async (client) =>
-        client.pools.update(pool.id, {
-          name: values.name,
-          relayer_ids: listOf(values.relayers),
-          policies: { ...others, ...perDay(values.max_value_per_day, symbol) },
-        })
+        client.pools.update(pool.id, changedIn(bodyOf(textsOf(opened)), bodyOf(values)), { revision: opened.revision })
       }
     >
+      {difference}
       <Field label="Name" required {...bind('name')} />
       <Lines label="Relayers, one per line" required rows={4} {...bind('relayers')} />
       <Field

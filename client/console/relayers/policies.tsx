@@ -1,6 +1,7 @@
 import { useId, useState } from 'react'
 import type { Relayer, RelayerPolicies, RelayerPoliciesPatch } from '../../index.ts'
 import { Action } from '../components/action.tsx'
+import { useEdited } from '../components/edited.tsx'
 import { Options } from '../components/fields.tsx'
 import { about, RelayerLink } from '../components/values.tsx'
 import { FormError, linesOf } from '../data/form.ts'
@@ -49,6 +50,7 @@ function Policy({ name, form: { title, unit, lines, words, none }, relayer }: Po
   const current = relayer.policies[name]
   const shown = current === undefined ? undefined : unit === 'lines' ? textOf(current) : shownIn(unit, current)
   const [changed, setChanged] = useState<string>()
+  const { opened, open, lack, difference } = useEdited(relayer, () => setChanged(undefined))
   const symbol = useSymbols()(relayer.network)
   const typed = changed ?? shown ?? ''
   const field = {
@@ -72,13 +74,15 @@ function Policy({ name, form: { title, unit, lines, words, none }, relayer }: Po
           label="Change"
           title={`Change ${title}`}
           message={about(`The ${title} of`, <RelayerLink id={relayer.id} />, 'is changed.')}
-          opened={() => setChanged(undefined)}
+          opened={open}
+          lack={lack}
           effect={`${said ? words(said, symbol) : none} It applies to all transactions of ${relayer.id}.`}
           run={(client) => {
             if (value === undefined) throw new FormError(name, expected[unit](symbol))
-            return client.relayers.update(relayer.id, body)
+            return client.relayers.update(relayer.id, body, { revision: opened.revision })
           }}
         >
+          {difference}
           <label htmlFor={field.id}>
             {title[0]?.toUpperCase()}
             {title.slice(1)}

@@ -2,6 +2,7 @@ import { Link } from 'wouter'
 import type { Relayer } from '../../index.ts'
 import { ActivityCharts } from '../activity/activity.tsx'
 import { Action } from '../components/action.tsx'
+import { changedIn, useEdited } from '../components/edited.tsx'
 import { Callout, Loaded, Problem } from '../components/feedback.tsx'
 import { Field, Lines, NotificationChecks, Select } from '../components/fields.tsx'
 import { Crumbs, Heading, isMissing, Missing, Tabs } from '../components/page.tsx'
@@ -157,7 +158,9 @@ function RelayerActions({ relayer }: { relayer: Relayer }) {
   return (
     <div className="buttons">
       <EditRelayer relayer={relayer} />
+      {/* Another key closes the dialog when somebody else has done it. */}
       <Action
+        key={paused ? 'resume' : 'pause'}
         label={paused ? 'Resume' : 'Pause'}
         thing={thing}
         tone={paused ? 'primary' : undefined}
@@ -196,24 +199,35 @@ function RelayerActions({ relayer }: { relayer: Relayer }) {
 }
 
 /** Its own nodes are masked, so they are kept unless others are given. */
-function EditRelayer({ relayer: { id, name, notification_ids = [], custom_rpc_urls } }: { relayer: Relayer }) {
+function EditRelayer({ relayer }: { relayer: Relayer }) {
+  const { id, name, notification_ids = [], custom_rpc_urls } = relayer
   const { values, bind, pick, reset } = useForm({ name, custom_rpc_urls: '', nodes: '', notification_ids })
+  const { opened, open, lack, difference } = useEdited(relayer, reset)
   const ownNodes = custom_rpc_urls.length
   return (
     <Action
       label="Edit"
       thing={`relayer ${id}`}
-      opened={reset}
+      opened={open}
+      lack={lack}
       message={about('Relayer', <RelayerLink id={id} />, 'is edited.')}
       effect={`Changes ${id}. Its limits are in the tab “Policies”.`}
       run={async (client) =>
-        client.relayers.update(id, {
-          ...{ name: values.name, notification_ids: values.notification_ids },
-          ...(values.nodes === 'own' && { custom_rpc_urls: nodesOf(values.custom_rpc_urls, 'custom_rpc_urls') }),
-          ...(values.nodes === 'network' && { custom_rpc_urls: null }),
-        })
+        client.relayers.update(
+          id,
+          {
+            ...changedIn(
+              { name: opened.name, notification_ids: opened.notification_ids ?? [] },
+              { name: values.name, notification_ids: values.notification_ids },
+            ),
+            ...(values.nodes === 'own' && { custom_rpc_urls: nodesOf(values.custom_rpc_urls, 'custom_rpc_urls') }),
+            ...(values.nodes === 'network' && { custom_rpc_urls: null }),
+          },
+          { revision: opened.revision },
+        )
       }
     >
+      {difference}
       <Field label="Name" required {...bind('name')} />
       <Select
         label="Nodes"

@@ -2,6 +2,7 @@ import { Gift } from 'lucide-react'
 import { Link } from 'wouter'
 import type { RelayerClient, Sponsorship } from '../../index.ts'
 import { Action } from '../components/action.tsx'
+import { changedIn, useEdited } from '../components/edited.tsx'
 import { Field, Lines } from '../components/fields.tsx'
 import { Menu } from '../components/menu.tsx'
 import { TablePage } from '../components/page.tsx'
@@ -77,15 +78,22 @@ function Coins({ wei, network }: { wei: string | null; network: string }) {
   return amount(wei, useSymbols()(network))
 }
 
+const budgetsOf = ({ budget_per_day, max_fee }: Sponsorship) => ({
+  budget_per_day: exactly(budget_per_day),
+  max_fee: exactly(max_fee),
+})
+
 function SponsorshipActions({ sponsorship }: { sponsorship: Sponsorship }) {
   const { mayManageAll } = useSession()
   const symbol = useSymbols()(sponsorship.network)
   const { id, paused } = sponsorship
   const pause = paused ? 'Resume' : 'Pause'
   const thing = `sponsorship ${id}`
-  const { values, bind, reset } = useForm({
-    budget_per_day: exactly(sponsorship.budget_per_day),
-    max_fee: exactly(sponsorship.max_fee),
+  const { values, bind, reset } = useForm(budgetsOf(sponsorship))
+  const { opened, open, lack, difference } = useEdited(sponsorship, reset)
+  const bodyOf = (texts: typeof values) => ({
+    budget_per_day: weiIn('budget_per_day', texts.budget_per_day, symbol),
+    max_fee: weiIn('max_fee', texts.max_fee, symbol),
   })
   if (!mayManageAll) return null
   return (
@@ -94,20 +102,22 @@ function SponsorshipActions({ sponsorship }: { sponsorship: Sponsorship }) {
         label="Change budgets"
         title={`Change budgets of ${id}`}
         message={`The budgets of ${id} are changed.`}
-        opened={reset}
+        opened={open}
+        lack={lack}
         effect="They hold from the next call on. What is used already counts."
         run={async (client) =>
-          client.sponsorships.update(id, {
-            budget_per_day: weiIn('budget_per_day', values.budget_per_day, symbol),
-            max_fee: weiIn('max_fee', values.max_fee, symbol),
+          client.sponsorships.update(id, changedIn(bodyOf(budgetsOf(opened)), bodyOf(values)), {
+            revision: opened.revision,
           })
         }
       >
+        {difference}
         <Field kind="amount" label={`For 24 hours, in ${symbol}`} required {...bind('budget_per_day')} />
         <Field kind="amount" label={`For one call, in ${symbol}`} required {...bind('max_fee')} />
       </Action>
       <Menu of={id}>
         <Action
+          key={pause}
           label={pause}
           thing={thing}
           effect={

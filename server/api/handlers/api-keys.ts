@@ -20,7 +20,8 @@ export const apiKeys = (context: Pick<ServicesContext, 'store' | 'makeId' | 'now
     return apiKey && showApiKey(apiKey)
   },
 
-  updateApiKey: ({ path, body, auditEntry }) => updateApiKey(context, path.api_key_id, body, auditEntry),
+  updateApiKey: ({ path, body, auditEntry, ifMatch }) =>
+    updateApiKey(context, path.api_key_id, body, { auditEntry, ifMatch }),
 
   async deleteApiKey({ path, auditEntry }) {
     await revokeApiKey(context, path.api_key_id, auditEntry)

@@ -4,6 +4,7 @@ import { badRequest, conflict, type Field, relayerNotFound, unknownReference } f
 import { type AppliedFunding, asCoin, refillsOf } from '../../domain/funding.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import { deleted, type Handlers } from '../../domain/operation.ts'
+import { fundingRevision } from '../../domain/revision.ts'
 import type { Funding, PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
 import type { ServicesContext } from '../../services/context.ts'
@@ -52,7 +53,12 @@ export function funding(context: ServicesContext): Operations {
       const { state, reason, since } = notes.get(relayer.row_id) ?? unexamined
       relayers.push({ relayer_id, state, reason, since })
     }
-    return { funding: its, ...(await spentOf(chainId, its, refillsOf(0, pool))), relayers }
+    return {
+      funding: its,
+      ...(await spentOf(chainId, its, refillsOf(0, pool))),
+      relayers,
+      revision: fundingRevision(given),
+    }
   }
 
   async function stateOf(
@@ -79,6 +85,7 @@ export function funding(context: ServicesContext): Operations {
       runway_seconds:
         balance === undefined || its.asset !== null || fees === 0n ? null : Number((balance * BigInt(dayS)) / fees),
       refills: refills.map(show),
+      revision: fundingRevision(relayer.funding),
     }
   }
 
@@ -90,9 +97,9 @@ export function funding(context: ServicesContext): Operations {
       return stateOf(nodes, relayer, applied)
     },
 
-    async setFunding({ path, body, auditEntry, nodes }) {
+    async setFunding({ path, body, auditEntry, ifMatch, nodes }) {
       const its = readFunding(body)
-      const outcome = await store.setFunding(path.relayer_id, its, auditEntry)
+      const outcome = await store.setFunding(path.relayer_id, its, { auditEntry, ifMatch })
       if (outcome === 'missing') throw relayerNotFound(path.relayer_id)
       if (outcome === 'unknown_treasury') throw unknownTreasury()
       if (outcome === 'circle') throw fundingCircle(['from'])
@@ -103,7 +110,7 @@ export function funding(context: ServicesContext): Operations {
     async deleteFunding({ path, auditEntry }) {
       const before = await store.getRelayer(path.relayer_id)
       if (before && !before.funding) throw none('relayer')
-      const outcome = await store.setFunding(path.relayer_id, null, auditEntry)
+      const outcome = await store.setFunding(path.relayer_id, null, { auditEntry })
       if (outcome === 'missing') throw relayerNotFound(path.relayer_id)
       if (outcome === 'circle') throw fundingCircle('/path/relayer_id')
       return deleted(path.relayer_id)
@@ -115,9 +122,9 @@ export function funding(context: ServicesContext): Operations {
       return poolStateOf(pool, pool.funding)
     },
 
-    async setPoolFunding({ path, body, auditEntry }) {
+    async setPoolFunding({ path, body, auditEntry, ifMatch }) {
       const its = readFunding(body)
-      const outcome = await store.setPoolFunding(path.pool_id, its, auditEntry)
+      const outcome = await store.setPoolFunding(path.pool_id, its, { auditEntry, ifMatch })
       if (outcome === 'missing') return undefined
       if (outcome === 'unknown_treasury') throw unknownTreasury()
       if (outcome === 'circle') throw fundingCircle(['from'])
@@ -128,7 +135,7 @@ export function funding(context: ServicesContext): Operations {
     async deletePoolFunding({ path, caller, auditEntry }) {
       const pool = await findPool(context, path.pool_id, caller)
       if (!pool.funding) throw none('pool')
-      const outcome = await store.setPoolFunding(path.pool_id, null, auditEntry)
+      const outcome = await store.setPoolFunding(path.pool_id, null, { auditEntry })
       if (outcome === 'missing') return undefined
       if (outcome === 'circle') throw fundingCircle('/path/pool_id')
       return deleted(path.pool_id)

@@ -8,6 +8,7 @@ import type {
 import { conflict } from '../../domain/errors.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import { deleted, type Handlers, Page, page } from '../../domain/operation.ts'
+import { withRevision } from '../../domain/revision.ts'
 import { showRpcUrls } from '../../domain/show-relayer.ts'
 import { readSubmission } from '../../domain/submission.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
@@ -50,13 +51,13 @@ export function networks({
 
   return {
     async createNetwork({ body, auditEntry, nodes }) {
-      const network: Network = {
+      const network = withRevision('networks', {
         ...defaultsOf(body.chain_id),
         ...normalized(body),
         id: `evm:${body.name}`,
         rpc_urls: readRpcUrls(body.rpc_urls, ['rpc_urls'], checkTarget),
         private_rpc_urls: privateUrls(body.private_rpc_urls),
-      }
+      })
       readSubmission(network.submission, network)
       auditEntry.subject = network.id
       const isNew = await store.createNetwork(network, auditEntry)
@@ -80,7 +81,7 @@ export function networks({
       return Page.whole(nodes)
     },
 
-    async updateNetwork({ path, body, auditEntry, nodes }) {
+    async updateNetwork({ path, body, auditEntry, ifMatch, nodes }) {
       const { rpc_urls, private_rpc_urls, ...rest } = normalized(body)
       const urls = rpc_urls && { rpc_urls: readRpcUrls(rpc_urls, ['rpc_urls'], checkTarget) }
       const relays = private_rpc_urls !== undefined && { private_rpc_urls: privateUrls(private_rpc_urls) }
@@ -91,7 +92,7 @@ export function networks({
           readSubmission(changed.submission, changed)
           return changed
         },
-        auditEntry,
+        { auditEntry, ifMatch },
       )
       if (!network) return undefined
       return urls === undefined ? show(network) : await showChecked(nodes, network)

@@ -1,5 +1,7 @@
+import type { UpdateNotificationRequest } from '../../../generated/openapi.ts'
 import { badRequest, conflict } from '../../domain/errors.ts'
 import { creatorSeenBy, deleted, type Handlers, page } from '../../domain/operation.ts'
+import { requireRevision } from '../../domain/revision.ts'
 import type { NotificationChanges } from '../../domain/rows.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import { ApiError, conflictAt } from '../http/errors.ts'
@@ -48,7 +50,7 @@ export function notifications({
           `this API key has reached its limit of ${maxOfLimitedKey} notifications; delete one first`,
         )
       }
-      return { id, type, url, has_signing_key: signing_key !== '', ...(filter && { filter }) }
+      return outcome
     },
 
     listNotifications: ({ query, caller }) =>
@@ -60,7 +62,8 @@ export function notifications({
 
     getNotification: ({ path, caller }) => store.getNotification(path.notification_id, creatorSeenBy(caller)),
 
-    async updateNotification({ path, body, caller, auditEntry }) {
+    async updateNotification({ path, body, caller, auditEntry, ifMatch }) {
+      if (!namesTargetOnly(body)) requireRevision(ifMatch, body, ['url', 'signing_key'])
       const changes: NotificationChanges = { former_until: now() + formerKeyMs }
       if (body.type !== undefined) changes.type = body.type
       if (body.filter !== undefined) changes.filter = body.filter
@@ -70,7 +73,7 @@ export function notifications({
       }
       if (typeof body.signing_key === 'string') changes.signing_key = sealed(path.notification_id, body.signing_key)
       const creator = creatorSeenBy(caller)
-      return store.updateNotification(path.notification_id, changes, { auditEntry, creator })
+      return store.updateNotification(path.notification_id, changes, { auditEntry, ifMatch, creator })
     },
 
     async deleteNotification({ path, caller, auditEntry }) {
@@ -86,6 +89,10 @@ export function notifications({
     },
   }
 }
+
+/** One member of the target, as clients of the OpenZeppelin Relayer send it: nothing beside it was read before. */
+const namesTargetOnly = ({ type: _, ...target }: UpdateNotificationRequest): boolean =>
+  Object.values(target).filter((value) => value !== undefined).length === 1
 
 /** Checks only the form. Whether the address may be called is checked at each delivery. */
 function checkUrl(text: string) {

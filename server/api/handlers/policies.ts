@@ -12,6 +12,12 @@ const amounts = [
   'max_value_per_day',
 ] as const
 
+/** The policies that are lists: a change replaces all of one. */
+export const listPolicies: readonly (keyof RelayerPolicies)[] = [
+  ...(['whitelist_receivers', 'allowed_functions', 'token_limits', 'allowed_delegates'] as const),
+  'allowed_domain_separators',
+]
+
 /** Normalizes policies. Throws DomainError (400) for faults that the contract's schema cannot express. */
 export function readPolicies(input: RelayerPoliciesInput): RelayerPolicies {
   const {

@@ -1,6 +1,7 @@
 import type { Pool } from '../../../generated/openapi.ts'
 import { badRequest, conflict, DomainError, unknownReference } from '../../domain/errors.ts'
 import { deleted, type Handlers, Page, page } from '../../domain/operation.ts'
+import { requireRevision } from '../../domain/revision.ts'
 import type { PoolRow } from '../../domain/rows.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import { findPool } from '../../services/pools.ts'
@@ -12,7 +13,7 @@ import { placeToWait } from '../../services/transactions/wait-for-status.ts'
 import { poolEventStream } from '../../webhooks/event-stream.ts'
 import { conflictAt, shownDryRun } from '../http/errors.ts'
 import { fundingCircle } from './funding.ts'
-import { readPolicies } from './policies.ts'
+import { listPolicies, readPolicies } from './policies.ts'
 
 type Pools = Pick<
   Handlers,
@@ -45,10 +46,12 @@ export function pools(context: ServicesContext): Pools {
 
     getPool: async ({ path, caller }) => show(await findPool(context, path.pool_id, caller)),
 
-    async updatePool({ path, body, auditEntry }) {
+    async updatePool({ path, body, auditEntry, ifMatch }) {
+      requireRevision(ifMatch, body, ['relayer_ids'])
+      requireRevision(ifMatch, body.policies ?? {}, listPolicies)
       const { policies, ...others } = body
       const changes = { ...others, ...(policies && { policies: readPolicies(policies) }) }
-      const outcome = await store.updatePool(path.pool_id, changes, auditEntry)
+      const outcome = await store.updatePool(path.pool_id, changes, { auditEntry, ifMatch })
       if (outcome === 'missing') return undefined
       if (outcome === 'circle') throw fundingCircle(['relayer_ids'])
       return shown(outcome)

@@ -2,12 +2,13 @@ import type { Relayer } from '../../../generated/openapi.ts'
 import { badRequest, conflict, relayerNotFound, unknownReference } from '../../domain/errors.ts'
 import { type Caller, creatorSeenBy, deleted, type Handlers, page } from '../../domain/operation.ts'
 import { addressWarnings } from '../../domain/policies/signing-policies.ts'
+import { requireRevision } from '../../domain/revision.ts'
 import type { NewRelayer, RelayerObstacle, RelayerRow } from '../../domain/rows.ts'
 import { showRelayer } from '../../domain/show-relayer.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import { nodeWarnings, readRpcUrls } from '../../services/rpc-urls.ts'
 import { conflictAt } from '../http/errors.ts'
-import { mergePolicies, readPolicies } from './policies.ts'
+import { listPolicies, mergePolicies, readPolicies } from './policies.ts'
 
 type Relayers = Pick<
   Handlers,
@@ -55,19 +56,29 @@ export function relayers(context: ServicesContext): Relayers {
       return showOne(relayer, caller)
     },
 
-    async updateRelayer({ path, body, caller, auditEntry, nodes }) {
+    async updateRelayer({ path, body, caller, auditEntry, ifMatch, nodes }) {
+      requireRevision(ifMatch, body, body.policies === null ? ['notification_ids', 'policies'] : ['notification_ids'])
+      requireRevision(ifMatch, body.policies ?? {}, listPolicies)
       const { policies, custom_rpc_urls, notification_id, notification_ids, ...rest } = body
       const reports = reportsTo(notification_id, notification_ids)
       const urls = custom_rpc_urls === undefined ? {} : { custom_rpc_urls: readUrls(custom_rpc_urls ?? []) }
       nodes.name(custom_rpc_urls?.length ?? 0)
-      const change = (current: RelayerRow): RelayerRow => ({
-        ...current,
-        ...rest,
-        ...urls,
-        ...(reports && { notification_ids: reports }),
-        policies: policies === undefined ? current.policies : mergePolicies(current.policies, policies),
+      const change = (current: RelayerRow): RelayerRow => {
+        // One in the place of several, which a client of the OpenZeppelin Relayer does not know.
+        if (current.notification_ids.length > 1) requireRevision(ifMatch, body, ['notification_id'])
+        return {
+          ...current,
+          ...rest,
+          ...urls,
+          ...(reports && { notification_ids: reports }),
+          policies: policies === undefined ? current.policies : mergePolicies(current.policies, policies),
+        }
+      }
+      const updated = await store.updateRelayer(path.relayer_id, change, {
+        auditEntry,
+        ifMatch,
+        creator: creatorSeenBy(caller),
       })
-      const updated = await store.updateRelayer(path.relayer_id, change, { auditEntry, creator: creatorSeenBy(caller) })
       if (updated === 'missing') throw relayerNotFound(path.relayer_id)
       if (typeof updated === 'string') throw refusal(updated, body)
       context.changed()

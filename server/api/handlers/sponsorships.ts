@@ -2,6 +2,7 @@ import type { CreateSponsorshipRequest, Sponsorship, UpdateSponsorshipRequest } 
 import { badRequest, conflict, errorOf, transactionNotFound, unknownReference } from '../../domain/errors.ts'
 import { type Caller, deleted, type Handlers, Page, page } from '../../domain/operation.ts'
 import { budgetOf, type SponsorshipRules, usageKey } from '../../domain/policies/sponsored-calls.ts'
+import { requireRevision } from '../../domain/revision.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
 import { makeToken } from '../../lib/ids.ts'
 import type { ServicesContext } from '../../services/context.ts'
@@ -15,6 +16,9 @@ type Sponsorships = Pick<
   | ('createSponsorship' | 'listSponsorships' | 'getSponsorship' | 'updateSponsorship' | 'deleteSponsorship')
   | ('getSponsoredUser' | 'sendSponsoredCall' | 'getSponsoredCall')
 >
+
+/** Each grants a right, and a change replaces all of it. */
+const lists = ['targets', 'forwarders', 'delegates', 'nonce_key_delegates', 'origins']
 
 export function sponsorships(context: ServicesContext): Sponsorships {
   const { store, keyring, now, makeId } = context
@@ -83,8 +87,9 @@ export function sponsorships(context: ServicesContext): Sponsorships {
 
     getSponsorship: async ({ path }) => show(await found(path.sponsorship_id)),
 
-    async updateSponsorship({ path, body, auditEntry }) {
-      const updated = await store.updateSponsorship(path.sponsorship_id, readRules(body), auditEntry)
+    async updateSponsorship({ path, body, auditEntry, ifMatch }) {
+      requireRevision(ifMatch, body, lists)
+      const updated = await store.updateSponsorship(path.sponsorship_id, readRules(body), { auditEntry, ifMatch })
       return updated && show(updated)
     },
 

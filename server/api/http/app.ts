@@ -12,7 +12,7 @@ import { ApiError, failureMiddleware, jsonRpcFailure, toFailure } from './errors
 import { securityHeaders } from './headers.ts'
 import type { Quiet } from './idle.ts'
 import { missingAt } from './missing.ts'
-import { headerReader, queryReader, readIdempotency } from './query.ts'
+import { headerReader, queryReader, readIdempotency, readIfMatch } from './query.ts'
 import { bytesEach, type RateLimit } from './rate-limit.ts'
 import type { Reference } from './reference.ts'
 import type { RequestContext } from './request-context.ts'
@@ -183,6 +183,7 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
         body,
         caller,
         idempotency: hasKey ? readIdempotency(request.get('Idempotency-Key'), caller) : undefined,
+        ifMatch: readIfMatch(header['If-Match'] as string | undefined),
         auditEntry,
         beginAudit(id: OperationId) {
           const other = audit.of(operationOf(id))
@@ -200,6 +201,8 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
       recorder.end(auditEntry, operation.status)
       if (auditEntry.replayed) response.setHeader('Idempotent-Replayed', 'true')
       if (!operation.streams) {
+        const revision = revisionIn(result)
+        if (revision !== undefined) response.setHeader('ETag', `"${revision}"`)
         const body = operation.speaksJsonRpc ? result : envelope(result)
         await answer(response, operation, body, mayRefuse ? holdAnswer : () => undefined)
         if (operation.limited) rateLimit.weigh(caller, Number(response.getHeader('Content-Length') ?? 0))
@@ -219,6 +222,9 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
     }
   }
 }
+
+/** Of a single resource that can be changed. */
+const revisionIn = (result: unknown): string | undefined => (result as { revision?: string } | null)?.revision
 
 const securityHeaderMap = new Map(Object.entries(securityHeaders))
 

@@ -23,12 +23,14 @@ export const statusOf = {
   limit_reached: 409,
   already_sent: 409,
   possibly_sent: 409,
+  precondition_failed: 412,
   payload_too_large: 413,
   unsupported_media_type: 415,
   expectation_failed: 417,
   idempotency_mismatch: 422,
   gas_limit_too_low: 422,
   key_service_refused: 422,
+  precondition_required: 428,
   rate_limited: 429,
   header_too_large: 431,
   internal: 500,
@@ -54,6 +56,8 @@ const sentenceOf: Partial<Record<ErrorCode, string>> = {
 const placeOf: Record<Subject, string> = {
   input: '/body',
   idempotency_key: '/headers/idempotency-key',
+  if_match: '/headers/if-match',
+  current: 'current',
   token: '/headers/authorization',
   origin: '/headers/origin',
   pool_id: '/path/pool_id',
@@ -189,10 +193,11 @@ export function toFailure(
 ): FailureAnswer {
   const its = tellable(error) ?? internal
   const details = detailsOf(its)
-  const { transaction } = its.data
+  const { transaction, revision } = its.data
   const body = {
     ...bodyOf(its.code, messageOf(its), request_id),
     ...(details.length > 0 && { details }),
+    ...(revision !== undefined && { revision }),
     ...(transaction && mayRead(caller, transaction.relayer_id) && { transaction }),
   }
   return { status: statusOf[its.code], headers: headersOf(its), body }

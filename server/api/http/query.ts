@@ -1,5 +1,6 @@
 import { errorOf } from '../../domain/errors.ts'
 import type { Caller, Idempotency } from '../../domain/operation.ts'
+import type { IfMatch } from '../../domain/revision.ts'
 import type { Parameter } from './document.ts'
 import { badRequestAt } from './errors.ts'
 import { redactName } from './violation.ts'
@@ -52,6 +53,12 @@ export function queryReader(parameters: Parameter[]): QueryReader {
 
 const listed = (kinds: ReadonlyMap<string, unknown>): string =>
   kinds.size === 0 ? ', which has none' : `, which has: ${[...kinds.keys()].join(', ')}`
+
+/** Reads the header If-Match, whose form the contract has checked: `*`, or revisions in double quotes or without. */
+export function readIfMatch(text: string | undefined): IfMatch | undefined {
+  if (text === undefined || text === '*') return text
+  return [...text.matchAll(/(?:W\/)?"?([\w-]+)"?/g)].map(([, revision]) => revision as string)
+}
 
 /** Reads the header Idempotency-Key. Throws DomainError (400). */
 export function readIdempotency(text: string | undefined, { id }: Caller): Idempotency | undefined {

@@ -78,6 +78,8 @@ const byErrorCode: Record<ErrorCode, number> = {
   limit_reached: codes.invalid_input,
   already_sent: codes.invalid_input,
   possibly_sent: codes.invalid_input,
+  precondition_failed: codes.invalid_input,
+  precondition_required: codes.invalid_input,
   gas_limit_too_low: codes.invalid_input,
   method_not_allowed: codes.invalid_input,
   request_timeout: codes.invalid_input,

@@ -67,6 +67,7 @@ export const partsOf = ({ relayer, request }: Context) => ({
   header: undefined as never,
   caller: request.caller,
   idempotency: undefined,
+  ifMatch: undefined,
   beginAudit: request.beginAudit,
   authorize: request.authorize,
   onClose: request.onClose,

@@ -1,5 +1,14 @@
 import type { ApiKey } from '../../../generated/openapi.ts'
-import type { ApiKeyRow, Deletion, Listing, PageRequest, PendingAuditEntry } from '../../domain/rows.ts'
+import { checkRevision, withRevision } from '../../domain/revision.ts'
+import type {
+  ApiKeyRow,
+  Conditions,
+  Deletion,
+  Listing,
+  NewApiKey,
+  PageRequest,
+  PendingAuditEntry,
+} from '../../domain/rows.ts'
 import {
   type Database,
   type Engine,
@@ -36,16 +45,17 @@ const maxApiKeys = 1_000
 
 const parse = (text: string | null) => (text === null ? null : JSON.parse(text))
 
-const readRow = (row: Row): ApiKeyRow => ({
-  ...row,
-  scopes: JSON.parse(row.scopes),
-  relayer_ids: parse(row.relayer_ids),
-  pool_ids: parse(row.pool_ids),
-  allowed_cidrs: parse(row.allowed_cidrs),
-  rate_limit: parse(row.rate_limit),
-})
+const readRow = (row: Row): ApiKeyRow =>
+  withRevision('api_keys', {
+    ...row,
+    scopes: JSON.parse(row.scopes),
+    relayer_ids: parse(row.relayer_ids),
+    pool_ids: parse(row.pool_ids),
+    allowed_cidrs: parse(row.allowed_cidrs),
+    rate_limit: parse(row.rate_limit),
+  })
 
-const encode = (apiKey: ApiKeyRow) => ({
+const encode = (apiKey: NewApiKey) => ({
   ...apiKey,
   scopes: JSON.stringify(apiKey.scopes),
   is_limited: apiKey.relayer_ids === null ? 0 : 1,
@@ -119,7 +129,7 @@ const limit = sql({
 export async function insertApiKey(
   transaction: Transaction,
   rights: Database['rights'],
-  apiKey: ApiKeyRow,
+  apiKey: NewApiKey,
 ): Promise<number | 'too_many' | 'name_taken'> {
   const { count } = (await transaction.one(countAll)) as { count: number }
   if (count >= maxApiKeys) return 'too_many'
@@ -174,7 +184,7 @@ async function limitTo(transaction: Transaction, rowId: number, relayers: number
 /** `unknown_relayer`, `unknown_pool`: the index of the first id that does not exist. */
 export const createApiKey = (
   database: Database,
-  apiKey: ApiKeyRow,
+  apiKey: NewApiKey,
   auditEntry?: PendingAuditEntry,
 ): Promise<ApiKeyRow | 'too_many' | 'name_taken' | UnknownLimit> =>
   database.writeCached(async (transaction) => {
@@ -197,12 +207,13 @@ export const updateApiKey = (
   database: Database,
   id: string,
   changes: Partial<ApiKey>,
-  auditEntry?: PendingAuditEntry,
+  { auditEntry, ifMatch }: Conditions = {},
 ): Promise<ApiKeyRow | 'missing' | 'name_taken' | UnknownLimit> =>
   database.writeCached(async (transaction) => {
     const row = await transaction.one(rowIdOf, { id })
     const before = row && (await get(transaction, id))
     if (!before) return 'missing'
+    checkRevision('api_keys', before.revision, ifMatch)
     const relayers = await rowIdsOf(transaction, changes.relayer_ids ?? [])
     if (!Array.isArray(relayers)) return relayers
     const index = await unknownPool(transaction, changes.pool_ids ?? [])

@@ -1,10 +1,11 @@
 import type { Network, RpcUrl } from '../../../generated/openapi.ts'
-import type { Deletion, Listing, PageRequest, PendingAuditEntry } from '../../domain/rows.ts'
+import { checkRevision, withRevision } from '../../domain/revision.ts'
+import type { Conditions, Deletion, Listing, PageRequest, PendingAuditEntry } from '../../domain/rows.ts'
 import { type Database, type Session, type StoredSeal, sql, type TableList } from './database.ts'
 import { sealedColumns } from './row-mac.ts'
 
 type JsonColumn = 'rpc_urls' | 'explorer_urls' | 'features' | 'tags' | 'private_rpc_urls' | 'submission' | 'coin_token'
-type Row = Omit<Network, JsonColumn | 'is_testnet'> & {
+type Row = Omit<Network, JsonColumn | 'is_testnet' | 'revision'> & {
   rpc_urls: string
   explorer_urls: string
   features: string
@@ -17,24 +18,27 @@ type Row = Omit<Network, JsonColumn | 'is_testnet'> & {
   is_testnet: 0 | 1
 }
 
+type NewNetwork = Omit<Network, 'revision'>
+
 const columns = `id, name, network_type, chain_id, rpc_urls, symbol, required_confirmations, average_blocktime_ms,
   is_testnet, explorer_urls, features, tags, private_rpc_urls, submission, min_priority_fee_per_gas, min_gas_price, coin_token`
 
-const readRow = (row: Row): Network => ({
-  ...row,
-  rpc_urls: JSON.parse(row.rpc_urls),
-  explorer_urls: JSON.parse(row.explorer_urls),
-  features: JSON.parse(row.features),
-  tags: JSON.parse(row.tags),
-  private_rpc_urls: JSON.parse(row.private_rpc_urls ?? '[]'),
-  submission: JSON.parse(row.submission ?? '{"mode":"public"}'),
-  coin_token: JSON.parse(row.coin_token ?? 'null'),
-  is_testnet: row.is_testnet === 1,
-})
+const readRow = (row: Row): Network =>
+  withRevision('networks', {
+    ...row,
+    rpc_urls: JSON.parse(row.rpc_urls),
+    explorer_urls: JSON.parse(row.explorer_urls),
+    features: JSON.parse(row.features),
+    tags: JSON.parse(row.tags),
+    private_rpc_urls: JSON.parse(row.private_rpc_urls ?? '[]'),
+    submission: JSON.parse(row.submission ?? '{"mode":"public"}'),
+    coin_token: JSON.parse(row.coin_token ?? 'null'),
+    is_testnet: row.is_testnet === 1,
+  })
 
 const list: TableList<Row, Network> = { table: 'networks', columns, read: readRow }
 
-const encode = (network: Network): Row => ({
+const encode = (network: NewNetwork): Row => ({
   ...network,
   rpc_urls: JSON.stringify(network.rpc_urls),
   explorer_urls: JSON.stringify(network.explorer_urls),
@@ -83,7 +87,11 @@ async function trusted(
   return { row_id, network: readRow(row) }
 }
 
-export const createNetwork = (database: Database, network: Network, auditEntry?: PendingAuditEntry): Promise<boolean> =>
+export const createNetwork = (
+  database: Database,
+  network: NewNetwork,
+  auditEntry?: PendingAuditEntry,
+): Promise<boolean> =>
   database.writeCached(async (transaction) => {
     const row = await transaction.one(insert, encode(network))
     if (row) database.rights.inserted(transaction, 'networks', row.row_id)
@@ -111,13 +119,14 @@ export async function namedEndpoints(database: Database): Promise<{ network: Net
 export const updateNetwork = (
   database: Database,
   id: string,
-  change: (network: Network) => Network,
-  auditEntry?: PendingAuditEntry,
+  change: (network: Network) => NewNetwork,
+  { auditEntry, ifMatch }: Conditions = {},
 ): Promise<Network | undefined> =>
   database.writeCached(async (transaction) => {
     const found = await trusted(database, transaction, id)
     if (!found) return undefined
-    const changed = change(found.network)
+    checkRevision('networks', found.network.revision, ifMatch)
+    const changed = withRevision('networks', change(found.network))
     await database.rights.updated(transaction, 'networks', found.row_id)
     await transaction.run(update, { ...encode(changed), row_id: found.row_id })
     return changed

@@ -1,5 +1,7 @@
 import type { Notification, NotificationFilter } from '../../../generated/openapi.ts'
+import { checkRevision, revisionOf } from '../../domain/revision.ts'
 import type {
+  Conditions,
   Deletion,
   Listing,
   NotificationChanges,
@@ -9,19 +11,21 @@ import type {
 } from '../../domain/rows.ts'
 import { type Database, type Session, sql, type TableList } from './database.ts'
 import { beginBulkChange } from './deliveries.ts'
+import { hexOf } from './transaction-rows.ts'
 
-type Row = Omit<Notification, 'has_signing_key' | 'filter'> & { has_signing_key: 0 | 1; filter: string | null }
+type Row = Pick<Notification, 'id' | 'type' | 'url'> & { signing_key: Uint8Array | null; filter: string | null }
 
-const readRow = ({ filter, ...row }: Row): Notification => ({
-  ...row,
-  has_signing_key: row.has_signing_key === 1,
-  ...(filter !== null && { filter: JSON.parse(filter) }),
-})
+/** Of the signing key, which is encrypted, only its fingerprint leaves this file. */
+function readRow({ signing_key, ...row }: Row): Notification {
+  const { id, type, url } = row
+  const filter = row.filter === null ? null : JSON.parse(row.filter)
+  const revision = revisionOf('notifications', { type, url, filter, signing_key: signing_key && hexOf(signing_key) })
+  return { id, type, url, has_signing_key: signing_key !== null, ...(filter !== null && { filter }), revision }
+}
 
 const encodeFilter = (filter: NotificationFilter | null): string | null => filter && JSON.stringify(filter)
 
-/** The column list omits the signing key and has only whether one exists. */
-const columns = 'id, type, url, CASE WHEN signing_key IS NULL THEN 0 ELSE 1 END AS has_signing_key, filter'
+const columns = 'id, type, url, signing_key, filter'
 
 interface Known {
   row_id: number
@@ -76,7 +80,7 @@ export const createNotification = (
   { id, type, url, signing_key, filter, created_by }: NotificationRow,
   auditEntry?: PendingAuditEntry,
   maxOfCreator?: number,
-): Promise<'created' | 'id_taken' | 'too_many'> =>
+): Promise<Notification | 'id_taken' | 'too_many'> =>
   database.writeAlone(async (transaction) => {
     if (maxOfCreator !== undefined) {
       const { count } = (await transaction.one(countOf, { created_by })) as { count: number }
@@ -92,7 +96,7 @@ export const createNotification = (
     })
     if (!row) return 'id_taken'
     database.rights.inserted(transaction, 'notifications', row.row_id)
-    return 'created'
+    return (await get(transaction, id, undefined)) as Notification
   }, auditEntry)
 
 /** Here and below, `creator` limits the method to the notifications of one creator; others are treated as missing. */
@@ -113,11 +117,13 @@ export const updateNotification = (
   database: Database,
   id: string,
   { signing_key, filter, former_until, ...target }: NotificationChanges,
-  { auditEntry, creator }: { auditEntry?: PendingAuditEntry | undefined; creator?: string | undefined } = {},
+  { auditEntry, ifMatch, creator }: Conditions & { creator?: string | undefined } = {},
 ): Promise<Notification | undefined> =>
   database.writeAlone(async (transaction) => {
     const known = await transaction.one(lockToUpdate, { id })
-    if (!known || isForeign(known, creator)) return undefined
+    const before = await get(transaction, id, creator)
+    if (!known || !before) return undefined
+    checkRevision('notifications', before.revision, ifMatch)
     const { row_id } = known
     const { type = null, url = null } = target
     const isTarget = type !== null || url !== null

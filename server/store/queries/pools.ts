@@ -1,6 +1,15 @@
 import type { Funding } from '../../../generated/openapi.ts'
 import type { PoolTransaction } from '../../domain/new-transaction.ts'
-import type { Deletion, Listing, NewPool, PageRequest, PendingAuditEntry, PoolRow } from '../../domain/rows.ts'
+import { checkRevision, fundingRevision, withRevision } from '../../domain/revision.ts'
+import type {
+  Conditions,
+  Deletion,
+  Listing,
+  NewPool,
+  PageRequest,
+  PendingAuditEntry,
+  PoolRow,
+} from '../../domain/rows.ts'
 import { withoutSeal } from '../row-mac.ts'
 import {
   type Database,
@@ -17,7 +26,7 @@ import { sealedColumns } from './row-mac.ts'
 import { firstsInLine, nothing, unfinishedOfAll } from './transaction-reads.ts'
 import { changeFunding } from './treasuries.ts'
 
-type Row = Omit<PoolRow, 'relayers' | 'policies' | 'funding' | 'coin_token'> & {
+type Row = Omit<PoolRow, 'revision' | 'relayers' | 'policies' | 'funding' | 'coin_token'> & {
   relayers: string
   policies: string
   funding: string | null
@@ -35,13 +44,14 @@ const listed = (engine: Engine) => `
     WHERE pool_row_id = pools.row_id ORDER BY relayer_row_id) AS its) AS relayers`
 const columns = { sqlite: listed('sqlite'), postgres: listed('postgres') }
 
-const readRow = ({ relayers, policies, funding, ...row }: Row): PoolRow => ({
-  ...row,
-  funding: funding === null ? null : JSON.parse(funding),
-  policies: JSON.parse(policies),
-  coin_token: JSON.parse(row.coin_token ?? 'null'),
-  relayers: JSON.parse(relayers),
-})
+const readRow = ({ relayers, policies, funding, ...row }: Row): PoolRow =>
+  withRevision('pools', {
+    ...row,
+    funding: funding === null ? null : JSON.parse(funding),
+    policies: JSON.parse(policies),
+    coin_token: JSON.parse(row.coin_token ?? 'null'),
+    relayers: JSON.parse(relayers),
+  })
 
 const list: TableList<Row, PoolRow> = { table: 'pools', columns, read: readRow }
 
@@ -145,7 +155,7 @@ export const updatePool = (
   database: Database,
   id: string,
   { relayer_ids, ...changes }: { name?: string; relayer_ids?: string[]; policies?: PoolRow['policies'] },
-  auditEntry?: PendingAuditEntry,
+  { auditEntry, ifMatch }: Conditions = {},
 ): Promise<PoolRow | 'missing' | 'circle' | { unknown_relayer: number }> =>
   orUnknown(
     changeFunding(
@@ -153,6 +163,7 @@ export const updatePool = (
       async (transaction) => {
         const pool = await poolById(database.rights, transaction, id)
         if (!pool) return 'missing'
+        checkRevision('pools', pool.revision, ifMatch)
         await database.rights.updated(transaction, 'pools', pool.row_id)
         const { name, policies } = { ...pool, ...changes }
         await transaction.run(change, { id, name, policies: JSON.stringify(policies) })
@@ -167,13 +178,14 @@ export const setPoolFunding = (
   database: Database,
   id: string,
   funding: Funding | null,
-  auditEntry?: PendingAuditEntry,
+  { auditEntry, ifMatch }: Conditions = {},
 ): Promise<PoolRow | 'missing' | 'unknown_treasury' | 'circle'> =>
   changeFunding(
     database,
     async (transaction) => {
       const pool = await poolById(database.rights, transaction, id)
       if (!pool) return 'missing'
+      checkRevision('funding', fundingRevision(pool.funding), ifMatch)
       if (funding && !(await transaction.one(member, { id: funding.from, network: pool.network })))
         return 'unknown_treasury'
       await database.rights.updated(transaction, 'pools', pool.row_id)

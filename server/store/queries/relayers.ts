@@ -1,5 +1,7 @@
 import type { Funding, Network, Signer } from '../../../generated/openapi.ts'
+import { checkRevision, fundingRevision, withRevision } from '../../domain/revision.ts'
 import type {
+  Conditions,
   Deletion,
   Listing,
   NewRelayer,
@@ -30,7 +32,7 @@ type Stored =
   | 'notification_ids'
   | 'funding'
   | 'coin_token'
-type Row = Omit<RelayerRow, Stored> & {
+type Row = Omit<RelayerRow, Stored | 'revision'> & {
   notification_id: string | null
   other_notification_ids: string | null
   paused: 0 | 1
@@ -45,16 +47,17 @@ const columns = `row_id, id, name, network, network_type, paused, address, signe
   policies, custom_rpc_urls, system_disabled, disabled_reason, chain_id, funding,
   (SELECT coin_token FROM networks WHERE networks.name = relayers.network) AS coin_token`
 
-const readRow = ({ notification_id, other_notification_ids, ...row }: Row): RelayerRow => ({
-  ...row,
-  notification_ids: notification_id === null ? [] : [notification_id, ...JSON.parse(other_notification_ids ?? '[]')],
-  paused: row.paused === 1,
-  system_disabled: row.system_disabled === 1,
-  policies: JSON.parse(row.policies),
-  custom_rpc_urls: JSON.parse(row.custom_rpc_urls),
-  funding: row.funding === null ? null : JSON.parse(row.funding),
-  coin_token: JSON.parse(row.coin_token ?? 'null'),
-})
+const readRow = ({ notification_id, other_notification_ids, ...row }: Row): RelayerRow =>
+  withRevision('relayers', {
+    ...row,
+    notification_ids: notification_id === null ? [] : [notification_id, ...JSON.parse(other_notification_ids ?? '[]')],
+    paused: row.paused === 1,
+    system_disabled: row.system_disabled === 1,
+    policies: JSON.parse(row.policies),
+    custom_rpc_urls: JSON.parse(row.custom_rpc_urls),
+    funding: row.funding === null ? null : JSON.parse(row.funding),
+    coin_token: JSON.parse(row.coin_token ?? 'null'),
+  })
 
 /** The columns whose stored form differs from the contract's. */
 const encode = (relayer: NewRelayer) => ({
@@ -194,7 +197,7 @@ export const updateRelayer = (
   database: Database,
   id: string,
   change: (relayer: RelayerRow) => RelayerRow,
-  { auditEntry, creator }: { auditEntry?: PendingAuditEntry | undefined; creator?: string | undefined } = {},
+  { auditEntry, ifMatch, creator }: Conditions & { creator?: string | undefined } = {},
 ): Promise<RelayerRow | 'missing' | 'unknown_notification'> =>
   database.writeCached(async (transaction) => {
     const found = await transaction.one(rowIdOf, { id })
@@ -202,7 +205,8 @@ export const updateRelayer = (
     await transaction.lockRelayers({ relayers: [found.row_id] })
     const before = await relayerById(database.rights, transaction, id)
     if (!before) return 'missing'
-    const changed = change(before)
+    checkRevision('relayers', before.revision, ifMatch)
+    const changed = withRevision('relayers', change(before))
     const added = changed.notification_ids.filter((its) => !before.notification_ids.includes(its))
     if (await isUnknown(transaction, added, creator)) return 'unknown_notification'
     await database.rights.updated(transaction, 'relayers', before.row_id)
@@ -222,7 +226,7 @@ export const setFunding = (
   database: Database,
   id: string,
   funding: Funding | null,
-  auditEntry?: PendingAuditEntry,
+  { auditEntry, ifMatch }: Conditions = {},
 ): Promise<RelayerRow | 'missing' | 'unknown_treasury' | 'circle'> =>
   changeFunding(
     database,
@@ -230,6 +234,7 @@ export const setFunding = (
       const found = await transaction.one(rowIdOf, { id })
       const before = found && (await relayerById(database.rights, transaction, id))
       if (!before) return 'missing'
+      checkRevision('funding', fundingRevision(before.funding), ifMatch)
       const { chain_id } = before
       if (funding && !(await transaction.one(onChain, { id: funding.from, chain_id }))) return 'unknown_treasury'
       await database.rights.updated(transaction, 'relayers', before.row_id)

@@ -1,6 +1,7 @@
 import type { Sponsorship, Usage } from '../../../generated/openapi.ts'
 import type { SponsorshipRules } from '../../domain/policies/sponsored-calls.ts'
-import type { ApiKeyRow, Listing, PageRequest, PendingAuditEntry } from '../../domain/rows.ts'
+import { checkRevision, withRevision } from '../../domain/revision.ts'
+import type { Conditions, Listing, NewApiKey, PageRequest, PendingAuditEntry } from '../../domain/rows.ts'
 import { isFinal } from '../../domain/statuses.ts'
 import type { Sponsored, TransactionRow } from '../../domain/transaction-rows.ts'
 import { withoutSeal } from '../row-mac.ts'
@@ -65,12 +66,12 @@ const amounts = sql<{ bucket: number; amount: string }>(`
   WHERE chain_id = $chain_id AND address = $holder AND asset = $asset AND bucket >= $oldest ORDER BY bucket`)
 
 function readRow({ rules, paused, ...row }: Row): SponsorshipRow {
-  return { ...row, ...JSON.parse(rules), paused: paused === 1 }
+  return withRevision('sponsorships', { ...row, ...JSON.parse(rules), paused: paused === 1 })
 }
 
 const list: TableList<Row, SponsorshipRow> = { table: 'sponsorships', columns, read: readRow }
 
-const rulesOf = (row: Omit<SponsorshipRow, 'row_id' | 'network' | 'chain_id'> | SponsorshipRow) => {
+const rulesOf = (row: SponsorshipRules) => {
   const { targets, forwarders, delegates, nonce_key_delegates, max_gas, max_fee, budget_per_day, per_user, origins } =
     row
   const addresses = { targets, forwarders, delegates, nonce_key_delegates }
@@ -87,7 +88,7 @@ const find = async (database: Database, session: Session, id: string) => {
 export const createSponsorship = (
   database: Database,
   { relayer_id, pool_id, ...given }: NewSponsorship,
-  apiKey: ApiKeyRow,
+  apiKey: NewApiKey,
   auditEntry?: PendingAuditEntry,
 ): Promise<SponsorshipRow | 'id_taken' | 'too_many_keys' | 'key_name_taken' | 'unknown_relayer' | 'unknown_pool'> =>
   database
@@ -132,12 +133,13 @@ export const updateSponsorship = (
   database: Database,
   id: string,
   changes: Partial<SponsorshipRules> & { paused?: boolean },
-  auditEntry?: PendingAuditEntry,
+  { auditEntry, ifMatch }: Conditions = {},
 ): Promise<SponsorshipRow | undefined> =>
   database.writeCached(async (transaction) => {
     const before = await find(database, transaction, id)
     if (!before) return undefined
-    const after = { ...before, ...changes }
+    checkRevision('sponsorships', before.revision, ifMatch)
+    const after = withRevision('sponsorships', { ...before, ...changes })
     await database.rights.updated(transaction, 'sponsorships', before.row_id)
     await transaction.run(change, { row_id: before.row_id, rules: rulesOf(after), paused: after.paused ? 1 : 0 })
     return after

@@ -51,7 +51,7 @@ onEveryStore((opened) => {
       false,
       false,
     ])
-    expect(await under('fail', (auditEntry) => store.updateNetwork(network.id, failing, auditEntry))).toEqual([
+    expect(await under('fail', (auditEntry) => store.updateNetwork(network.id, failing, { auditEntry }))).toEqual([
       'after the lock',
       false,
     ])

@@ -1,5 +1,5 @@
 import type { Network } from '../../../generated/openapi.ts'
-import type { ApiKeyRow, NewRelayer, NotificationRow, RelayerRow, SignerRow } from '../../../server/domain/rows.ts'
+import type { NewApiKey, NewRelayer, NotificationRow, RelayerRow, SignerRow } from '../../../server/domain/rows.ts'
 import type { OpenedStore } from './stores.ts'
 
 let made = 0
@@ -10,7 +10,7 @@ export function unique(word: string): string {
   return `${word}-${made}`
 }
 
-export const networkOf = (name: string, changes: Partial<Network> = {}): Network => ({
+export const networkOf = (name: string, changes: Partial<Network> = {}): Omit<Network, 'revision'> => ({
   id: `evm:${name}`,
   name,
   network_type: 'evm',
@@ -60,7 +60,7 @@ export const notificationOf = (id: string, changes: Partial<NotificationRow> = {
   ...changes,
 })
 
-export const apiKeyOf = (id: string, changes: Partial<ApiKeyRow> = {}): ApiKeyRow => ({
+export const apiKeyOf = (id: string, changes: Partial<NewApiKey> = {}): NewApiKey => ({
   id,
   name: `Key ${id}`,
   scopes: ['sign', 'read'],

@@ -1,0 +1,57 @@
+import { useState } from 'react'
+import { words } from '../data/format.ts'
+import { Callout } from './feedback.tsx'
+
+/**
+ * A form about a resource that others may change while it is open. What it sends is compared with the resource that it was opened with
+ * (`opened`), and has the revision of that one. `difference`: what others have changed since; until the reader begins again with it,
+ * nothing can be confirmed. `reset`: fills the form with the present values.
+ */
+export function useEdited<Resource extends { revision: string }>(current: Resource, reset: () => void) {
+  const [opened, setOpened] = useState(current)
+  const open = () => {
+    setOpened(current)
+    reset()
+  }
+  const isStale = opened.revision !== current.revision
+  return {
+    opened,
+    open,
+    lack: isStale ? 'Look at what was changed first.' : undefined,
+    difference: isStale && <Difference opened={opened} current={current} again={open} />,
+  }
+}
+
+function Difference({ opened, current, again }: { opened: object; current: object; again(): void }) {
+  const before = opened as Record<string, unknown>
+  const changed = Object.entries(current).filter(
+    ([name, value]) => name !== 'revision' && textOf(value) !== textOf(before[name]),
+  )
+  return (
+    <Callout of="warning" isAlert>
+      <p>Somebody has changed this since the dialog was opened. Nothing of yours is saved yet.</p>
+      <ul className="plain">
+        {changed.map(([name, value]) => (
+          <li key={name}>
+            {words(name)}: <del>{textOf(before[name])}</del> <ins>{textOf(value)}</ins>
+          </li>
+        ))}
+      </ul>
+      <button type="button" onClick={again}>
+        Begin again with these
+      </button>
+    </Callout>
+  )
+}
+
+function textOf(value: unknown): string {
+  if (value === null || value === undefined) return 'none'
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value.join(', ') || 'none'
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** The members of a body that differ from those of the body that the form had when it was opened. */
+export const changedIn = <Body extends object>(before: Partial<NoInfer<Body>>, after: Body): Partial<Body> =>
+  Object.fromEntries(
+    Object.entries(after).filter(([name, value]) => textOf(value) !== textOf(before[name as keyof Body])),
+  ) as Partial<Body>
