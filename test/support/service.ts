@@ -79,7 +79,11 @@ export async function startTestService(
     raw: (path, init = {}) =>
       fetch(`${service.url}${path}`, {
         ...init,
-        headers: init.headers ?? { Authorization: `Bearer ${service.api_key}`, 'Content-Type': 'application/json' },
+        headers: init.headers ?? {
+          Authorization: `Bearer ${service.api_key}`,
+          'Content-Type': 'application/json',
+          'If-Match': '*',
+        },
       }),
   }
 }

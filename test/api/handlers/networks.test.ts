@@ -25,6 +25,7 @@ const bare = {
   min_priority_fee_per_gas: null,
   min_gas_price: null,
   coin_token: null,
+  revision: expect.any(String),
 }
 const unreachable = 'node https://rpc.example.com: No node of the network answers (No name is looked up in tests)'
 const settings = {

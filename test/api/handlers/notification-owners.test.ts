@@ -61,6 +61,7 @@ test('answers 404 for another tenant’s notification in every operation', async
     type: 'webhook',
     url,
     has_signing_key: true,
+    revision: expect.any(String),
   })
 })
 

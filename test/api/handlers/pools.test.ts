@@ -55,7 +55,14 @@ test('keeps pools: create, list, change, weigh, delete; names what is wrong', as
   const { client, relayer_ids, codeOf, accounts } = await start(2)
   const [first, second] = relayer_ids as [string, string]
   const relayers = accounts.map(({ relayer_id, address }) => ({ relayer_id, address, weight: 100 }))
-  const pool = { id: 'payouts', name: 'payouts', network: 'local', relayers, policies: {} }
+  const pool = {
+    id: 'payouts',
+    name: 'payouts',
+    network: 'local',
+    relayers,
+    policies: {},
+    revision: expect.any(String),
+  }
   expect((await client.get(base, { path })).data).toEqual(pool)
   expect((await client.get('/api/v1/pools')).data).toEqual([pool])
 

@@ -120,7 +120,7 @@ test(`answers ${count} generated requests as the contract states`, { timeout: 90
 
 function directed(operation: ContractOperation, ids: string[], body: unknown, token: string): TestRequest {
   const { method } = operation
-  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', 'If-Match': '*' }
   const query = operation.parameters.filter((its) => its.in === 'query' && its.required)
   const target = `${pathOf(operation, ids, false)}${query.map(({ name }) => `?${name}=demo`).join('')}`
   return { method, target, authorized: true, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }

@@ -71,7 +71,7 @@ onEveryStore((opened) => {
       ),
     )
     expect(spent.map(([, isRecorded]) => isRecorded)).toEqual([true, false])
-    expect(await store.getNetwork(network.id)).toEqual(network)
+    expect(await store.getNetwork(network.id)).toMatchObject(network)
     expect(await store.getRelayer(relayer.id)).toEqual(relayer)
     const { items } = await store.listAudit({ offset: 0, limit: 10 }, { caller: id })
     expect(items.map(({ operation }) => operation).sort()).toEqual(['create', 'spend'])

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { withRevision } from '../../../server/domain/revision.ts'
 import { addRelayer, networkOf, notificationOf, relayerOf, signerOf, unique } from './resources.ts'
 import { onEveryStore } from './stores.ts'
 
@@ -12,8 +13,8 @@ onEveryStore((opened) => {
       true,
       false,
     ])
-    expect(await store.getNetwork(b.id)).toEqual(b)
-    const changed = { ...a, required_confirmations: 1, tags: ['x'] }
+    expect(await store.getNetwork(b.id)).toEqual({ ...b, revision: expect.any(String) })
+    const changed = withRevision('networks', { ...a, required_confirmations: 1, tags: ['x'] })
     expect(await store.updateNetwork(a.id, () => changed)).toEqual(changed)
     expect(await store.getNetwork(a.id)).toEqual(changed)
     expect(await store.listNetworks({ offset: before, limit: 1 })).toEqual({
@@ -75,7 +76,7 @@ onEveryStore((opened) => {
     const { items } = await store.listRelayers({ offset: 0, limit: 1_000 })
     expect(items.slice(-2)).toEqual([relayer, other])
     const paused = await store.updateRelayer(id, (its) => ({ ...its, paused: true, name: 'Other' }))
-    expect(paused).toEqual({ ...relayer, paused: true, name: 'Other' })
+    expect(paused).toEqual(withRevision('relayers', { ...relayer, paused: true, name: 'Other' }))
     expect(await store.getRelayer(id)).toEqual(paused)
     expect(await store.updateRelayer('none', (its) => its)).toBe('missing')
     expect([await store.deleteRelayer(id), await store.deleteRelayer(id)]).toEqual(['deleted', 'missing'])
@@ -180,7 +181,7 @@ onEveryStore((opened) => {
         undefined,
         1,
       ),
-    ).toBe('created')
+    ).toMatchObject({ type: 'webhook' })
     expect(await store.createNotification(notificationOf(unique('hook'), { created_by: creator }), undefined, 1)).toBe(
       'too_many',
     )

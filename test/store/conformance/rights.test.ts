@@ -140,7 +140,7 @@ onEveryStore((opened) => {
     await rows(trigger.create)
     await expect(store.createNotification(notificationOf(unique('hook')))).rejects.toThrow(/triggers or views.*planted/)
     await rows(trigger.drop)
-    expect(await store.createNotification(notificationOf(unique('hook')))).toBe('created')
+    expect(await store.createNotification(notificationOf(unique('hook')))).toMatchObject({ type: 'webhook' })
   })
 
   // The last case: since then the tables are refused.
