@@ -186,7 +186,8 @@ onEveryStore((opened) => {
       'too_many',
     )
     expect(await store.createNotification(notificationOf(id))).toBe('id_taken')
-    const shown = { id, type: 'webhook', url: 'https://hooks.example.com/a', has_signing_key: true }
+    const revision = expect.any(String)
+    const shown = { id, type: 'webhook', url: 'https://hooks.example.com/a', has_signing_key: true, revision }
     expect([await store.getNotification(id), await store.getNotification(id, 'other')]).toEqual([shown, undefined])
     expect(await store.listNotifications({ offset: 0, limit: 5 }, creator)).toEqual({ items: [shown], total_items: 1 })
     const rowId = (await store.targetRowId(id, creator)) as number
