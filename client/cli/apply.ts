@@ -20,7 +20,14 @@ interface Step {
   changes: Difference[]
   /** In the file. */
   place: string
-  call: { method: 'post' | 'patch' | 'put' | 'delete'; path: string; parameters?: Record<string, string>; body?: Entry }
+  call: {
+    method: 'post' | 'patch' | 'put' | 'delete'
+    path: string
+    parameters?: Record<string, string>
+    body?: Entry
+    /** The revision that the plan was made from. */
+    header?: ReturnType<typeof ifMatch>
+  }
 }
 
 interface ApplyOptions {
@@ -178,7 +185,20 @@ async function fundingStep(
   const body = wanted as Entry
   const changes = before ? differences(body, before) : []
   if (before && changes.length === 0) return []
-  return [{ ...step, action: before ? 'change' : 'create', changes, call: { method: 'put', path, parameters, body, ...(current && { header: ifMatch(String(current.data.revision)) }) } }]
+  return [
+    {
+      ...step,
+      action: before ? 'change' : 'create',
+      changes,
+      call: {
+        method: 'put',
+        path,
+        parameters,
+        body,
+        ...(current && { header: ifMatch(String(current.data.revision)) }),
+      },
+    },
+  ]
 }
 
 function asNone(error: unknown): undefined {
