@@ -2469,6 +2469,8 @@ export interface components {
             request_id: string;
             /** @description The causes of the failure, each with its place. */
             details?: components["schemas"]["FailureDetail"][];
+            /** @description The present revision of the resource. Only with `precondition_failed`. */
+            revision?: components["schemas"]["Revision"];
             /** @description The transaction that has the `deduplication_id` (`already_sent`), or the first one of the request that used the Idempotency-Key (`idempotency_mismatch`). Absent when the API key may not read it. */
             transaction?: {
                 id: components["schemas"]["Id"];
@@ -2488,8 +2490,10 @@ export interface components {
              */
             resets_at?: components["schemas"]["Timestamp"];
         };
-        /** @description The kind of the failure, for programs. The meaning of a code never changes. Later versions may add codes. Known codes: `invalid_request`, `insufficient_funds`, `execution_reverted` (400), `unauthorized` (401), `forbidden`, `policy_violation`, `relayer_paused` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `already_exists`, `in_use`, `invalid_state`, `limit_reached`, `already_sent`, `possibly_sent` (409), `payload_too_large` (413), `unsupported_media_type` (415), `expectation_failed` (417), `idempotency_mismatch`, `gas_limit_too_low`, `key_service_refused` (422), `rate_limited` (429), `header_too_large` (431), `internal` (500), `not_implemented` (501), `bad_gateway` (502), `unavailable`, `outcome_unknown` (503). */
+        /** @description The kind of the failure, for programs. The meaning of a code never changes. Later versions may add codes. Known codes: `invalid_request`, `insufficient_funds`, `execution_reverted` (400), `unauthorized` (401), `forbidden`, `policy_violation`, `relayer_paused` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `already_exists`, `in_use`, `invalid_state`, `limit_reached`, `already_sent`, `possibly_sent` (409), `precondition_failed` (412), `payload_too_large` (413), `unsupported_media_type` (415), `expectation_failed` (417), `idempotency_mismatch`, `gas_limit_too_low`, `key_service_refused` (422), `precondition_required` (428), `rate_limited` (429), `header_too_large` (431), `internal` (500), `not_implemented` (501), `bad_gateway` (502), `unavailable`, `outcome_unknown` (503). */
         FailureCode: string;
+        /** @description Identifies the content of the resource, and changes with each change of it; not with its use. A single resource has it in the header `ETag` too. Give it in `If-Match` when you change what you have read. */
+        Revision: string;
         /** @description An id in a path. An id that is not valid gets the same 404 as an unknown one. */
         PathId: string;
         /** @description 1 to 128 characters that RFC 3986 allows in a path segment, except `%`. Not `.` or `..`. */
@@ -3287,6 +3291,7 @@ export interface components {
          */
         FundingStatus: "sufficient" | "refilling" | "limit_reached" | "treasury_short" | "fee_too_high" | "refused" | "unknown";
         PoolFundingState: {
+            revision: components["schemas"]["Revision"];
             funding: components["schemas"]["Funding"];
             /** @description What counts for `max_per_day` now, of all relayers together. */
             spent_today: components["schemas"]["Amount"];
@@ -3300,6 +3305,7 @@ export interface components {
             }[];
         };
         FundingState: {
+            revision: components["schemas"]["Revision"];
             funding: components["schemas"]["Funding"];
             /** @description The pool whose funding it is; null for the relayer's own. */
             pool_id: components["schemas"]["IdOrNull"];
@@ -3383,6 +3389,7 @@ export interface components {
         /** @enum {string} */
         NotificationType: "webhook";
         Notification: {
+            revision: components["schemas"]["Revision"];
             id: components["schemas"]["Id"];
             type: components["schemas"]["NotificationType"];
             url: components["schemas"]["HttpUrl"];
@@ -3586,6 +3593,7 @@ export interface components {
         };
         ApiKeyName: string;
         ApiKey: {
+            revision: components["schemas"]["Revision"];
             id: components["schemas"]["Id"];
             name: components["schemas"]["ApiKeyName"];
             scopes: components["schemas"]["GrantedScopes"];
@@ -3825,6 +3833,7 @@ export interface components {
             resets_at: components["schemas"]["TimestampOrNull"];
         };
         Sponsorship: {
+            revision: components["schemas"]["Revision"];
             id: components["schemas"]["Id"];
             network: components["schemas"]["NetworkName"];
             relayer_id: components["schemas"]["IdOrNull"];
@@ -3918,6 +3927,7 @@ export interface components {
             weight: components["schemas"]["PoolWeight"];
         };
         Pool: {
+            revision: components["schemas"]["Revision"];
             id: components["schemas"]["Id"];
             name: components["schemas"]["Name"];
             network: components["schemas"]["NetworkName"];
@@ -4032,6 +4042,7 @@ export interface components {
             matched: string;
         };
         Network: {
+            revision: components["schemas"]["Revision"];
             /** @description `evm:<name>` */
             id: components["schemas"]["Id"];
             name: components["schemas"]["NetworkName"];
@@ -4553,6 +4564,7 @@ export interface components {
             }[];
         };
         Relayer: {
+            revision: components["schemas"]["Revision"];
             id: components["schemas"]["Id"];
             name: components["schemas"]["Name"];
             /** @description The network's name. */
@@ -4899,6 +4911,26 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
+        /** @description The resource was changed since the revision in `If-Match` (`precondition_failed`); nothing was changed now. `revision` is the present one, and `details` name the members that differ. Read the resource again, and decide again. */
+        PreconditionFailed: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Failure"];
+            };
+        };
+        /** @description The change needs `If-Match` (`precondition_required`): the revision that it was made from, or `*`. */
+        PreconditionRequired: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Failure"];
+            };
+        };
         /** @description The Idempotency-Key was used with another body (`idempotency_mismatch`), or the transaction needs more gas than its `gas_limit` (`gas_limit_too_low`). */
         Unprocessable: {
             headers: {
@@ -5095,6 +5127,7 @@ export interface components {
         PoolFundingSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                ETag: components["headers"]["ETag"];
                 [name: string]: unknown;
             };
             content: {
@@ -5105,6 +5138,7 @@ export interface components {
         FundingSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                ETag: components["headers"]["ETag"];
                 [name: string]: unknown;
             };
             content: {
@@ -5175,6 +5209,7 @@ export interface components {
         NotificationSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                ETag: components["headers"]["ETag"];
                 [name: string]: unknown;
             };
             content: {
@@ -5235,6 +5270,7 @@ export interface components {
         ApiKeySuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                ETag: components["headers"]["ETag"];
                 [name: string]: unknown;
             };
             content: {
@@ -5285,6 +5321,7 @@ export interface components {
         RelayerSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                ETag: components["headers"]["ETag"];
                 [name: string]: unknown;
             };
             content: {
@@ -5335,6 +5372,7 @@ export interface components {
         SponsorshipSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                ETag: components["headers"]["ETag"];
                 [name: string]: unknown;
             };
             content: {
@@ -5376,6 +5414,7 @@ export interface components {
         PoolSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                ETag: components["headers"]["ETag"];
                 [name: string]: unknown;
             };
             content: {
@@ -5446,6 +5485,7 @@ export interface components {
         NetworkSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                ETag: components["headers"]["ETag"];
                 [name: string]: unknown;
             };
             content: {
@@ -5529,6 +5569,11 @@ export interface components {
          * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
          */
         "Idempotency-Key": string;
+        /**
+         * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+         * @example *
+         */
+        "If-Match": string;
         /**
          * @description The relayer's id.
          * @example demo
@@ -5622,6 +5667,11 @@ export interface components {
         "X-Request-Id": string;
         /** @description Only when the request repeats an earlier one with the same Idempotency-Key: this is the answer of that one, and nothing was sent again. */
         "Idempotent-Replayed": "true";
+        /**
+         * @description The `revision` of the resource, in double quotes (RFC 9110).
+         * @example "SIUAbS4XrdXfbKCZ"
+         */
+        ETag: string;
         /** @description The required authentication scheme (RFC 6750). */
         "WWW-Authenticate": "Bearer";
         /** @description Seconds to wait before the next request (RFC 9110). */
@@ -5703,6 +5753,7 @@ export type CallerResponse = components['schemas']['CallerResponse'];
 export type Failure = components['schemas']['Failure'];
 export type FailureDetail = components['schemas']['FailureDetail'];
 export type FailureCode = components['schemas']['FailureCode'];
+export type Revision = components['schemas']['Revision'];
 export type PathId = components['schemas']['PathId'];
 export type Id = components['schemas']['Id'];
 export type Name = components['schemas']['Name'];
@@ -5944,6 +5995,8 @@ export type ResponseForbidden = components['responses']['Forbidden'];
 export type ResponseNotFound = components['responses']['NotFound'];
 export type ResponseConflict = components['responses']['Conflict'];
 export type ResponseTooManyRequests = components['responses']['TooManyRequests'];
+export type ResponsePreconditionFailed = components['responses']['PreconditionFailed'];
+export type ResponsePreconditionRequired = components['responses']['PreconditionRequired'];
 export type ResponseUnprocessable = components['responses']['Unprocessable'];
 export type ResponseKeyServiceRefusal = components['responses']['KeyServiceRefusal'];
 export type ResponseUnavailable = components['responses']['Unavailable'];
@@ -6007,6 +6060,7 @@ export type ResponseCallerSpendingList = components['responses']['CallerSpending
 export type ResponseActivitySuccess = components['responses']['ActivitySuccess'];
 export type ResponseCallerSuccess = components['responses']['CallerSuccess'];
 export type ParameterIdempotencyKey = components['parameters']['Idempotency-Key'];
+export type ParameterIfMatch = components['parameters']['If-Match'];
 export type ParameterRelayerId = components['parameters']['relayer_id'];
 export type ParameterNotificationId = components['parameters']['notification_id'];
 export type ParameterTransactionId = components['parameters']['transaction_id'];
@@ -6031,6 +6085,7 @@ export type ParameterPerPage = components['parameters']['per_page'];
 export type ParameterApiKeyId = components['parameters']['api_key_id'];
 export type HeaderXRequestId = components['headers']['X-Request-Id'];
 export type HeaderIdempotentReplayed = components['headers']['Idempotent-Replayed'];
+export type HeaderETag = components['headers']['ETag'];
 export type HeaderWwwAuthenticate = components['headers']['WWW-Authenticate'];
 export type HeaderRetryAfter = components['headers']['Retry-After'];
 export type HeaderRateLimit = components['headers']['RateLimit'];
@@ -6787,7 +6842,13 @@ export interface operations {
     setFunding: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @example *
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The relayer's id.
@@ -6809,6 +6870,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
@@ -7135,7 +7197,13 @@ export interface operations {
     updateNotification: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @example *
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The notification's id.
@@ -7157,6 +7225,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
+            428: components["responses"]["PreconditionRequired"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
@@ -7361,7 +7431,13 @@ export interface operations {
     updateRelayer: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @example *
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The relayer's id.
@@ -7383,6 +7459,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
+            428: components["responses"]["PreconditionRequired"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
@@ -7681,7 +7759,13 @@ export interface operations {
     updateNetwork: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @example *
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The network's id, `evm:<name>`.
@@ -7703,6 +7787,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
@@ -7824,7 +7909,13 @@ export interface operations {
     updatePool: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @example *
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The id of the pool.
@@ -7846,6 +7937,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            428: components["responses"]["PreconditionRequired"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
@@ -8132,7 +8225,13 @@ export interface operations {
     setPoolFunding: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @example *
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The id of the pool.
@@ -8154,6 +8253,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
@@ -8477,7 +8577,13 @@ export interface operations {
     updateSponsorship: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @example *
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The id of the sponsorship.
@@ -8498,6 +8604,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
+            428: components["responses"]["PreconditionRequired"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
@@ -8731,7 +8839,13 @@ export interface operations {
     updateApiKey: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @example *
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The API key's id.
@@ -8754,6 +8868,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            428: components["responses"]["PreconditionRequired"];
             429: components["responses"]["TooManyRequests"];
             default: components["responses"]["FailureResponse"];
         };
