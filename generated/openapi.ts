@@ -2092,11 +2092,8 @@ export interface webhooks {
 }
 export interface components {
     schemas: {
-        /**
-         * @description True on every success.
-         * @constant
-         */
-        Succeeded: true;
+        /** @description True on every success. */
+        Succeeded: boolean;
         /**
          * @description The empty string on every success.
          * @constant
@@ -2458,9 +2455,10 @@ export interface components {
         };
         /** @description The body of every failure. */
         Failure: {
-            /** @constant */
-            success: false;
-            data: null;
+            /** @description False on every failure. */
+            success: boolean;
+            /** @description Null on every failure. */
+            data: Record<string, never> | null;
             code: components["schemas"]["FailureCode"];
             message: string;
             /** @description The description of the code in the API reference, relative to the address of the service. */
@@ -2639,11 +2637,8 @@ export interface components {
             status_reason: string | null;
             /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. "Explain a transaction" says more. */
             wait_reason?: components["schemas"]["WaitReason"];
-            /**
-             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless.
-             * @constant
-             */
-            is_canceling?: true;
+            /** @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
+            is_canceling?: boolean;
             created_at: components["schemas"]["Timestamp"];
             sent_at: components["schemas"]["TimestampOrNull"];
             confirmed_at: components["schemas"]["TimestampOrNull"];
@@ -2796,11 +2791,8 @@ export interface components {
             status_reason: string | null;
             /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. "Explain a transaction" says more. */
             wait_reason?: components["schemas"]["WaitReason"];
-            /**
-             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless.
-             * @constant
-             */
-            is_canceling?: true;
+            /** @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
+            is_canceling?: boolean;
             created_at: components["schemas"]["Timestamp"];
             sent_at: components["schemas"]["TimestampOrNull"];
             confirmed_at: components["schemas"]["TimestampOrNull"];
@@ -2846,11 +2838,8 @@ export interface components {
             status_reason: string | null;
             /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. "Explain a transaction" says more. */
             wait_reason?: components["schemas"]["WaitReason"];
-            /**
-             * @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless.
-             * @constant
-             */
-            is_canceling?: true;
+            /** @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
+            is_canceling?: boolean;
             created_at: components["schemas"]["Timestamp"];
             sent_at: components["schemas"]["TimestampOrNull"];
             confirmed_at: components["schemas"]["TimestampOrNull"];
@@ -3017,9 +3006,11 @@ export interface components {
              */
             args?: unknown[];
             /** @description The contract's ABI: functions and errors in words (`function transfer(address to, uint256 amount)`, `error Paused(uint256 until)`), or the objects that compilers write. Only the function (of at most 20 overloads) and the first 20 custom errors are read, of at most 1,000 types together. An entry has at most 256 types, and tuples at most 8 levels deep. A custom error that it has is decoded in `error`. */
-            abi?: (string | {
-                [key: string]: unknown;
-            })[];
+            abi?: components["schemas"]["AbiEntry"][];
+        };
+        /** @description A function, error or event in words (`function transfer(address to, uint256 amount)`), or the object that compilers write. */
+        AbiEntry: string | {
+            [key: string]: unknown;
         };
         /** @description The call that `data` is. Present when the transaction was given with `call`, or the ABI of its contract was registered before ("Register the ABI of a contract"), and it has at most 4,096 bytes of data. */
         DecodedCall: {
@@ -3221,10 +3212,9 @@ export interface components {
             disabled_reason: string | null;
         };
         /** @description One call or a batch. A call has `jsonrpc` ("2.0"), `id` (a number, a text of at most 255 characters, or null; absent for a notification), `method` and `params` (an array). */
-        JsonRpcRequest: {
-            [key: string]: unknown;
-        } | unknown[];
-        JsonRpcResult: components["schemas"]["JsonRpcAnswer"] | components["schemas"]["JsonRpcAnswer"][];
+        JsonRpcRequest: unknown;
+        /** @description A `JsonRpcAnswer`, or a list of at most 1,000 of them. */
+        JsonRpcResult: unknown;
         JsonRpcAnswer: {
             /** @constant */
             jsonrpc: "2.0";
@@ -3936,9 +3926,7 @@ export interface components {
             relayers: components["schemas"]["PoolRelayer"][];
         };
         /** @description Functions, errors and events in words (`function transfer(address to, uint256 amount)`), or the objects that compilers write. Constructors, `receive` and `fallback` are left out. */
-        AbiEntries: (string | {
-            [key: string]: unknown;
-        })[];
+        AbiEntries: components["schemas"]["AbiEntry"][];
         CreateAbiRequest: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
@@ -4134,7 +4122,10 @@ export interface components {
         CreateSignerRequest: components["schemas"]["PlainSignerRequest"] | components["schemas"]["KeystoreSignerRequest"] | components["schemas"]["GeneratedSignerRequest"] | components["schemas"]["AwsKmsSignerRequest"] | components["schemas"]["GoogleCloudKmsSignerRequest"] | components["schemas"]["AzureKeyVaultSignerRequest"] | components["schemas"]["Pkcs11SignerRequest"] | components["schemas"]["RemoteSignerRequest"] | components["schemas"]["VaultSignerRequest"];
         PlainSignerRequest: {
             id?: components["schemas"]["Id"];
-            /** @constant */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "plain";
             config: {
                 /** @description The private key, 32 bytes of hex, with or without 0x. */
@@ -4143,7 +4134,10 @@ export interface components {
         };
         KeystoreSignerRequest: {
             id?: components["schemas"]["Id"];
-            /** @constant */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "keystore";
             config: {
                 /** @description A Web3 Secret Storage document, version 3. Limits of its key derivation: scrypt with 128*n*r at most 256 MiB, 128*r*p at most 1 MiB, n*r*p at most 2^22 and p at most 16; pbkdf2 with at most 5,000,000 rounds. A keystore above a limit is refused with 400 before any work. One keystore is decrypted at a time; 503 when too many wait, or when one takes longer than 20 s. */
@@ -4156,7 +4150,10 @@ export interface components {
         };
         GeneratedSignerRequest: {
             id?: components["schemas"]["Id"];
-            /** @constant */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "generated";
             /** @description An empty object. */
             config?: Record<string, never>;
@@ -4164,7 +4161,10 @@ export interface components {
         /** @description A key in AWS Key Management Service with the key spec `ECC_SECG_P256K1` and the usage `SIGN_VERIFY`. The AWS SDK finds the credentials: in environment variables, in the shared configuration files, or from the role of the container or machine. The credentials must permit `kms:GetPublicKey` and `kms:Sign` on the key. This type requires the optional package `@aws-sdk/client-kms`. */
         AwsKmsSignerRequest: {
             id?: components["schemas"]["Id"];
-            /** @constant */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "aws_kms";
             config: components["schemas"]["AwsKmsConfig"];
         };
@@ -4188,7 +4188,10 @@ export interface components {
         /** @description A key version in Google Cloud Key Management Service with the algorithm `EC_SIGN_SECP256K1_SHA256`, which requires the protection level HSM. The credentials must permit `cloudkms.cryptoKeyVersions.viewPublicKey` and `cloudkms.cryptoKeyVersions.useToSign`. This type requires the optional package `google-auth-library`. It was tested with a server that follows Google's API reference. It is not verified against the live service. */
         GoogleCloudKmsSignerRequest: {
             id?: components["schemas"]["Id"];
-            /** @constant */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "google_cloud_kms";
             config: components["schemas"]["GoogleCloudKmsConfig"];
         };
@@ -4225,7 +4228,10 @@ export interface components {
         /** @description A key on the curve P-256K in Azure Key Vault or Azure Managed HSM. The identity must be permitted `keys/get` and `keys/sign`. This type requires the optional package `@azure/msal-node`. It was tested with a server that follows Azure's REST reference. It is not verified against the live service. */
         AzureKeyVaultSignerRequest: {
             id?: components["schemas"]["Id"];
-            /** @constant */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "azure_key_vault";
             config: components["schemas"]["AzureKeyVaultConfig"];
         };
@@ -4265,7 +4271,10 @@ export interface components {
         /** @description A secp256k1 key pair in a token with a PKCS #11 interface: a hardware security module, or SoftHSM. The token must support CKM_ECDSA. The operator lists the permitted modules in the setting PKCS11_MODULES. This type requires the optional package `pkcs11js`. It was tested with SoftHSM 2.6. */
         Pkcs11SignerRequest: {
             id?: components["schemas"]["Id"];
-            /** @constant */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "pkcs11";
             config: components["schemas"]["Pkcs11Config"];
         };
@@ -4285,7 +4294,10 @@ export interface components {
         /** @description A key in a remote signer with the eth1 interface of web3signer. This type was tested with a server that follows web3signer's documentation, and its JSON-RPC methods with the development chain anvil. It is not verified against web3signer. */
         RemoteSignerRequest: {
             id?: components["schemas"]["Id"];
-            /** @constant */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "remote";
             config: components["schemas"]["RemoteConfig"];
         };
@@ -4314,7 +4326,10 @@ export interface components {
         /** @description A private key in the KV secrets engine, version 2, of HashiCorp Vault or OpenBao. Vault cannot sign with secp256k1: the service reads the key on first use after a start and keeps it in memory, like a local key. The database stores only the reference and the credentials, encrypted. This type was tested with OpenBao 2.7. */
         VaultSignerRequest: {
             id?: components["schemas"]["Id"];
-            /** @constant */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "vault";
             config: components["schemas"]["VaultConfig"];
         };
@@ -4775,11 +4790,8 @@ export interface components {
         };
         /** @description Transactions that got into a block at a later price than their first one. */
         Repriced: number;
-        /**
-         * @description What the repriced transactions paid above what their first version would have paid in the same block, in wei, to
-         *     about 15 digits. It is a part of `fees`.
-         */
-        RepricingFees: components["schemas"]["Amount"];
+        /** @description What the repriced transactions paid above what their first version would have paid in the same block, in wei, to about 15 digits. It is a part of `fees`. */
+        RepricingFees: string;
         CallerSpending: {
             /** @description The id of the API key, `environment` (API_KEY), or `service`: refills of relayers, and what fills gaps of nonces. */
             caller: string;
@@ -5814,6 +5826,7 @@ export type SendTransactionRequest = components['schemas']['SendTransactionReque
 export type SendDataRequest = components['schemas']['SendDataRequest'];
 export type SendCallRequest = components['schemas']['SendCallRequest'];
 export type ContractCall = components['schemas']['ContractCall'];
+export type AbiEntry = components['schemas']['AbiEntry'];
 export type DecodedCall = components['schemas']['DecodedCall'];
 export type SendTransactionBatchRequest = components['schemas']['SendTransactionBatchRequest'];
 export type SignTransactionRequest = components['schemas']['SignTransactionRequest'];
@@ -7216,7 +7229,6 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["UpdateNotificationRequest"];
-                "application/merge-patch+json": components["schemas"]["UpdateNotificationRequest"];
             };
         };
         responses: {
@@ -7450,7 +7462,6 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["UpdateRelayerRequest"];
-                "application/merge-patch+json": components["schemas"]["UpdateRelayerRequest"];
             };
         };
         responses: {
@@ -7778,7 +7789,6 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["UpdateNetworkRequest"];
-                "application/merge-patch+json": components["schemas"]["UpdateNetworkRequest"];
             };
         };
         responses: {
@@ -8858,7 +8868,6 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["UpdateApiKeyRequest"];
-                "application/merge-patch+json": components["schemas"]["UpdateApiKeyRequest"];
             };
         };
         responses: {
@@ -9085,7 +9094,16 @@ export const problemsUncheckedPartValues: ReadonlyArray<FlattenedDeepRequired<co
 export const searchResultKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SearchResult"]["kind"]> = ["relayer", "transaction", "network", "signer", "notification", "abi"];
 export const searchResultFound_byValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SearchResult"]["found_by"]> = ["id", "name", "address", "hash", "nonce", "receiver", "reference", "metadata"];
 export const signerTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SignerType"]> = ["local", "aws_kms", "google_cloud_kms", "azure_key_vault", "pkcs11", "remote", "vault"];
+export const plainSignerRequestTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PlainSignerRequest"]["type"]> = ["plain"];
+export const keystoreSignerRequestTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["KeystoreSignerRequest"]["type"]> = ["keystore"];
+export const generatedSignerRequestTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["GeneratedSignerRequest"]["type"]> = ["generated"];
+export const awsKmsSignerRequestTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["AwsKmsSignerRequest"]["type"]> = ["aws_kms"];
+export const googleCloudKmsSignerRequestTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["GoogleCloudKmsSignerRequest"]["type"]> = ["google_cloud_kms"];
+export const azureKeyVaultSignerRequestTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["AzureKeyVaultSignerRequest"]["type"]> = ["azure_key_vault"];
+export const pkcs11SignerRequestTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Pkcs11SignerRequest"]["type"]> = ["pkcs11"];
+export const remoteSignerRequestTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RemoteSignerRequest"]["type"]> = ["remote"];
 export const remoteConfigInterfaceValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RemoteConfig"]["interface"]> = ["rest", "json_rpc"];
+export const vaultSignerRequestTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["VaultSignerRequest"]["type"]> = ["vault"];
 export const networkNodeStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkNode"]["status"]> = ["healthy", "unreachable", "wrong_chain", "rate_limited"];
 export const activitySeconds_per_pointValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Activity"]["seconds_per_point"]> = [60, 900, 86400];
 export const serviceStateDatabaseEngineValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ServiceState"]["database"]["engine"]> = ["sqlite", "postgres"];

@@ -85,7 +85,7 @@ export async function calls(client: RelayerClient) {
   const signPath = '/api/v1/relayers/{relayer_id}/sign'
   const path = { relayer_id: 'demo' }
   const signed = await client.post(signPath, { path, body: { message: 'Hello' } })
-  const bits: [string, number, true] = [signed.data.sig, signed.data.v, signed.success]
+  const bits: [string, number, boolean] = [signed.data.sig, signed.data.v, signed.success]
   await client.get('/api/v1/notifications')
   await client.get('/api/v1/notifications', { query: { page: 1 } })
   await client.patch('/api/v1/notifications/{notification_id}', { path: { notification_id: 'a' }, body: {} })

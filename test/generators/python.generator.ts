@@ -5,12 +5,15 @@ import { startTestService, temporaryFolder } from '../support/service.ts'
 import { block, contract, expectSignature, objectSchemas, operationIds, run } from './generated-client.ts'
 
 const program = `
-import compileall, json, os, pathlib, sys
+import compileall, importlib, json, os, pathlib, pkgutil, sys
+import relayer
 from relayer import AuthenticatedClient
 from relayer.api.signing import sign_message
 from relayer.models import Event, SignTextRequest, TransactionPayload
 
 assert compileall.compile_dir("relayer", quiet=1)
+for module in pkgutil.walk_packages(relayer.__path__, "relayer."):
+    importlib.import_module(module.name)
 
 delivery = json.loads(pathlib.Path("delivery.json").read_text())
 event = Event.from_dict(delivery)

@@ -1,4 +1,5 @@
 import pLimit from 'p-limit'
+import type { JsonRpcAnswer as Answer } from '../../../generated/openapi.ts'
 import { RpcError } from '../../chain/rpc.ts'
 import { revertDataOf } from '../../chain/rpc-error.ts'
 import { DomainError, errorOf, relayerNotFound } from '../../domain/errors.ts'
@@ -24,8 +25,6 @@ import { hashMethods, readingMethods } from './reading.ts'
 import { sendingMethods } from './sending.ts'
 import { signingMethods } from './signing.ts'
 import { relayerOf } from './transaction-object.ts'
-
-type Answer = Exclude<Awaited<ReturnType<Handlers['callJsonRpc']>>, unknown[] | undefined>
 
 const maxCalls = 1_000
 /** Of one batch. Calls of nodes have a separate limit (reading.ts). */
@@ -115,7 +114,7 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
     }
   }
 
-  async function answerAll(request: Request, endpoint: Endpoint): ReturnType<Handlers['callJsonRpc']> {
+  async function answerAll(request: Request, endpoint: Endpoint): Promise<Answer | Answer[] | undefined> {
     const [relayer] = endpoint.relayers
     if (!relayer) throw unavailable('The pool has no relayers')
     const parts = {

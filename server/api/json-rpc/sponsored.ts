@@ -143,7 +143,8 @@ export function sponsoredJsonRpc(service: JsonRpcDependencies): Pick<Handlers, '
   async function run(request: Request): Promise<unknown> {
     const { body, caller } = request
     const { params: given } = body as { params?: unknown }
-    const call = readCall(Array.isArray(given) || given === undefined ? body : { ...body, params: [given] })
+    const isList = Array.isArray(given) || given === undefined
+    const call = readCall(isList ? body : { ...(body as object), params: [given] })
     const method = methods.get(call.method)
     if (!method) throw methodNotFound(call.method)
     const sponsorship = await sponsorshipOf(caller.id, request)

@@ -185,10 +185,10 @@ test('PATCH: keeps absent members, restores the default for null, and replaces a
   expect((await client.get(onePath, { path })).data).toEqual({ ...kept, rpc_urls: rpc })
 })
 
-test('PATCH: accepts application/merge-patch+json, and rejects changes of name, type and chain id', async () => {
+test('PATCH: merges, and rejects changes of name, type and chain id', async () => {
   const service = await startTestService()
   await service.client.post(listPath, { body: sepolia })
-  const headers = { Authorization: `Bearer ${service.api_key}`, 'Content-Type': 'application/merge-patch+json' }
+  const headers = { Authorization: `Bearer ${service.api_key}`, 'Content-Type': 'application/json' }
   const patch = (body: string) => service.raw(`${listPath}/evm:sepolia`, { method: 'PATCH', body, headers })
   expect((await patch('{"symbol":"ETH"}')).status).toBe(200)
   const fixed = ['{"name":"b"}', '{"chain_id":1}', '{"network_type":"evm"}', '{"id":"evm:b"}', '{"rpc_urls":null}']
