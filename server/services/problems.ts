@@ -1,0 +1,216 @@
+import type { Problem, Problems } from '../../generated/openapi.ts'
+import { errorOf } from '../domain/errors.ts'
+import { type Caller, creatorSeenBy, Page, page } from '../domain/operation.ts'
+import type { PageRequest, PendingAuditEntry, RelayerRow } from '../domain/rows.ts'
+import { showRpcUrls } from '../domain/show-relayer.ts'
+import type { TransactionRow } from '../domain/transaction-rows.ts'
+import { yieldToEventLoop } from '../lib/timers.ts'
+import type { ServicesContext } from './context.ts'
+import {
+  type Account,
+  type Facts,
+  type FoundProblem,
+  findProblems,
+  LastSeen,
+  type NetworkSeen,
+} from './find-problems.ts'
+
+type ProblemContext = Pick<ServicesContext, 'store' | 'background' | 'nonces' | 'now' | 'elapsed' | 'unready'>
+type Snapshot = { at: number; facts: Facts; problems: FoundProblem[] }
+
+/** One look serves everybody who asks within this time. */
+const snapshotMs = 3_000
+const accountsMs = 60_000
+const nodesMs = 10_000
+const dayS = 24 * 3_600
+const quarterS = 900
+const maxRelayers = 1_000
+const turnQueues = 50
+const minuteMs = 60_000
+
+/** The problems of the service, and what callers note of them. One look serves everybody for some seconds. */
+export class ProblemList {
+  readonly #context: ProblemContext
+  readonly #accounts: LastSeen<Account>
+  readonly #nodes: LastSeen<NetworkSeen>
+  #last: { until: number; snapshot: Promise<Snapshot> } | undefined
+
+  constructor(context: ProblemContext) {
+    this.#context = context
+    this.#accounts = new LastSeen(accountsMs, context.elapsed)
+    this.#nodes = new LastSeen(nodesMs, context.elapsed)
+  }
+
+  async list(caller: Caller, query: { page: number; per_page: number }): Promise<Page<Problems>> {
+    const { snapshot, seen, sight } = await this.#seenBy(caller)
+    const read = async ({ offset, limit }: PageRequest) => ({
+      items: seen.slice(offset, offset + limit),
+      total_items: seen.length,
+    })
+    const { data, pagination } = await page(query, read, (problem) => problem)
+    const checkedAt = new Date(snapshot.at).toISOString()
+    return new Page({ checked_at: checkedAt, problems: data, unchecked: sight.unchecked }, pagination)
+  }
+
+  /** A problem whose acknowledgement the caller may change, for everybody; undefined: there is none. Throws DomainError (403). */
+  async find(problemId: string, caller: Caller): Promise<Problem | undefined> {
+    const { seen } = await this.#seenBy(caller)
+    const found = seen.find(({ id }) => id === problemId)
+    if (found && isShared(found) && caller.relayer_ids !== undefined) throw sharedByOthers()
+    return found
+  }
+
+  async acknowledge(
+    found: Problem,
+    caller: Caller,
+    { minutes, note }: { minutes: number; note?: string | null },
+    auditEntry: PendingAuditEntry,
+  ): Promise<Problem> {
+    const { store, now } = this.#context
+    const at = now()
+    const until = new Date(at + minutes * minuteMs).toISOString()
+    const acknowledgement = { by: caller.id, at: new Date(at).toISOString(), until, note: note ?? null }
+    await store.acknowledge(found.id, acknowledgement, auditEntry)
+    return { ...found, acknowledgement }
+  }
+
+  #look(): Promise<Snapshot> {
+    if (this.#last && this.#context.elapsed() < this.#last.until) return this.#last.snapshot
+    const snapshot = this.#lookAgain()
+    this.#last = { until: this.#context.elapsed() + snapshotMs, snapshot }
+    snapshot.catch(() => {
+      this.#last = undefined
+    })
+    return snapshot
+  }
+
+  async #lookAgain(): Promise<Snapshot> {
+    const at = this.#context.now()
+    const relayers = await this.#allRelayers()
+    const [ofAccounts, ofNodes, queues, failures, notifications, funding, reasons] = await Promise.all([
+      this.#accounts.read(new Map(relayers.map((relayer) => [relayer.id, () => this.#accountOf(relayer)]))),
+      this.#nodes.read(
+        new Map([...new Set(relayers.map(({ network }) => network))].map((name) => [name, () => this.#nodesOf(name)])),
+      ),
+      this.#queuesOf(relayers),
+      this.#context.store.failuresSince((Math.floor(at / 1_000 / quarterS) + 1) * quarterS - dayS),
+      this.#context.store.notificationStates(),
+      this.#context.store.fundingNotes(),
+      this.#context.unready(),
+    ])
+    const facts: Facts = {
+      now: at,
+      relayers,
+      queues,
+      failures,
+      notifications,
+      funding,
+      accounts: ofAccounts,
+      nodes: ofNodes,
+      unready: reasons,
+    }
+    return { at, facts, problems: await findProblems(facts) }
+  }
+
+  async #allRelayers(): Promise<RelayerRow[]> {
+    const relayers: RelayerRow[] = []
+    for (;;) {
+      const { items } = await this.#context.store.listRelayers({ offset: relayers.length, limit: maxRelayers })
+      relayers.push(...items)
+      if (items.length < maxRelayers) return relayers
+      await yieldToEventLoop()
+    }
+  }
+
+  async #accountOf(relayer: RelayerRow): Promise<Account> {
+    const client = await this.#context.background.networkClient(relayer)
+    if (!client) throw new Error('the network of the relayer was deleted')
+    const { estimates: chain } = client
+    const [balance, latest] = await Promise.all([chain.balance(relayer.address), chain.latestNonce(relayer.address)])
+    const { status, explanation } = await this.#context.nonces.state(relayer, client, latest, undefined)
+    return { balance, nonces: { status, explanation } }
+  }
+
+  async #nodesOf(network: string): Promise<NetworkSeen> {
+    const client = await this.#context.background.networkClient({ network, custom_rpc_urls: [] })
+    if (!client) return { nodes: [], average_blocktime_ms: null }
+    const urls = showRpcUrls(client.network.rpc_urls)
+    const nodes = (await client.nodes()).map((node, index) => ({ ...node, url: urls[index]?.url ?? '' }))
+    return { nodes, average_blocktime_ms: client.network.average_blocktime_ms }
+  }
+
+  async #queuesOf(relayers: RelayerRow[]): Promise<Facts['queues']> {
+    const byRowId = new Map(relayers.map((relayer) => [relayer.row_id, relayer]))
+    const queues: Facts['queues'] = []
+    for (const [index, rowId] of (await this.#context.store.relayersAtWork()).entries()) {
+      if (index % turnQueues === turnQueues - 1) await yieldToEventLoop()
+      const relayer = byRowId.get(rowId)
+      const first: TransactionRow | undefined = relayer && (await this.#context.store.firstInLine(rowId))
+      if (relayer && first)
+        queues.push({ relayer, first, unfinished: await this.#context.store.countUnfinished(rowId) })
+    }
+    return queues
+  }
+
+  async #seenBy(caller: Caller): Promise<{ snapshot: Snapshot; seen: Problem[]; sight: Sight }> {
+    const snapshot = await this.#look()
+    const sight = sightOf(caller, snapshot.facts)
+    const acknowledgements = await this.#context.store.acknowledgements(new Date(this.#context.now()).toISOString())
+    const seen = snapshot.problems.filter(sight.sees).map(({ created_by: _, ...found }) => ({
+      ...found,
+      acknowledgement: acknowledgements.get(found.id) ?? null,
+    }))
+    return { snapshot, seen: seen.sort((a, b) => Number(!!a.acknowledgement) - Number(!!b.acknowledgement)), sight }
+  }
+}
+
+/** Of a network, or of the service: callers see it who have a right to a part of it only. */
+const isShared = ({ relayer_id, notification_id }: Problem): boolean => relayer_id === null && notification_id === null
+
+const sharedByOthers = () =>
+  errorOf(
+    'forbidden',
+    'api_key',
+    'this API key is limited to relayers, and the problem is one of others too: of a network or of the service',
+  )
+
+interface Sight {
+  sees(problem: FoundProblem): boolean
+  unchecked: Problems['unchecked']
+}
+
+/** What a caller may see of the problems, and what of it could not be found out. */
+function sightOf(caller: Caller, { relayers, accounts, nodes }: Facts): Sight {
+  const { relayer_ids, roles } = caller
+  const own = relayer_ids === undefined ? relayers : relayers.filter(({ id }) => relayer_ids.has(id))
+  const ids = new Set(own.map(({ id }) => id))
+  const networks = new Set(own.map(({ network }) => network))
+  const creator = creatorSeenBy(caller)
+  const seesNotifications = roles.has('notifications')
+  const unchecked: Problems['unchecked'] = []
+  const note = (part: Problems['unchecked'][number]['part'], faults: [string, string][]) => {
+    const [[, why] = ['', '']] = faults
+    const names = faults.map(([name]) => name).slice(0, maxNamed)
+    const reason = `${names.join(', ')}${faults.length > names.length ? ', …' : ''}: ${why}`.slice(0, 1_000)
+    if (faults.length > 0) unchecked.push({ part, count: faults.length, reason })
+  }
+  note('accounts', faultsIn(accounts, ids))
+  note('nodes', faultsIn(nodes, networks))
+  if (!seesNotifications) note('notifications', [['notifications', 'the API key lacks the scope notifications']])
+  return {
+    unchecked,
+    sees({ relayer_id, network_id, notification_id, created_by }) {
+      if (relayer_id !== null) return ids.has(relayer_id)
+      if (network_id !== null) return networks.has(network_id.slice('evm:'.length))
+      if (notification_id === null) return true
+      return seesNotifications && (creator === undefined || creator === created_by)
+    },
+  }
+}
+
+const maxNamed = 5
+
+const faultsIn = (answers: ReadonlyMap<string, unknown>, wanted: ReadonlySet<string>): [string, string][] =>
+  [...answers].flatMap(([name, answer]) =>
+    wanted.has(name) && answer instanceof Error ? [[name, answer.message] as [string, string]] : [],
+  )
