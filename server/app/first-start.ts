@@ -1,27 +1,22 @@
+import { networkDefaults } from '../domain/network-defaults.ts'
 import type { SignerRow } from '../domain/rows.ts'
 import type { Store } from '../store/store.ts'
+
+/** Of anvil and Hardhat. */
+const chainId = 31_337
 
 /** Creates the relayer `demo` with a new key on a local development chain, so that a first start can sign. */
 export async function createDemo(store: Store, enclose: () => SignerRow | undefined): Promise<void> {
   if (!(await isUntouched(store))) return
   await store.createNetwork({
+    ...networkDefaults(chainId),
     id: 'evm:local',
     name: 'local',
     network_type: 'evm',
-    chain_id: 31_337,
+    chain_id: chainId,
     rpc_urls: [{ url: 'http://127.0.0.1:8545', weight: 100 }],
     symbol: 'ETH',
-    required_confirmations: 1,
-    average_blocktime_ms: null,
     is_testnet: true,
-    explorer_urls: [],
-    features: [],
-    tags: [],
-    private_rpc_urls: [],
-    submission: { mode: 'public' },
-    min_priority_fee_per_gas: null,
-    min_gas_price: null,
-    coin_token: null,
   })
   const signer = enclose()
   if (!signer) throw new Error('A generated key is not a valid private key')

@@ -1,38 +1,15 @@
-import type {
-  CreateSignerRequest,
-  GeneratedSignerRequest,
-  KeystoreSignerRequest,
-  PlainSignerRequest,
-} from '../../../generated/openapi.ts'
-import { badRequest, conflict, DomainError, inputFault } from '../../domain/errors.ts'
-import { type Caller, deleted, type Handlers, page } from '../../domain/operation.ts'
-import type { SignerRow } from '../../domain/rows.ts'
-import { generateKey } from '../../keys/keyring.ts'
-import { openKeystore } from '../../keys/keystore.ts'
+import { deleted, type Handlers, page } from '../../domain/operation.ts'
 import type { ServicesContext } from '../../services/context.ts'
+import { createSigner } from '../../services/signers.ts'
 import { conflictAt } from '../http/errors.ts'
 
-type SignerDependencies = Pick<ServicesContext, 'store' | 'makeId' | 'keyring' | 'keyServices'>
-type LocalRequest = PlainSignerRequest | KeystoreSignerRequest | GeneratedSignerRequest
-
 export function signers(
-  dependencies: SignerDependencies,
+  context: ServicesContext,
 ): Pick<Handlers, 'createSigner' | 'listSigners' | 'getSigner' | 'deleteSigner'> {
-  const { store, makeId } = dependencies
+  const { store } = context
 
   return {
-    async createSigner({ body, caller, auditEntry }) {
-      const id = body.id ?? makeId()
-      // No key service is called for an id that is taken. The commit checks again.
-      if (await store.getSigner(id)) throw taken()
-      const signer = isLocal(body)
-        ? await localRow(id, body, dependencies)
-        : await remoteRow(id, body, dependencies, caller)
-      auditEntry.subject = id
-      const isNew = await store.createSigner(signer, auditEntry)
-      if (!isNew) throw taken()
-      return { id, type: signer.type, address: signer.address }
-    },
+    createSigner: ({ body, caller, auditEntry }) => createSigner(context, caller, body, auditEntry),
 
     listSigners: ({ query }) => page(query, store.listSigners, (signer) => signer),
 
@@ -45,64 +22,5 @@ export function signers(
         throw conflictAt('in_use', '/path/signer_id', 'a relayer uses this signer; delete the relayer first')
       return deleted(path.signer_id)
     },
-  }
-}
-
-const refusals = {
-  malformed: badRequest(
-    ['config', 'keystore'],
-    'must be a V3 JSON keystore (Web3 Secret Storage, "version": 3) with scrypt or pbkdf2',
-  ),
-  wrong_passphrase: badRequest(['config', 'passphrase'], 'must be the passphrase of the keystore; decryption failed'),
-  other_address: badRequest(['config', 'keystore', 'address'], 'is not the address of the key in the keystore'),
-  busy: new DomainError('unavailable', [
-    inputFault(['config', 'keystore'], 'too many keystores are being decrypted; try again in a few seconds'),
-  ]),
-  timed_out: new DomainError('unavailable', [
-    inputFault(['config', 'keystore'], 'the key derivation reached its time limit; try again later'),
-  ]),
-}
-
-const taken = () => conflict('already_exists', ['id'], 'a signer with this ID already exists')
-
-const isLocal = (body: CreateSignerRequest): body is LocalRequest =>
-  body.type === 'plain' || body.type === 'keystore' || body.type === 'generated'
-
-async function remoteRow(
-  signerId: string,
-  { id: _, ...asked }: Exclude<CreateSignerRequest, LocalRequest>,
-  { keyServices, keyring }: SignerDependencies,
-  caller: Caller,
-): Promise<SignerRow> {
-  const { address, reference } = await keyServices.admit(
-    asked,
-    caller.roles.has('administer') ? 'administrator' : 'caller',
-  )
-  return keyring.encloseReference(signerId, reference, address)
-}
-
-async function localRow(id: string, body: LocalRequest, { keyring }: SignerDependencies): Promise<SignerRow> {
-  const key = await keyOf(body)
-  const signer = keyring.enclose(id, key)
-  key.fill(0)
-  if (signer) return signer
-  throw badRequest(
-    ['config'],
-    'must contain a secp256k1 private key: 32 bytes, above 0 and below the order of the curve',
-  )
-}
-
-async function keyOf(body: LocalRequest): Promise<Uint8Array> {
-  switch (body.type) {
-    case 'generated':
-      return generateKey()
-    case 'plain':
-      return Buffer.from(body.config.key.replace(/^0x/, ''), 'hex')
-    case 'keystore': {
-      const opened = await openKeystore(body.config.keystore, body.config.passphrase)
-      if ('key' in opened) return opened.key
-      if (opened.refused === 'faulty') throw badRequest(['config', 'keystore', ...opened.place], opened.reason)
-      throw refusals[opened.refused]
-    }
   }
 }
