@@ -6,7 +6,7 @@ import type { ServicesContext } from '../services/context.ts'
 import { Refills } from '../services/funding/refill.ts'
 import { PoolLoads } from '../services/transactions/pick-relayer.ts'
 import { AccountFunds } from '../services/transactions/quote.ts'
-import type { SendContext } from '../services/transactions/send.ts'
+import type { TransactionsContext } from '../services/transactions/send.ts'
 import { StatusWaits } from '../services/transactions/wait-for-status.ts'
 import { startWorker } from './background.ts'
 import type { Foundation } from './foundation.ts'
@@ -14,7 +14,7 @@ import type { Webhooks } from './webhooks.ts'
 
 /** Sending while it runs, with the effects that the services have on it. */
 export interface StartedSending
-  extends SendContext,
+  extends TransactionsContext,
     Pick<ServicesContext, 'waits' | 'changed' | 'pollNow' | 'runSender' | 'fund'> {
   stop(): Promise<void>
 }
@@ -58,7 +58,7 @@ export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'p
     },
     share,
   )
-  const context: SendContext = {
+  const context: TransactionsContext = {
     ...{ store, keyring, chains, nonces, makeId, now },
     funds: new AccountFunds(store),
     loads: new PoolLoads(store),

@@ -10,11 +10,11 @@ import type { TargetCheck } from '../lib/ssrf-guard.ts'
 import type { Store } from '../store/store.ts'
 import type { Deliverer } from '../webhooks/deliverer.ts'
 import type { PoolContext } from './pools.ts'
-import type { SendContext } from './transactions/send.ts'
+import type { TransactionsContext } from './transactions/send.ts'
 import type { WaitContext } from './transactions/wait-for-status.ts'
 
 /** The effects of the operations. */
-export interface ServicesContext extends SendContext, PoolContext, WaitContext {
+export interface ServicesContext extends TransactionsContext, PoolContext, WaitContext {
   store: Store
   observer: Observer
   keyring: Keyring

@@ -26,7 +26,7 @@ import { readAddress } from '../domain/values.ts'
 import type { SponsorshipRow } from '../store/queries/sponsorships.ts'
 import { ask } from './accounts.ts'
 import type { ServicesContext } from './context.ts'
-import { type Asker, type Complete, hashOf, type SendContext, send, unwrapInsert } from './transactions/send.ts'
+import { type Asker, type Complete, hashOf, send, type TransactionsContext, unwrapInsert } from './transactions/send.ts'
 import { sendToPool } from './transactions/send-to-pool.ts'
 
 /** A call as callers give it. `user`: whose plain call it is, by the word of a server. */
@@ -73,7 +73,7 @@ export async function sponsoredClient(
  * revert, 403 for one that is not paid for.
  */
 export async function sendCall(
-  context: SendContext & CallContext,
+  context: TransactionsContext & CallContext,
   asker: Asker<SponsorshipRow>,
   sponsorship: SponsorshipRow,
   call: GivenCall,

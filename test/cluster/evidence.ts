@@ -1,6 +1,6 @@
 import type { Transaction } from '../../client/index.ts'
 import { type AuditBatch, beginning, faultOfBatch } from '../../server/store/queries/audit.ts'
-import { answerOf } from '../../server/store/queries/insert-transaction.ts'
+import { answerOf } from '../../server/store/queries/insert-rules.ts'
 import type { StoreEvidence } from '../crash/evidence.ts'
 import type { Stage } from './stage.ts'
 

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import type { RelayerClient, Transaction } from '../../client/index.ts'
-import { answerOf } from '../../server/store/queries/insert-transaction.ts'
+import { answerOf } from '../../server/store/queries/insert-rules.ts'
 import type { Anvil } from '../support/anvil.ts'
 
 /** The transactions of an account on the chain, from the first block to the last. */

@@ -1,11 +1,6 @@
 import { expect, test } from 'vitest'
 import type { NewTransaction, PoolTransaction } from '../../server/domain/new-transaction.ts'
-import {
-  acceptInPool,
-  type InsertState,
-  orderOf,
-  type PoolState,
-} from '../../server/store/queries/insert-transaction.ts'
+import { acceptInPool, type InsertState, orderOf, type PoolState } from '../../server/store/queries/insert-rules.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 

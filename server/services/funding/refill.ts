@@ -12,10 +12,10 @@ import type { NetworkClient, SenderContext } from '../../sender/context.ts'
 import type { Refill } from '../../store/queries/treasuries.ts'
 import type { Store } from '../../store/store.ts'
 import { defaultTier } from '../transactions/quote.ts'
-import { type Complete, type SendContext, send } from '../transactions/send.ts'
+import { type Complete, send, type TransactionsContext } from '../transactions/send.ts'
 import { availableTo } from './balance.ts'
 
-export interface RefillContext extends SendContext, Pick<SenderContext, 'networkClient' | 'elapsed'> {}
+export interface RefillContext extends TransactionsContext, Pick<SenderContext, 'networkClient' | 'elapsed'> {}
 
 /** How often the balance is read: while the relayer works, and while it does nothing. */
 const checkMs = 5_000

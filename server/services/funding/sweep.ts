@@ -12,14 +12,21 @@ import { readTransactionRequest } from '../../domain/transaction-request.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
 import { checkPause } from '../transactions/check-request.ts'
 import { asDomainError, defaultTier } from '../transactions/quote.ts'
-import { type Asker, hashOf, newTransaction, prepare, type SendContext, unwrapInsert } from '../transactions/send.ts'
+import {
+  type Asker,
+  hashOf,
+  newTransaction,
+  prepare,
+  type TransactionsContext,
+  unwrapInsert,
+} from '../transactions/send.ts'
 
 /** Other transactions may be accepted while the chain is asked. */
 const maxAttempts = 3
 
 /** Sends all that a relayer has left, after everything that is unfinished. */
 export async function sweep(
-  context: SendContext,
+  context: TransactionsContext,
   asker: Asker,
   relayerId: string,
   body: SweepRequest,
@@ -78,14 +85,14 @@ interface Target {
 }
 
 /** The transfer of what is left. */
-const rest = (context: SendContext, relayer: RelayerRow, client: NetworkClient, { asset, to, keep }: Target) =>
+const rest = (context: TransactionsContext, relayer: RelayerRow, client: NetworkClient, { asset, to, keep }: Target) =>
   asset === undefined
     ? ofCoin(context, relayer, client, { to, keep })
     : ofToken(context, relayer, client, { asset, to, keep })
 
 /** The whole price is paid: nothing of the fee comes back. */
 async function ofCoin(
-  { funds: accountFunds }: SendContext,
+  { funds: accountFunds }: TransactionsContext,
   relayer: RelayerRow,
   client: NetworkClient,
   { to, keep }: Omit<Target, 'asset'>,
@@ -114,7 +121,7 @@ async function ofCoin(
 }
 
 async function ofToken(
-  { store }: SendContext,
+  { store }: TransactionsContext,
   { row_id, chain_id, address }: RelayerRow,
   client: NetworkClient,
   { asset, to, keep }: Target & { asset: string },

@@ -11,7 +11,7 @@ import type { Store } from '../../store/store.ts'
 import { capacityOf, dataBytes, objections, tooMany } from './check-request.ts'
 import { type Member, membersInOrder } from './pick-relayer.ts'
 import { checkFunds, gasOf, quoteTransaction, unlimited } from './quote.ts'
-import { type SendContext, warningsOf } from './send.ts'
+import { type TransactionsContext, warningsOf } from './send.ts'
 
 /** As the contract has it, but for the refusals. */
 export type DryRunResult = Omit<DryRun, 'refusals'> & { refusals: DomainError[] }
@@ -20,7 +20,7 @@ const noPrices = { gas_price: null, max_fee_per_gas: null, max_priority_fee_per_
 
 /** Runs every check of sending without accepting the transaction. Collects all failures instead of stopping at the first. */
 export async function dryRun(
-  context: SendContext,
+  context: TransactionsContext,
   nodes: NodeAccess,
   relayerId: string,
   body: SendTransactionRequest,
@@ -71,7 +71,7 @@ export async function dryRun(
 
 /** The dry run of the relayer of the pool that would take it now; if none would, of the first choice. */
 export async function dryRunInPool(
-  context: SendContext,
+  context: TransactionsContext,
   nodes: NodeAccess,
   pool: PoolRow,
   body: SendTransactionRequest,

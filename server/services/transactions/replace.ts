@@ -38,7 +38,7 @@ import type { Store } from '../../store/store.ts'
 import type { ServicesContext } from '../context.ts'
 import { capacityOf, ceilingIn, checkPause, isPriced } from './check-request.ts'
 import { costColumns, defaultTier, type TransactionQuote } from './quote.ts'
-import { type Asker, type Prepared, prepare, type SendContext, unwrapInsert } from './send.ts'
+import { type Asker, type Prepared, prepare, type TransactionsContext, unwrapInsert } from './send.ts'
 
 /** What becomes of a transaction that is in no block. */
 export interface Change {
@@ -51,7 +51,7 @@ export interface Change {
   once?: Once | undefined
 }
 
-type ChangeContext = SendContext & Pick<ServicesContext, 'pollNow'>
+type ChangeContext = TransactionsContext & Pick<ServicesContext, 'pollNow'>
 
 /** Replaces the content or the prices of a transaction that is in no block; its nonce stays. */
 export function replace(

@@ -6,7 +6,7 @@ import { checkPoolPolicies } from '../../domain/policies/transaction-policies.ts
 import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../domain/transaction-request.ts'
 import { yieldToEventLoop } from '../../lib/timers.ts'
-import { idempotencyScope } from '../../store/queries/insert-transaction.ts'
+import { idempotencyScope } from '../../store/queries/insert-rules.ts'
 import type { Store } from '../../store/store.ts'
 import { checkPause } from './check-request.ts'
 import { type Member, membersInOrder, noRelayer } from './pick-relayer.ts'
@@ -19,7 +19,7 @@ import {
   prepare,
   recheck,
   refusalOf,
-  type SendContext,
+  type TransactionsContext,
 } from './send.ts'
 import { countedBy, isOfRelayer } from './send-to-pool.ts'
 
@@ -35,7 +35,7 @@ type Once = NewTransaction['idempotency']
 
 /** Accepts several transactions or none, at consecutive nonces, in one database transaction. */
 export async function sendBatch(
-  context: SendContext,
+  context: TransactionsContext,
   asker: Asker,
   relayerId: string,
   bodies: SendTransactionRequest[],
@@ -52,7 +52,7 @@ export async function sendBatch(
 
 /** Accepts several transactions or none for one relayer of a pool. */
 export async function sendBatchToPool(
-  context: SendContext,
+  context: TransactionsContext,
   asker: Asker<PoolRow>,
   pool: PoolRow,
   bodies: SendTransactionRequest[],
@@ -78,7 +78,7 @@ export async function sendBatchToPool(
 
 /** Undefined: the members were chosen before another transaction with the same ordering key was accepted. */
 async function offerAll(
-  context: SendContext,
+  context: TransactionsContext,
   asker: Asker<PoolRow>,
   members: Member[],
   { pool, requests, once }: { pool: PoolRow; requests: TransactionRequest[]; once: Once },
@@ -113,7 +113,7 @@ interface Batch {
 
 /** Undefined: in a pool, another relayer got a transaction with the same ordering key meanwhile. */
 async function acceptAll(
-  context: SendContext,
+  context: TransactionsContext,
   asker: Asker,
   found: RelayerRow,
   { requests, once, inPool }: Batch,
@@ -140,7 +140,7 @@ async function acceptAll(
 }
 
 async function prepareAll(
-  context: SendContext,
+  context: TransactionsContext,
   asker: Asker,
   found: RelayerRow,
   requests: TransactionRequest[],

@@ -16,14 +16,14 @@ import {
   type Prepared,
   prepare,
   recheck,
-  type SendContext,
+  type TransactionsContext,
   unchanged,
   unwrapInsert,
 } from './send.ts'
 
 /** Sends through one relayer of a pool. */
 export async function sendToPool(
-  context: SendContext,
+  context: TransactionsContext,
   asker: Asker<PoolRow>,
   pool: PoolRow,
   /** `by`: the relayer that the caller names; absent: the service chooses. `nonce`: the one that it must get. */
@@ -68,7 +68,7 @@ export async function sendToPool(
 
 /** Accepts a transaction that was never signed again for another relayer of the pool, and withdraws it. Throws DomainError. */
 export async function moveInPool(
-  context: SendContext,
+  context: TransactionsContext,
   asker: Asker<PoolRow>,
   pool: PoolRow,
   { from, row }: { from: RelayerRow; row: WholeTransactionRow },
@@ -156,10 +156,10 @@ const maxAttempts = 5
 /**
  * Offers a transaction to the relayers of a pool in their order until one takes it. Those that have the fewest unfinished transactions for
  * their weight are asked first. The commit, which takes the nonce, chooses among those that could take it
- * (store/queries/insert-transaction.ts).
+ * (store/queries/insert-rules.ts).
  */
 async function offerInTurn(
-  context: SendContext,
+  context: TransactionsContext,
   asker: Asker<PoolRow>,
   pool: PoolRow,
   offer: Offer,
@@ -184,7 +184,7 @@ async function offerInTurn(
 
 /** Undefined when another transaction with the same ordering key got a relayer meanwhile. */
 async function offerTo(
-  context: SendContext,
+  context: TransactionsContext,
   asker: Asker<PoolRow>,
   members: Member[],
   offer: Offer & { pool_row_id: number },
@@ -222,7 +222,7 @@ async function offerTo(
 
 /** Those of some members that can take it, and why the others cannot. */
 async function candidatesOf(
-  context: SendContext,
+  context: TransactionsContext,
   { nodes, authorize }: Asker<PoolRow>,
   members: Member[],
   { request, complete }: Offer,

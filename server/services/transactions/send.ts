@@ -26,7 +26,7 @@ import {
 } from './quote.ts'
 
 /** What sending needs, for requests and for background work. */
-export interface SendContext extends QuoteContext, OrderContext {
+export interface TransactionsContext extends QuoteContext, OrderContext {
   /** Starts the background work of the relayer, and wakes requests that wait for a status. */
   wake(relayerRowId: number): void
   makeId(): string
@@ -58,7 +58,7 @@ export interface Prepared {
 
 /** Accepts a transaction: every check that can fail early, and then one database transaction that assigns the nonce. */
 export async function send(
-  context: SendContext,
+  context: TransactionsContext,
   asker: Asker,
   relayerId: string,
   /** `nonce`: the one that it must get; throws NonceTaken when another one is next. */
@@ -106,7 +106,7 @@ export async function send(
  * Runs the checks before the commit. The relayer and the rights of the caller may change while the chain answers, so their last state
  * is checked.
  */
-export async function prepare(context: SendContext, asker: Authorizing, wanted: Wanted): Promise<Prepared> {
+export async function prepare(context: TransactionsContext, asker: Authorizing, wanted: Wanted): Promise<Prepared> {
   const { relayer, request } = wanted
   checkRequest(relayer, request, context.now(), isNew(wanted))
   const quote = await quoteTransaction(context, asker.nodes, wanted)
@@ -120,7 +120,7 @@ export async function prepare(context: SendContext, asker: Authorizing, wanted: 
  * of a quote: after a change of them the chain is asked again, so that no policy judges a quote that was made by another one.
  */
 export async function recheck(
-  context: SendContext,
+  context: TransactionsContext,
   asker: Authorizing,
   { relayer: before, quote }: Prepared,
   wanted: Wanted,
@@ -139,7 +139,7 @@ export async function recheck(
 const isNew = ({ replaced, is_sweep }: Wanted): boolean => replaced === undefined && !is_sweep
 
 export function newTransaction(
-  { makeId }: SendContext,
+  { makeId }: TransactionsContext,
   { relayer, quote }: Prepared,
   request: TransactionRequest,
 ): NewTransaction {

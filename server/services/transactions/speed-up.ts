@@ -6,11 +6,11 @@ import type { WholeTransactionRow } from '../../domain/transaction-rows.ts'
 import { readAmount } from '../../domain/values.ts'
 import type { ServicesContext } from '../context.ts'
 import { changeTransaction } from './replace.ts'
-import { type Asker, hashOf, type SendContext } from './send.ts'
+import { type Asker, hashOf, type TransactionsContext } from './send.ts'
 
 /** Signs the same content again at a higher price. The content is that of the row which the price is written to. */
 export function speedUp(
-  context: SendContext & Pick<ServicesContext, 'pollNow'>,
+  context: TransactionsContext & Pick<ServicesContext, 'pollNow'>,
   asker: Asker,
   relayerId: string,
   { transactionId, body }: { transactionId: string; body: SpeedUpRequest },

@@ -1,6 +1,6 @@
 import type { BatchCreation, Once, Replay } from '../../domain/new-transaction.ts'
 import { type Database, type Session, sql, type Transaction } from './database.ts'
-import { answerAgain, answerBatchAgain, idempotencyScope, type KnownAnswer } from './insert-transaction.ts'
+import { answerAgain, answerBatchAgain, idempotencyScope, type KnownAnswer } from './insert-rules.ts'
 import { dataColumn } from './transaction-rows.ts'
 
 const selectKnown = sql<KnownAnswer>(`

@@ -10,7 +10,6 @@ import type { TransactionRow } from '../../domain/transaction-rows.ts'
 import { type Database, type GroupedChange, sql, type Transaction } from './database.ts'
 import { prepareEvents, writeStatusEvents } from './events.ts'
 import { knownOf, remember } from './idempotency.ts'
-import { readInsertState } from './insert-batch.ts'
 import {
   acceptInPool,
   answerBatchAgain,
@@ -21,7 +20,8 @@ import {
   type PoolState,
   Refused,
   rememberAnswer,
-} from './insert-transaction.ts'
+} from './insert-rules.ts'
+import { readInsertState } from './insert-state.ts'
 import { readPoolState, writeOrders } from './pools.ts'
 import { hexOf } from './transaction-rows.ts'
 import { endUnmined, isSigned, transactionById, withoutData } from './transactions.ts'

@@ -21,7 +21,7 @@ import {
   type Transaction,
   type Trust,
 } from './database.ts'
-import { type Order, orderOf, type PoolState } from './insert-transaction.ts'
+import { type Order, orderOf, type PoolState } from './insert-rules.ts'
 import { sealedColumns } from './row-mac.ts'
 import { firstsInLine, nothing, unfinishedOfAll } from './transaction-reads.ts'
 import { changeFunding } from './treasuries.ts'

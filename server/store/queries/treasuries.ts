@@ -3,7 +3,7 @@ import { addsCircle } from '../../domain/funding.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { isFinal, unfinishedStatuses } from '../../domain/statuses.ts'
 import { type Database, type Engine, type Session, sql, type Transaction } from './database.ts'
-import type { InsertedTransaction, NewestRefill } from './insert-transaction.ts'
+import type { InsertedTransaction, NewestRefill } from './insert-rules.ts'
 
 const from = (table: string): Record<Engine, string> => ({
   sqlite: `${table}.funding ->> 'from'`,

@@ -12,7 +12,7 @@ import {
   keyOf,
   laneOf,
   nonceOf,
-} from './insert-transaction.ts'
+} from './insert-rules.ts'
 import { columnNames, dataColumn, indexMetadata, quoted, recordsOf } from './transaction-rows.ts'
 import { insertRefills, newestRefills } from './treasuries.ts'
 
