@@ -4997,6 +4997,8 @@ export interface components {
         ServiceSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5007,6 +5009,8 @@ export interface components {
         Deleted: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5017,6 +5021,8 @@ export interface components {
         SignatureResultSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5027,6 +5033,8 @@ export interface components {
         SignatureList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5037,6 +5045,8 @@ export interface components {
         TransactionSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5047,6 +5057,8 @@ export interface components {
         TransactionAccepted: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 [name: string]: unknown;
             };
@@ -5058,6 +5070,8 @@ export interface components {
         TransactionsAccepted: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 [name: string]: unknown;
             };
@@ -5069,6 +5083,8 @@ export interface components {
         DryRunSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5079,6 +5095,8 @@ export interface components {
         PendingCancellationSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5089,6 +5107,8 @@ export interface components {
         SignedTransactionSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5099,6 +5119,8 @@ export interface components {
         BalanceSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5109,6 +5131,8 @@ export interface components {
         RelayerStatusSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5119,6 +5143,8 @@ export interface components {
         JsonRpcResponse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5129,6 +5155,8 @@ export interface components {
         RelayerDrainSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5139,6 +5167,8 @@ export interface components {
         PoolFundingSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 ETag: components["headers"]["ETag"];
                 [name: string]: unknown;
             };
@@ -5150,6 +5180,8 @@ export interface components {
         FundingSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 ETag: components["headers"]["ETag"];
                 [name: string]: unknown;
             };
@@ -5161,6 +5193,8 @@ export interface components {
         NonceStateSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5171,6 +5205,8 @@ export interface components {
         TransactionList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5181,6 +5217,8 @@ export interface components {
         AuthorizationSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5191,6 +5229,8 @@ export interface components {
         AttemptList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5201,6 +5241,8 @@ export interface components {
         UnknownTransactionList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5211,6 +5253,8 @@ export interface components {
         ExplanationSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5221,6 +5265,8 @@ export interface components {
         NotificationSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 ETag: components["headers"]["ETag"];
                 [name: string]: unknown;
             };
@@ -5232,6 +5278,8 @@ export interface components {
         NotificationHealthSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5242,6 +5290,8 @@ export interface components {
         DeliveryList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5252,6 +5302,8 @@ export interface components {
         RedeliverySuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5262,6 +5314,8 @@ export interface components {
         DeliveryAttemptSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5272,6 +5326,8 @@ export interface components {
         NotificationList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5282,6 +5338,8 @@ export interface components {
         ApiKeySuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 ETag: components["headers"]["ETag"];
                 [name: string]: unknown;
             };
@@ -5293,6 +5351,8 @@ export interface components {
         NewApiKeySuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5303,6 +5363,8 @@ export interface components {
         ApiKeyList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5313,6 +5375,8 @@ export interface components {
         AuditList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5323,6 +5387,8 @@ export interface components {
         AuditHeadSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5333,6 +5399,8 @@ export interface components {
         RelayerSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 ETag: components["headers"]["ETag"];
                 [name: string]: unknown;
             };
@@ -5344,6 +5412,8 @@ export interface components {
         RelayerList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5354,6 +5424,8 @@ export interface components {
         SignerSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5364,6 +5436,8 @@ export interface components {
         SignerList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5374,6 +5448,8 @@ export interface components {
         SponsorshipCreated: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5384,6 +5460,8 @@ export interface components {
         SponsorshipSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 ETag: components["headers"]["ETag"];
                 [name: string]: unknown;
             };
@@ -5395,6 +5473,8 @@ export interface components {
         SponsorshipList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5405,6 +5485,8 @@ export interface components {
         SponsoredUserSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5415,6 +5497,8 @@ export interface components {
         SponsoredCallSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 [name: string]: unknown;
             };
@@ -5426,6 +5510,8 @@ export interface components {
         PoolSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 ETag: components["headers"]["ETag"];
                 [name: string]: unknown;
             };
@@ -5437,6 +5523,8 @@ export interface components {
         PoolList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5447,6 +5535,8 @@ export interface components {
         AbiSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5457,6 +5547,8 @@ export interface components {
         AbiList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5467,6 +5559,8 @@ export interface components {
         ProblemList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5477,6 +5571,8 @@ export interface components {
         ProblemSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5487,6 +5583,8 @@ export interface components {
         SearchResults: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5497,6 +5595,8 @@ export interface components {
         NetworkSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 ETag: components["headers"]["ETag"];
                 [name: string]: unknown;
             };
@@ -5508,6 +5608,8 @@ export interface components {
         NetworkList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5518,6 +5620,8 @@ export interface components {
         NodeList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5528,6 +5632,8 @@ export interface components {
         QueueList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5538,6 +5644,8 @@ export interface components {
         SpendingList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5548,6 +5656,8 @@ export interface components {
         CallerSpendingList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5558,6 +5668,8 @@ export interface components {
         ActivitySuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5568,6 +5680,8 @@ export interface components {
         CallerSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 [name: string]: unknown;
             };
             content: {
@@ -5577,7 +5691,7 @@ export interface components {
     };
     parameters: {
         /**
-         * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without.
+         * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without. An operation that does not list this header refuses it (400).
          * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
          */
         "Idempotency-Key": string;
@@ -6379,7 +6493,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without.
+                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -6416,7 +6530,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without.
+                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -6632,7 +6746,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without.
+                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -6917,7 +7031,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without.
+                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -6954,7 +7068,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without.
+                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -7996,7 +8110,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without.
+                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -8033,7 +8147,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without.
+                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -8171,7 +8285,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without.
+                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -8654,7 +8768,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without.
+                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -8720,7 +8834,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without.
+                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];

@@ -2,6 +2,7 @@ import { request } from 'node:http'
 import { expect, test } from 'vitest'
 import type { Anvil } from '../support/anvil.ts'
 import { testChain } from '../support/chain.ts'
+import { operations } from '../support/contract.ts'
 import { startTestService, type TestService, temporaryFolder } from '../support/service.ts'
 import { testRig } from '../support/test-rig.ts'
 
@@ -232,4 +233,23 @@ test('takes members in another order, nested ones too, for the same request', as
   expect(again.text).toBe(first.text)
   const other = await post(service, { value: '5', metadata: { invoice: '8', customer: 'a' } }, 'order')
   expect(other.status).toBe(422)
+})
+
+test('refuses a key where it has no effect, in every operation that does not declare it', async () => {
+  const { raw, api_key } = await startTestService({ RATE_LIMIT_BURST: '10000' })
+  const without = operations.filter(
+    ({ guarded, parameters }) => guarded && !parameters.some(({ name }) => name === 'Idempotency-Key'),
+  )
+  expect(without.length).toBeGreaterThan(60)
+  for (const { id, method, path, bodies } of without) {
+    const [type] = Object.keys(bodies)
+    const headers = {
+      Authorization: `Bearer ${api_key}`,
+      'Idempotency-Key': 'a',
+      ...(type && { 'Content-Type': type }),
+    }
+    const response = await raw(path.replaceAll(/\{\w+\}/g, 'a'), { method, headers, ...(type && { body: '{}' }) })
+    const { details } = (await response.json()) as { details: { path: string }[] }
+    expect.soft([response.status, details?.[0]?.path], id).toEqual([400, '/headers/idempotency-key'])
+  }
 })

@@ -47,6 +47,11 @@ export function schemaArbitrary({ properties, always, rare }: Hints): SchemaArbi
     if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum)
     const choices = (schema.anyOf ?? schema.oneOf) as Schema[] | undefined
     if (choices) return fc.oneof(...choices.map((choice) => ({ weight: weightOf(choice), arbitrary: build(choice) })))
+    if ('if' in schema) {
+      // A list in one branch, and no list in the other (JSON-RPC).
+      const list = { ...(schema.if as Schema), ...(schema.then as Schema | undefined) }
+      return fc.oneof(build(list), build(schema.else as Schema))
+    }
     // The empty schema allows every value.
     if (Object.keys(schema).length === 0) return fc.jsonValue({ maxDepth: 2 })
     const types = [schema.type].flat() as string[]

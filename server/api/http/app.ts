@@ -8,7 +8,7 @@ import { checkMediaType, maxBodyBytes, readBody } from './body.ts'
 import type { Held, Shares, StreamPace } from './concurrency-limits.ts'
 import type { KeyConnections } from './connections.ts'
 import type { Operation } from './contract.ts'
-import { ApiError, failureMiddleware, jsonRpcFailure, toFailure } from './errors.ts'
+import { ApiError, badRequestAt, failureMiddleware, jsonRpcFailure, toFailure } from './errors.ts'
 import { securityHeaders } from './headers.ts'
 import type { Quiet } from './idle.ts'
 import { missingAt } from './missing.ts'
@@ -121,8 +121,11 @@ function mount(route: IRoute, operation: Operation, dependencies: AppDependencie
     if (operation.guarded) checkRoles(caller, operation)
     next()
   }
+  const takesKey = operation.parameters.some(({ name }) => name === 'Idempotency-Key')
   const readRequest: RequestHandler = async (request, response, next) => {
     checkMediaType(request, operation)
+    if (!takesKey && request.headers['idempotency-key'] !== undefined)
+      throw badRequestAt('/headers/idempotency-key', 'has no effect on this operation; leave it out')
     request.query = readQuery(searchOf(request.url)) as Request['query']
     const caller = contextOf(response).caller as Caller
     let read = 0
