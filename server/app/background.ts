@@ -1,14 +1,14 @@
-import { createWorker, type Worker, type WorkerDependencies, type WorkKind, type WorkShare } from '../store/worker.ts'
+import { Worker, type WorkerContext, type WorkKind, type WorkShare } from '../store/worker.ts'
 import type { Foundation } from './foundation.ts'
 
 /** A worker for this process's part of a kind of work. */
 export function startWorker(
   kind: WorkKind,
   { store, audit, elapsed, logger }: Foundation,
-  { work, find, leave }: Pick<WorkerDependencies, 'work' | 'find' | 'leave'>,
+  { work, find, leave }: Pick<WorkerContext, 'work' | 'find' | 'leave'>,
   share: WorkShare = store.share(kind),
 ): Worker {
-  return createWorker({
+  return new Worker({
     work(rowId, signal) {
       audit.flushOverdue()
       return work(rowId, signal)

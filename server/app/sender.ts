@@ -102,7 +102,7 @@ export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'p
       pollHere(relayerRowId, resend)
       store.tell({ kind: resend ? 'resend' : 'poll', relayer_row_id: relayerRowId })
     },
-    runSender: worker.run,
+    runSender: (relayerRowId) => worker.run(relayerRowId),
     fund(relayerRowId) {
       refills.again(relayerRowId)
       refillWorker.wake(relayerRowId)

@@ -42,8 +42,8 @@ export function startWebhooks(foundation: Foundation) {
 
   return {
     sendTest: (rowId: number) => deliverer.test(rowId),
-    wake: deliveries.wake,
-    poll: deliveries.poll,
+    wake: (notificationRowId: number) => deliveries.wake(notificationRowId),
+    poll: () => deliveries.poll(),
     async stop() {
       await Promise.all([deliveries.stop(), bulkChanges.stop(), deliverer.stop()])
     },

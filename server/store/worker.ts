@@ -40,22 +40,7 @@ export class LeaseLost extends Error {
   }
 }
 
-/**
- * The loop of background work. Work belongs to a row (a relayer, a notification), which is given by its row id. Each row has a lane: work of one
- * lane runs in sequence, and lanes run concurrently, so a slow row delays no other.
- */
-export interface Worker {
-  /** Runs the work of a row as soon as its lane is free. */
-  wake(rowId: number): void
-  /** Searches the store for work in this turn of the event loop, after a change by this process. */
-  poll(): void
-  /** Runs the work of a row once, after any run in progress, and resolves when it has ended. */
-  run(rowId: number): Promise<void>
-  /** Starts no more work, and resolves when the work in progress has ended and all rows are given back. */
-  stop(): Promise<void>
-}
-
-export interface WorkerDependencies {
+export interface WorkerContext {
   /** Does all that is possible now. Resolves to the milliseconds until the next run; undefined: no work is left. */
   work(rowId: number, signal: AbortSignal): Promise<number | undefined>
   /** The row ids that have work in the store. */
@@ -77,145 +62,161 @@ const watchMs = 25
 const findMs = 1_000
 const failureMs = 1_000
 
-export function createWorker(dependencies: WorkerDependencies): Worker {
-  const { work, find, share, leave = async () => undefined, version, elapsed, logger } = dependencies
-  const lanes = new Map<number, RowQueue>()
+/**
+ * The loop of background work. Work belongs to a row (a relayer, a notification), which is given by its row id. Each row has a lane: work of one
+ * lane runs in sequence, and lanes run concurrently, so a slow row delays no other.
+ */
+export class Worker {
+  readonly #context: WorkerContext
+  readonly #lanes = new Map<number, RowQueue>()
   /** The lease under which a row was worked on last. */
-  const leases = new Map<number, number | undefined>()
+  readonly #leases = new Map<number, number | undefined>()
   /** The rows that are being given back. */
-  const leaving = new Map<number, Promise<void>>()
-  const stopping = new AbortController()
-  let seen = version()
-  let foundAt = Number.NEGATIVE_INFINITY
+  readonly #leaving = new Map<number, Promise<void>>()
+  readonly #stopping = new AbortController()
+  readonly #watch: NodeJS.Timeout
+  #seen: number
+  #foundAt = Number.NEGATIVE_INFINITY
+  #isPolling = false
+  #polling = Promise.resolve()
 
-  /** While the database is down, everything fails for the one reason that the store has logged. */
-  function logFailure(error: unknown, message: string, rowId?: number): void {
-    const isLogged = error instanceof StoreUnavailable && error.isLogged
-    logger[isLogged ? 'debug' : 'error']({ err: error, row_id: rowId }, message)
+  constructor(context: WorkerContext) {
+    this.#context = context
+    this.#seen = context.version()
+    this.#watch = setInterval(() => this.#pollNow(false), watchMs)
+    this.#pollNow(true)
+    context.share.watch(() => this.poll())
   }
 
-  const wake = (rowId: number) => {
-    if (stopping.signal.aborted || leaving.has(rowId)) return
-    const lane = lanes.get(rowId)
-    if (lane) return lane.wake()
+  /** Runs the work of a row as soon as its lane is free. */
+  wake(rowId: number): void {
+    if (this.#stopping.signal.aborted || this.#leaving.has(rowId)) return
+    const lane = this.#lanes.get(rowId)
+    lane?.wake()
+    if (lane) return
     const created = new RowQueue()
-    lanes.set(rowId, created)
-    void follow(rowId, created)
+    this.#lanes.set(rowId, created)
+    void this.#follow(rowId, created)
+  }
+
+  /** Searches the store for work in this turn of the event loop, after a change by this process. */
+  poll(): void {
+    if (this.#isPolling || this.#stopping.signal.aborted) return
+    this.#isPolling = true
+    setImmediate(() => {
+      this.#isPolling = false
+      this.#pollNow(true)
+    })
+  }
+
+  /** Runs the work of a row once, after any run in progress, and resolves when it has ended. */
+  async run(rowId: number): Promise<void> {
+    this.wake(rowId)
+    await this.#lanes.get(rowId)?.round()
+  }
+
+  /** Starts no more work, and resolves when the work in progress has ended and all rows are given back. */
+  async stop(): Promise<void> {
+    const { share } = this.#context
+    clearInterval(this.#watch)
+    this.#stopping.abort()
+    share.leave()
+    await this.#polling
+    await Promise.all([...new Set([...this.#lanes.keys(), ...share.held()])].map((rowId) => this.#give(rowId)))
+    await share.release()
+  }
+
+  /** While the database is down, everything fails for the one reason that the store has logged. */
+  #logFailure(error: unknown, message: string, rowId?: number): void {
+    const isLogged = error instanceof StoreUnavailable && error.isLogged
+    this.#context.logger[isLogged ? 'debug' : 'error']({ err: error, row_id: rowId }, message)
   }
 
   /** When the store does not answer, the lane ends; the periodic search finds its work again. */
-  async function mayWork(rowId: number): Promise<boolean> {
-    if (stopping.signal.aborted || leaving.has(rowId)) return false
+  async #mayWork(rowId: number): Promise<boolean> {
+    if (this.#stopping.signal.aborted || this.#leaving.has(rowId)) return false
     try {
-      if (!(await share.claim(rowId))) return false
-      await forgetFormerLease(rowId)
-      return !stopping.signal.aborted && !leaving.has(rowId)
+      if (!(await this.#context.share.claim(rowId))) return false
+      await this.#forgetFormerLease(rowId)
+      return !this.#stopping.signal.aborted && !this.#leaving.has(rowId)
     } catch (error) {
-      logFailure(error, 'lease claim failed', rowId)
+      this.#logFailure(error, 'lease claim failed', rowId)
       return false
     }
   }
 
   /** The state of the row in memory is invalid when another process may have worked on it since. */
-  async function forgetFormerLease(rowId: number): Promise<void> {
-    const lease = share.lease(rowId)
-    if (leases.has(rowId) && leases.get(rowId) !== lease) await left(rowId)
-    leases.set(rowId, lease)
+  async #forgetFormerLease(rowId: number): Promise<void> {
+    const lease = this.#context.share.lease(rowId)
+    if (this.#leases.has(rowId) && this.#leases.get(rowId) !== lease) await this.#left(rowId)
+    this.#leases.set(rowId, lease)
   }
 
-  async function follow(rowId: number, lane: RowQueue): Promise<void> {
-    let isMine = await mayWork(rowId)
+  async #follow(rowId: number, lane: RowQueue): Promise<void> {
+    let isMine = await this.#mayWork(rowId)
     const hasWorked = isMine
     while (isMine) {
       lane.begin()
-      const waitMs = await attempt(rowId)
+      const waitMs = await this.#attempt(rowId)
       lane.end()
       if (waitMs === undefined && !lane.isWanted()) break
-      await lane.sleep(waitMs ?? 0, stopping.signal)
-      isMine = await mayWork(rowId)
+      await lane.sleep(waitMs ?? 0, this.#stopping.signal)
+      isMine = await this.#mayWork(rowId)
     }
     // The state of the row in memory is invalid after another process has worked on it.
-    if (hasWorked && !isMine) await left(rowId)
-    lanes.delete(rowId)
+    if (hasWorked && !isMine) await this.#left(rowId)
+    this.#lanes.delete(rowId)
     lane.close()
   }
 
-  async function attempt(rowId: number): Promise<number | undefined> {
+  async #attempt(rowId: number): Promise<number | undefined> {
+    const { share, work, logger } = this.#context
     try {
-      return await share.under(rowId, () => work(rowId, stopping.signal))
+      return await share.under(rowId, () => work(rowId, this.#stopping.signal))
     } catch (error) {
       if (error instanceof LeaseLost) logger.info({ row_id: rowId }, 'background work taken over by another server')
-      else logFailure(error, 'background work failed', rowId)
+      else this.#logFailure(error, 'background work failed', rowId)
       return failureMs
     }
   }
 
-  const left = (rowId: number) => {
-    leases.delete(rowId)
-    return leave(rowId).catch((error) => logFailure(error, 'lease release failed', rowId))
+  async #left(rowId: number): Promise<void> {
+    this.#leases.delete(rowId)
+    await this.#context.leave?.(rowId).catch((error) => this.#logFailure(error, 'lease release failed', rowId))
   }
 
   /** Ends the row's lane after its round, and gives the row back. */
-  function give(rowId: number): Promise<void> {
-    const giving = leaving.get(rowId) ?? giveBack(rowId).finally(() => leaving.delete(rowId))
-    leaving.set(rowId, giving)
+  #give(rowId: number): Promise<void> {
+    const giving = this.#leaving.get(rowId) ?? this.#giveBack(rowId).finally(() => this.#leaving.delete(rowId))
+    this.#leaving.set(rowId, giving)
     return giving
   }
 
-  async function giveBack(rowId: number): Promise<void> {
-    const lane = lanes.get(rowId)
+  async #giveBack(rowId: number): Promise<void> {
+    const lane = this.#lanes.get(rowId)
     lane?.wake()
-    await (lane ? lane.ended : left(rowId))
+    await (lane ? lane.ended : this.#left(rowId))
     try {
-      await share.giveBack(rowId)
+      await this.#context.share.giveBack(rowId)
     } catch (error) {
-      logFailure(error, 'lease return failed', rowId)
+      this.#logFailure(error, 'lease return failed', rowId)
     }
   }
 
-  let isPolling = false
-  const poll = async (force: boolean) => {
+  #pollNow(force: boolean): void {
+    this.#polling = this.#search(force).catch((error) => this.#logFailure(error, 'work poll failed'))
+  }
+
+  async #search(force: boolean): Promise<void> {
+    const { version, elapsed, share, find } = this.#context
     const current = version()
     const time = elapsed()
-    if (!force && current === seen && time - foundAt < findMs) return
-    seen = current
-    foundAt = time
+    if (!force && current === this.#seen && time - this.#foundAt < findMs) return
+    this.#seen = current
+    this.#foundAt = time
     const { own, surplus } = await share.divide(await find())
-    for (const rowId of surplus) void give(rowId)
-    for (const rowId of own) wake(rowId)
-  }
-  let polling = Promise.resolve()
-  const pollNow = (force: boolean) => {
-    polling = poll(force).catch((error) => logFailure(error, 'work poll failed'))
-  }
-  const watch = setInterval(() => pollNow(false), watchMs)
-  pollNow(true)
-
-  const pollInNextTurn = () => {
-    if (isPolling || stopping.signal.aborted) return
-    isPolling = true
-    setImmediate(() => {
-      isPolling = false
-      pollNow(true)
-    })
-  }
-  share.watch(pollInNextTurn)
-
-  return {
-    wake,
-    poll: pollInNextTurn,
-    async run(rowId) {
-      wake(rowId)
-      await lanes.get(rowId)?.round()
-    },
-    async stop() {
-      clearInterval(watch)
-      stopping.abort()
-      share.leave()
-      await polling
-      await Promise.all([...new Set([...lanes.keys(), ...share.held()])].map(give))
-      await share.release()
-    },
+    for (const rowId of surplus) void this.#give(rowId)
+    for (const rowId of own) this.wake(rowId)
   }
 }
 

@@ -1,7 +1,7 @@
 import pino from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { StoreUnavailable } from '../../server/domain/errors.ts'
-import { createWorker, type WorkerDependencies } from '../../server/store/worker.ts'
+import { Worker, type WorkerContext } from '../../server/store/worker.ts'
 import { fakeShare } from '../support/fake-share.ts'
 
 const patienceMs = 60_000
@@ -11,10 +11,10 @@ function testWorker({
   claim,
   lease,
   ...dependencies
-}: Partial<WorkerDependencies> & { claim?: () => Promise<boolean>; lease?: () => number }) {
+}: Partial<WorkerContext> & { claim?: () => Promise<boolean>; lease?: () => number }) {
   const begun: number[] = []
   const logged: string[] = []
-  const worker = createWorker({
+  const worker = new Worker({
     find: async () => [],
     share: fakeShare(claim, lease),
     version: () => 0,
@@ -26,8 +26,8 @@ function testWorker({
       return dependencies.work?.(rowId, signal) ?? Promise.resolve(undefined)
     },
   })
-  onTestFinished(worker.stop)
-  return { ...worker, begun, logged }
+  onTestFinished(() => worker.stop())
+  return Object.assign(worker, { begun, logged })
 }
 
 /** Work that ends when it is told to. */

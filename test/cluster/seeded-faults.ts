@@ -62,9 +62,9 @@ export const clusterFaults: Record<string, Seed[]> = {
   'notify-without-poll': [
     {
       file: 'server/store/worker.ts',
-      text: 'setInterval(() => pollNow(false), watchMs)',
+      text: 'setInterval(() => this.#pollNow(false), watchMs)',
       instead: 'setInterval(() => undefined, watchMs)',
     },
-    { file: 'server/store/worker.ts', text: 'share.watch(pollInNextTurn)', instead: '' },
+    { file: 'server/store/worker.ts', text: 'context.share.watch(() => this.poll())', instead: '' },
   ],
 }

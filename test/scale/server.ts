@@ -9,7 +9,7 @@ import { Fences, write } from '../../server/store/postgres/write.ts'
 import type { GroupedChange } from '../../server/store/queries/database.ts'
 import { commandDependencies, type Session, sql } from '../../server/store/queries/database.ts'
 import type { HearSignal, Signal } from '../../server/store/store.ts'
-import { createWorker } from '../../server/store/worker.ts'
+import { Worker } from '../../server/store/worker.ts'
 import type { World } from './world.ts'
 
 /** Every server hears the others, soon. */
@@ -116,7 +116,7 @@ export async function startServer(world: World, network: Network, done: Done): P
     subscribe: (heard: HearSignal) => network.join(self, (signal) => void running.promise.then(() => heard(signal))),
   }
   const share = workShares({ read, fences, membership, signals }).share('sender')
-  const worker = createWorker({
+  const worker = new Worker({
     share,
     version: () => 0,
     elapsed: () => performance.now(),
