@@ -25,8 +25,8 @@ export const modelFaults: Record<string, ModelFault> = {
   /** The limit per day is read and not held. */
   'limit-forgotten': {
     file: 'server/store/queries/daily-limits.ts',
-    text: 'return amount > left',
-    instead: 'return amount > left * 1_000_000n + 10n ** 20n',
+    text: 'if (amount <= left) return undefined',
+    instead: 'if (amount <= left * 1_000_000n + 10n ** 20n) return undefined',
     caught_by: ['over the limit'],
   },
   /** A price is raised whatever the market asks. */
