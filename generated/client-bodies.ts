@@ -1302,12 +1302,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "policies.max_value",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   "An amount in wei, below 2^256: a decimal string, or an integer written in digits only (not `1.0`, not `1e18`)."
+   ""
   ],
   [
    "policies.max_value_per_day",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   "An amount in wei, below 2^256: a decimal string, or an integer written in digits only (not `1.0`, not `1e18`)."
+   ""
   ],
   [
    "policies.whitelist_receivers",
@@ -1760,7 +1760,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "per_user.fee",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   "An amount in wei, below 2^256: a decimal string, or an integer written in digits only (not `1.0`, not `1e18`)."
+   ""
   ]
  ],
  "post /api/v1/sponsorships/{sponsorship_id}/calls": [

@@ -1066,6 +1066,8 @@ export interface paths {
         /**
          * List the queues of all relayers
          * @description Lists, for every relayer that the API key may use, the number of unfinished transactions and the first one, for which all others wait. Relayers are in the order of their creation. No node is called.
+         *
+         *     Made for the console: a minor version may change or remove its members, and the changelog says so.
          */
         get: operations["listQueues"];
         put?: never;
@@ -1088,6 +1090,8 @@ export interface paths {
          * @description Counts of accepted, mined and failed transactions, times to inclusion and fees, for the last hour by the minute, for the last day by the quarter of an hour, or for the last 7, 30 or 90 days by the day (UTC). The counts are kept as transactions change, so the response does not depend on how many transactions are stored. Deleted relayers are not included.
          *
          *     A transaction that a reorganization removed and that is mined again counts twice.
+         *
+         *     Made for the console: a minor version may change or remove its members, and the changelog says so.
          */
         get: operations["getActivity"];
         put?: never;
@@ -1108,6 +1112,8 @@ export interface paths {
         /**
          * Get what relayers spent on fees
          * @description The fees that each relayer paid in the last days (UTC, with today), the highest first within each network, with the number of its transactions. Values that were sent are not fees. Relayers that did nothing, and deleted ones, are not listed. Counts of former days are kept for 100 days.
+         *
+         *     Made for the console: a minor version may change or remove its members, and the changelog says so.
          */
         get: operations["getSpending"];
         put?: never;
@@ -1128,6 +1134,8 @@ export interface paths {
         /**
          * Get what the transactions of each API key cost
          * @description The fees of the last days (UTC, with today) by the API key that asked for the transactions and by network, the highest first within each network. A fee counts for the day on which its transaction became final. Fees of transactions that an earlier version of the service accepted are not counted. Fees are kept for 100 days.
+         *
+         *     Made for the console: a minor version may change or remove its members, and the changelog says so.
          */
         get: operations["getSpendingByCaller"];
         put?: never;
@@ -1262,6 +1270,8 @@ export interface paths {
         /**
          * List the nodes of a network
          * @description Asks every node in `rpc_urls` for its chain id and its newest block, at most every two seconds, and reports its health as this process sees it. The nodes in the `custom_rpc_urls` of relayers are not included.
+         *
+         *     Made for the console: a minor version may change or remove its members, and the changelog says so.
          */
         get: operations["listNodes"];
         put?: never;
@@ -1626,6 +1636,8 @@ export interface paths {
         /**
          * List what needs attention
          * @description All present problems of what the API key may see, the most urgent first, each once per cause and resource. Balances and nonces are read from the chain at most once a minute, nodes every 10 seconds, and only while someone asks. `unchecked` names what could not be found out: only without it, no problem means that all is well. Acknowledged problems are listed, and are last.
+         *
+         *     Made for the console: a minor version may change or remove its members, and the changelog says so.
          */
         get: operations["listProblems"];
         put?: never;
@@ -1653,10 +1665,15 @@ export interface paths {
         /**
          * Acknowledge a problem
          * @description Says to others that somebody deals with the problem, until a time. When the problem ends and comes back for another cause, it is a new one. A problem of a network or of the service is one of everybody: only an API key for all relayers acknowledges it (403).
+         *
+         *     Made for the console: a minor version may change or remove its members, and the changelog says so.
          */
         put: operations["acknowledgeProblem"];
         post?: never;
-        /** Withdraw an acknowledgement */
+        /**
+         * Withdraw an acknowledgement
+         * @description Made for the console: a minor version may change or remove its members, and the changelog says so.
+         */
         delete: operations["deleteAcknowledgement"];
         options?: never;
         head?: never;
@@ -1673,6 +1690,8 @@ export interface paths {
         /**
          * Find anything
          * @description Finds relayers, networks, signers, notifications and ABIs by id, name or address, and transactions by id, hash, nonce (`12`; `nonce 12` and `#12` find nothing else), receiver, reference or metadata (`name:value`), among what the API key may see. Names are found by their parts; nonces and metadata as a whole; everything else by its beginning, from 4 characters on. At most 50 results: first those that have exactly this text, of which transactions are the newest. A short beginning that many transactions share finds some of them. `total_items` is larger than 50 when more were found; it is then a lower bound.
+         *
+         *     Made for the console: a minor version may change or remove its members, and the changelog says so.
          */
         get: operations["search"];
         put?: never;
@@ -3426,6 +3445,13 @@ export interface components {
             /** @description Of the events of transactions, only those whose transaction has one of these states. */
             statuses?: components["schemas"]["TransactionStatus"][];
         };
+        /** @description The events that the notification receives. An absent member stays, and null allows every value. */
+        NotificationFilterPatch: {
+            /** @description Only events of these names. */
+            events?: ("transaction_update" | "transaction_waiting" | "relayer_disabled" | "relayer_enabled" | "relayer_low_balance" | "relayer_funding")[] | null;
+            /** @description Of the events of transactions, only those whose transaction has one of these states. */
+            statuses?: components["schemas"]["TransactionStatus"][] | null;
+        };
         CreateNotificationRequest: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
@@ -3442,8 +3468,8 @@ export interface components {
             url?: components["schemas"]["HttpUrl"];
             /** @description Absent or null: unchanged. The empty string removes the key. */
             signing_key?: components["schemas"]["SigningKeyInput"] | null;
-            /** @description Null: every event. */
-            filter?: components["schemas"]["NotificationFilterInput"] | null;
+            /** @description An absent member stays. Null removes one; null for the whole: every event. */
+            filter?: components["schemas"]["NotificationFilterPatch"] | null;
         };
         NotificationHealth: {
             /** @enum {string} */
@@ -3732,6 +3758,11 @@ export interface components {
             count?: number;
             fee?: components["schemas"]["AmountInput"];
         };
+        /** @description Limits of one user in any 24 hours. An absent limit stays, and null removes one. */
+        PerUserPatch: {
+            count?: number | null;
+            fee?: components["schemas"]["AmountInput"] | null;
+        };
         /** @description A sponsorship whose calls a relayer sends, or a pool. */
         CreateSponsorshipRequest: components["schemas"]["CreateRelayerSponsorship"] | components["schemas"]["CreatePoolSponsorship"];
         CreateRelayerSponsorship: {
@@ -3811,14 +3842,22 @@ export interface components {
             /** @description The pages from which browsers may call /api/v1/rpc. Without an `Origin` header, as from a server, the key alone decides. */
             origins?: components["schemas"]["Origin"][];
             paused?: boolean;
-            /** @description Null removes the limits. */
-            per_user?: components["schemas"]["PerUser"] | null;
+            /** @description An absent limit stays. Null removes one, or both. */
+            per_user?: components["schemas"]["PerUserPatch"] | null;
         };
         /** @description The use of a limit in the last 24 hours. */
         Usage: {
             used: components["schemas"]["Amount"];
             remaining: components["schemas"]["Amount"];
             limit: components["schemas"]["Amount"];
+            /** @description When the oldest part of `used` leaves the sum. Null while nothing is used. */
+            resets_at: components["schemas"]["TimestampOrNull"];
+        };
+        /** @description The number of calls in the last 24 hours. */
+        CallCount: {
+            used: number;
+            remaining: number;
+            limit: number;
             /** @description When the oldest part of `used` leaves the sum. Null while nothing is used. */
             resets_at: components["schemas"]["TimestampOrNull"];
         };
@@ -3854,7 +3893,7 @@ export interface components {
         SponsoredUser: {
             user: components["schemas"]["Address"];
             /** @description The number of calls. Null without this limit. */
-            count: components["schemas"]["Usage"] | null;
+            count: components["schemas"]["CallCount"] | null;
             /** @description The fees, in wei. Null without this limit. */
             fee: components["schemas"]["Usage"] | null;
         };
@@ -3903,13 +3942,13 @@ export interface components {
         UpdatePoolRequest: {
             name?: components["schemas"]["Name"];
             relayer_ids?: components["schemas"]["PoolRelayerIds"];
-            /** @description In place of all former ones. */
-            policies?: components["schemas"]["PoolPoliciesInput"];
+            /** @description Absent policies stay. Null removes one, or all. */
+            policies?: components["schemas"]["PoolPoliciesPatch"] | null;
         };
         /** @description The relayer's share: one with 200 takes twice as many transactions at a time as one with 100. 0: it gets none. */
         PoolWeight: number;
         UpdatePoolRelayerRequest: {
-            weight: components["schemas"]["PoolWeight"];
+            weight?: components["schemas"]["PoolWeight"];
         };
         PoolRelayer: {
             relayer_id: components["schemas"]["Id"];
@@ -4577,6 +4616,23 @@ export interface components {
                 /** @description The highest total amount in any 24 hours. */
                 max_amount_per_day?: components["schemas"]["AmountInput"];
             }[];
+        };
+        /** @description Absent policies stay. Null removes one. */
+        PoolPoliciesPatch: {
+            max_value?: components["schemas"]["AmountInput"] | null;
+            max_value_per_day?: components["schemas"]["AmountInput"] | null;
+            whitelist_receivers?: components["schemas"]["AddressInput"][] | null;
+            allowed_functions?: {
+                receiver: components["schemas"]["AddressInput"];
+                selectors: components["schemas"]["SelectorInput"][];
+            }[] | null;
+            token_limits?: {
+                token: components["schemas"]["AddressInput"];
+                /** @description The highest amount of one transaction or signature. */
+                max_amount?: components["schemas"]["AmountInput"];
+                /** @description The highest total amount in any 24 hours. */
+                max_amount_per_day?: components["schemas"]["AmountInput"];
+            }[] | null;
         };
         Relayer: {
             revision: components["schemas"]["Revision"];
@@ -5980,6 +6036,7 @@ export type NotificationType = components['schemas']['NotificationType'];
 export type Notification = components['schemas']['Notification'];
 export type NotificationFilter = components['schemas']['NotificationFilter'];
 export type NotificationFilterInput = components['schemas']['NotificationFilterInput'];
+export type NotificationFilterPatch = components['schemas']['NotificationFilterPatch'];
 export type CreateNotificationRequest = components['schemas']['CreateNotificationRequest'];
 export type SigningKeyInput = components['schemas']['SigningKeyInput'];
 export type UpdateNotificationRequest = components['schemas']['UpdateNotificationRequest'];
@@ -6025,11 +6082,13 @@ export type SponsoredTarget = components['schemas']['SponsoredTarget'];
 export type SponsoredTargetInput = components['schemas']['SponsoredTargetInput'];
 export type Origin = components['schemas']['Origin'];
 export type PerUser = components['schemas']['PerUser'];
+export type PerUserPatch = components['schemas']['PerUserPatch'];
 export type CreateSponsorshipRequest = components['schemas']['CreateSponsorshipRequest'];
 export type CreateRelayerSponsorship = components['schemas']['CreateRelayerSponsorship'];
 export type CreatePoolSponsorship = components['schemas']['CreatePoolSponsorship'];
 export type UpdateSponsorshipRequest = components['schemas']['UpdateSponsorshipRequest'];
 export type Usage = components['schemas']['Usage'];
+export type CallCount = components['schemas']['CallCount'];
 export type Sponsorship = components['schemas']['Sponsorship'];
 export type SponsorshipCreation = components['schemas']['SponsorshipCreation'];
 export type SponsoredUser = components['schemas']['SponsoredUser'];
@@ -6092,6 +6151,7 @@ export type RelayerPoliciesInput = components['schemas']['RelayerPoliciesInput']
 export type RelayerPoliciesPatch = components['schemas']['RelayerPoliciesPatch'];
 export type PoolPolicies = components['schemas']['PoolPolicies'];
 export type PoolPoliciesInput = components['schemas']['PoolPoliciesInput'];
+export type PoolPoliciesPatch = components['schemas']['PoolPoliciesPatch'];
 export type Relayer = components['schemas']['Relayer'];
 export type NotificationIds = components['schemas']['NotificationIds'];
 export type CreateRelayerRequest = components['schemas']['CreateRelayerRequest'];
@@ -9045,9 +9105,9 @@ export interface operations {
                 /** @description `others`: without the service's own actions. */
                 callers?: "others";
                 /** @description Only entries after this time (RFC 3339). */
-                after?: string;
+                created_after?: string;
                 /** @description Only entries before this time (RFC 3339). */
-                before?: string;
+                created_before?: string;
             };
             header?: never;
             path?: never;
@@ -9194,6 +9254,7 @@ export const nonceStateStatusValues: ReadonlyArray<FlattenedDeepRequired<compone
 export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationType"]> = ["webhook"];
 export const notificationFilterEventsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationFilter"]["events"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding"];
 export const notificationFilterInputEventsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationFilterInput"]["events"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding"];
+export const notificationFilterPatchEventsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationFilterPatch"]["events"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding"];
 export const notificationHealthStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationHealth"]["status"]> = ["enabled", "disabled"];
 export const deliveryStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DeliveryStatus"]> = ["pending", "delivered", "failed"];
 export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding", "test"];

@@ -10,6 +10,7 @@ import type {
   Relayer,
   Signer,
 } from '../../generated/openapi.ts'
+import type { MergePatch } from './merge-patch.ts'
 import type { CoinToken } from './policies/token-calls.ts'
 import type { IfMatch } from './revision.ts'
 
@@ -184,7 +185,8 @@ export interface NotificationChanges {
   type?: Notification['type']
   url?: string
   signing_key?: Uint8Array | null
-  filter?: NotificationFilter | null
+  /** Merged into the present one; null: every event. */
+  filter?: MergePatch<NotificationFilter> | null
   /** Until when a replaced signing key still signs, in milliseconds since the Unix epoch. */
   former_until: number
 }

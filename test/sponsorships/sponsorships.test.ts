@@ -417,7 +417,7 @@ test('holds the limits of each user, whom a signature or a server names, never a
   expect(await byServer(ben.address)).toBe('accepted')
   expect(await byServer(ben.address)).toContain('403 sponsorship/per_user/count')
   const known = await its.client.sponsorships.getSponsoredUser('game', ben.address)
-  expect(known).toMatchObject({ user: ben.address.toLowerCase(), count: { used: '2', remaining: '0', limit: '2' } })
+  expect(known).toMatchObject({ user: ben.address.toLowerCase(), count: { used: 2, remaining: 0, limit: 2 } })
   expect(BigInt(known.fee?.used ?? 0)).toBeGreaterThan(0n)
 })
 

@@ -34,7 +34,12 @@ const start = {
   },
 } as const
 type Typed = { [Name in Exclude<keyof typeof start, 'outcome'>]: string } & { outcome: (typeof outcomes)[number] }
-type Filter = Partial<Omit<Typed, 'outcome' | 'callers'>> & { outcome?: 'succeeded' | 'refused'; callers?: 'others' }
+type Filter = Partial<Omit<Typed, 'outcome' | 'callers' | 'after' | 'before'>> & {
+  outcome?: 'succeeded' | 'refused'
+  callers?: 'others'
+  created_after?: string
+  created_before?: string
+}
 const textFields = [
   ['operation', 'Operation', 'edit relayer'],
   ['relayer_id', 'Relayer', 'ID'],
@@ -52,7 +57,7 @@ export function Audit({ find }: Find) {
   const [typed, choose] = useAddressState(paths.audit, find, { ...start, outcome: outcomes })
   const [page, setPage] = usePage(find)
   const filter = filterOf(typed)
-  const { after, before } = filter
+  const { created_after: after, created_before: before } = filter
   const entries = useAnswer('/api/v1/audit', { query: { ...filter, page, per_page: perPage } }, { keepsPrevious: true })
 
   function apply(form: HTMLFormElement) {
@@ -176,16 +181,16 @@ function filterOf({ operation, outcome, callers, after, before, ...same }: Typed
     outcome: outcome === 'all' ? undefined : outcome,
     caller: same.caller === callerName('environment') ? 'environment' : same.caller,
     callers: callers === 'others' ? callers : undefined,
-    after: at(after),
-    before: at(before),
+    created_after: at(after),
+    created_before: at(before),
   }) as Filter
 }
 
 /** Entries up to now: later ones would move the pages. */
 async function* readAll(client: RelayerClient, filter: Filter): AsyncIterable<unknown[][]> {
-  const before = filter.before ?? new Date().toISOString()
+  const before = filter.created_before ?? new Date().toISOString()
   for (let page = 1; ; page += 1) {
-    const query = { ...filter, before, page, per_page: 1_000 }
+    const query = { ...filter, created_before: before, page, per_page: 1_000 }
     const { data, pagination } = await client.get('/api/v1/audit', { query })
     yield data.map((entry) => csvHeader.map((name) => entry[name]))
     if (page * 1_000 >= pagination.total_items) return

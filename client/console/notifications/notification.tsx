@@ -303,7 +303,8 @@ function EditNotification({ resource }: { resource: Resource }) {
       lack={lack}
       effect="Later attempts use this URL, and later events these filters. A disabled notification becomes enabled when its URL is set."
       run={(client) => {
-        const before = { url: opened.url, filter: opened.filter ?? null }
+        const { events = null, statuses = null } = opened.filter ?? {}
+        const before = { url: opened.url, filter: { events, statuses } }
         return client.notifications.update(id, changedIn(before, webhook.body()), { revision: opened.revision })
       }}
     >

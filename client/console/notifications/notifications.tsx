@@ -35,7 +35,9 @@ function CreateNotification() {
       opened={webhook.reset}
       run={(client) => {
         const { filter, ...body } = webhook.body()
-        return client.notifications.create({ ...body, ...given({ id: webhook.values.id }), ...(filter && { filter }) })
+        const set = Object.entries(filter).filter(([, list]) => list !== null)
+        const its = set.length > 0 && { filter: Object.fromEntries(set) as NotificationFilter }
+        return client.notifications.create({ ...body, ...given({ id: webhook.values.id }), ...its })
       }}
       message={({ id }) => about('Notification', <Link to={paths.notification(id)}>{id}</Link>, 'is created.')}
     >
@@ -86,17 +88,18 @@ export function filterText(filter: NotificationFilter | undefined): string {
   return `${of}${only.length === 0 ? '' : `, of transactions that are ${only.join(', ')}`}`
 }
 
+const orNull = <T,>(list: T[]): T[] | null => (list.length === 0 ? null : list)
+
 /** The URL of a webhook and the events that it receives; nothing chosen is everything. */
 export function useWebhookForm(notification?: Notification) {
   const { events: named = [], statuses: only = [] } = notification?.filter ?? {}
   const form = useForm({ id: '', signing_key: '', url: notification?.url ?? '', events: named, statuses: only })
   return {
     ...form,
-    /** `filter`: null: it receives every event. */
+    /** The members of `filter` are null where nothing is chosen. */
     body() {
-      const { url, signing_key, ...lists } = form.values
-      const set = Object.entries(lists).filter(([, list]) => Array.isArray(list) && list.length > 0)
-      const filter = set.length === 0 ? null : (Object.fromEntries(set) as NotificationFilter)
+      const { url, signing_key, events: named, statuses: only } = form.values
+      const filter = { events: orNull(named), statuses: orNull(only) }
       return { url, filter, ...given({ signing_key }) }
     },
     fields: (

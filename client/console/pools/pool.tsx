@@ -146,8 +146,7 @@ function EditPool({ pool }: { pool: PoolResource }) {
   const { values, bind, reset } = useForm(textsOf(pool))
   const { opened, open, lack, difference } = useEdited(pool, reset)
   const bodyOf = ({ name, relayers, max_value_per_day }: typeof values) => {
-    const { max_value_per_day: _, ...others } = opened.policies
-    const policies = { ...others, ...perDay(max_value_per_day, symbol) }
+    const policies = { max_value_per_day: null, ...perDay(max_value_per_day, symbol) }
     return { name, relayer_ids: listOf(relayers), policies }
   }
   return (

@@ -10,7 +10,7 @@ import { readFrom } from '../http/errors.ts'
 export function audit({ store }: Pick<ServicesContext, 'store'>): Pick<Handlers, 'listAudit' | 'getAuditHead'> {
   return {
     async listAudit({ query }) {
-      const { caller, operation, relayer_id, subject, outcome, callers, after, before } = query
+      const { caller, operation, relayer_id, subject, outcome, callers, created_after, created_before } = query
       const filter: AuditFilter = {}
       if (caller !== undefined) filter.caller = caller
       if (operation !== undefined) filter.operation = operation
@@ -18,8 +18,10 @@ export function audit({ store }: Pick<ServicesContext, 'store'>): Pick<Handlers,
       if (subject !== undefined) filter.subject = subject
       if (outcome !== undefined) filter.outcome = outcome
       if (callers !== undefined) filter.callers = callers
-      if (after !== undefined) filter.after = Date.parse(readFrom('/query', () => readTime(after, ['after'])))
-      if (before !== undefined) filter.before = Date.parse(readFrom('/query', () => readTime(before, ['before'])))
+      if (created_after !== undefined)
+        filter.after = Date.parse(readFrom('/query', () => readTime(created_after, ['created_after'])))
+      if (created_before !== undefined)
+        filter.before = Date.parse(readFrom('/query', () => readTime(created_before, ['created_before'])))
       return page(query, (slice) => store.listAudit(slice, filter), show)
     },
 

@@ -1,5 +1,6 @@
 import type { RelayerPolicies, RelayerPoliciesInput, RelayerPoliciesPatch } from '../../../generated/openapi.ts'
 import { badRequest, type Field } from '../../domain/errors.ts'
+import { mergePatch } from '../../domain/merge-patch.ts'
 import { readAddress, readAmount } from '../../domain/values.ts'
 
 const place = ['policies']
@@ -104,13 +105,6 @@ function checkOnce<T>(items: T[], keyOf: (item: T) => string, placeOf: (index: n
 
 /** RFC 7396 per key: null removes a policy; null for the whole removes all. */
 export function mergePolicies(current: RelayerPolicies, patch: RelayerPoliciesPatch | null): RelayerPolicies {
-  if (patch === null) return {}
-  const removed = new Set(
-    Object.entries(patch)
-      .filter(([, value]) => value === null)
-      .map(([name]) => name),
-  )
-  const given = Object.entries(patch).filter(([, value]) => value !== null)
-  const kept = Object.entries(current).filter(([name]) => !removed.has(name))
-  return { ...Object.fromEntries(kept), ...readPolicies(Object.fromEntries(given)) }
+  const given = Object.entries(patch ?? {}).filter(([, value]) => value !== null)
+  return mergePatch(current, patch && ({ ...patch, ...readPolicies(Object.fromEntries(given)) } as RelayerPolicies))
 }

@@ -1,4 +1,4 @@
-import type { Pool } from '../../../generated/openapi.ts'
+import type { Pool, PoolPolicies } from '../../../generated/openapi.ts'
 import { badRequest, conflict, DomainError, unknownReference } from '../../domain/errors.ts'
 import { deleted, type Handlers, Page, page } from '../../domain/operation.ts'
 import { requireRevision } from '../../domain/revision.ts'
@@ -13,7 +13,7 @@ import { placeToWait } from '../../services/transactions/wait-for-status.ts'
 import { poolEventStream } from '../../webhooks/event-stream.ts'
 import { conflictAt, shownDryRun } from '../http/errors.ts'
 import { fundingCircle } from './funding.ts'
-import { listPolicies, readPolicies } from './policies.ts'
+import { listPolicies, mergePolicies, readPolicies } from './policies.ts'
 
 type Pools = Pick<
   Handlers,
@@ -47,17 +47,20 @@ export function pools(context: ServicesContext): Pools {
     getPool: async ({ path, caller }) => show(await findPool(context, path.pool_id, caller)),
 
     async updatePool({ path, body, auditEntry, ifMatch }) {
-      requireRevision(ifMatch, body, ['relayer_ids'])
+      requireRevision(ifMatch, body, body.policies === null ? ['relayer_ids', 'policies'] : ['relayer_ids'])
       requireRevision(ifMatch, body.policies ?? {}, listPolicies)
       const { policies, ...others } = body
-      const changes = { ...others, ...(policies && { policies: readPolicies(policies) }) }
+      const changes = {
+        ...others,
+        ...(policies !== undefined && { policies: (current: PoolPolicies) => mergePolicies(current, policies) }),
+      }
       const outcome = await store.updatePool(path.pool_id, changes, { auditEntry, ifMatch })
       if (outcome === 'missing') return undefined
       if (outcome === 'circle') throw fundingCircle(['relayer_ids'])
       return shown(outcome)
     },
 
-    async updatePoolRelayer({ path: { pool_id, relayer_id }, body: { weight }, auditEntry }) {
+    async updatePoolRelayer({ path: { pool_id, relayer_id }, body: { weight = null }, auditEntry }) {
       const pool = await store.weighPoolRelayer({ id: pool_id, relayer_id }, weight, auditEntry)
       return pool && show(pool)
     },

@@ -1,5 +1,13 @@
-import type { CreateSponsorshipRequest, Sponsorship, UpdateSponsorshipRequest } from '../../../generated/openapi.ts'
+import type {
+  CallCount,
+  CreateSponsorshipRequest,
+  PerUser,
+  Sponsorship,
+  UpdateSponsorshipRequest,
+  Usage,
+} from '../../../generated/openapi.ts'
 import { badRequest, conflict, errorOf, transactionNotFound, unknownReference } from '../../domain/errors.ts'
+import { mergePatch } from '../../domain/merge-patch.ts'
 import { type Caller, deleted, type Handlers, Page, page } from '../../domain/operation.ts'
 import { budgetOf, type SponsorshipRules, usageKey } from '../../domain/policies/sponsored-calls.ts'
 import { requireRevision } from '../../domain/revision.ts'
@@ -89,7 +97,8 @@ export function sponsorships(context: ServicesContext): Sponsorships {
 
     async updateSponsorship({ path, body, auditEntry, ifMatch }) {
       requireRevision(ifMatch, body, lists)
-      const updated = await store.updateSponsorship(path.sponsorship_id, readRules(body), { auditEntry, ifMatch })
+      const changeOf = (before: SponsorshipRow) => readChanges(before, body)
+      const updated = await store.updateSponsorship(path.sponsorship_id, changeOf, { auditEntry, ifMatch })
       return updated && show(updated)
     },
 
@@ -104,7 +113,7 @@ export function sponsorships(context: ServicesContext): Sponsorships {
       const use = async (asset: string, limit: string | number | undefined) =>
         limit === undefined ? null : store.usage({ chain_id, holder: usageKey(row_id, user), asset, limit: `${limit}` })
       const [count, fee] = await Promise.all([use('calls', per_user?.count), use('fee', per_user?.fee)])
-      return { user, count, fee }
+      return { user, count: count && inCalls(count), fee }
     },
 
     async sendSponsoredCall({ path, body, caller, idempotency, auditEntry, authorize, nodes }) {
@@ -131,13 +140,26 @@ export function sponsorships(context: ServicesContext): Sponsorships {
   }
 }
 
+/** The given changes in normal form. Throws DomainError (400). */
+function readChanges({ per_user: before }: SponsorshipRow, { per_user, ...others }: UpdateSponsorshipRequest) {
+  if (per_user === undefined) return readRules(others)
+  const merged = mergePatch<PerUser>(before ?? {}, per_user)
+  return readRules({ ...others, per_user: Object.keys(merged).length === 0 ? null : merged })
+}
+
+const inCalls = ({ used, remaining, limit, resets_at }: Usage): CallCount => ({
+  ...{ used: Number(used), remaining: Number(remaining), limit: Number(limit) },
+  resets_at,
+})
+
+type Changes = Omit<UpdateSponsorshipRequest, 'per_user'> & { per_user?: PerUser | null }
 type Given<Body> = Pick<Body, Extract<keyof Body, keyof SponsorshipRules | 'paused'>>
 type Read<Body> = Body extends CreateSponsorshipRequest
   ? Pick<SponsorshipRules, 'max_gas' | 'max_fee' | 'budget_per_day'> & Partial<SponsorshipRules> & { paused?: boolean }
   : Partial<SponsorshipRules> & { paused?: boolean }
 
 /** The given rules in normal form. Throws DomainError (400). */
-function readRules<Body extends CreateSponsorshipRequest | UpdateSponsorshipRequest>(body: Body): Read<Body> {
+function readRules<Body extends CreateSponsorshipRequest | Changes>(body: Body): Read<Body> {
   const {
     targets,
     forwarders,
@@ -149,7 +171,7 @@ function readRules<Body extends CreateSponsorshipRequest | UpdateSponsorshipRequ
     per_user,
     origins,
     paused,
-  }: Given<UpdateSponsorshipRequest> = body
+  }: Given<Changes> = body
   const addresses = (list: string[], name: string) => list.map((address, index) => readAddress(address, [name, index]))
   const rules = {
     ...(targets && {

@@ -1,4 +1,5 @@
 import type { Notification, NotificationFilter } from '../../../generated/openapi.ts'
+import { mergePatch } from '../../domain/merge-patch.ts'
 import { checkRevision, revisionOf } from '../../domain/revision.ts'
 import type {
   Conditions,
@@ -131,7 +132,11 @@ export const updateNotification = (
       await database.rights.updated(transaction, 'notifications', row_id)
     if (isTarget) await transaction.run(updateTarget, { row_id, type, url })
     if (signing_key !== undefined) await transaction.run(updateKey, { row_id, signing_key, former_until })
-    if (filter !== undefined) await transaction.run(updateFilter, { row_id, filter: encodeFilter(filter) })
+    if (filter !== undefined) {
+      const merged = mergePatch(before.filter ?? {}, filter)
+      const isEmpty = Object.keys(merged).length === 0
+      await transaction.run(updateFilter, { row_id, filter: encodeFilter(isEmpty ? null : merged) })
+    }
     return get(transaction, id, creator)
   }, auditEntry)
 

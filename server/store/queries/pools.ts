@@ -86,7 +86,7 @@ const add = sql(`
   INSERT INTO pool_relayers (pool_row_id, relayer_row_id, weight) VALUES ($pool_row_id, $relayer_row_id, 100)
   ON CONFLICT DO NOTHING`)
 const weigh = sql(`
-  UPDATE pool_relayers SET weight = $weight WHERE pool_row_id = (SELECT row_id FROM pools WHERE id = $id)
+  UPDATE pool_relayers SET weight = coalesce($weight, weight) WHERE pool_row_id = (SELECT row_id FROM pools WHERE id = $id)
     AND relayer_row_id = (SELECT row_id FROM relayers WHERE id = $relayer_id)`)
 const remove = sql('DELETE FROM pools WHERE id = $id')
 
@@ -154,7 +154,10 @@ export const listPools = (database: Database, slice: PageRequest): Promise<Listi
 export const updatePool = (
   database: Database,
   id: string,
-  { relayer_ids, ...changes }: { name?: string; relayer_ids?: string[]; policies?: PoolRow['policies'] },
+  {
+    relayer_ids,
+    ...changes
+  }: { name?: string; relayer_ids?: string[]; policies?: (current: PoolRow['policies']) => PoolRow['policies'] },
   { auditEntry, ifMatch }: Conditions = {},
 ): Promise<PoolRow | 'missing' | 'circle' | { unknown_relayer: number }> =>
   orUnknown(
@@ -165,8 +168,8 @@ export const updatePool = (
         if (!pool) return 'missing'
         checkRevision('pools', pool.revision, ifMatch)
         await database.rights.updated(transaction, 'pools', pool.row_id)
-        const { name, policies } = { ...pool, ...changes }
-        await transaction.run(change, { id, name, policies: JSON.stringify(policies) })
+        const { name = pool.name, policies = (current) => current } = changes
+        await transaction.run(change, { id, name, policies: JSON.stringify(policies(pool.policies)) })
         return withRelayers(transaction, id, relayer_ids ?? pool.relayers.map(({ relayer_id }) => relayer_id))
       },
       auditEntry,
@@ -200,7 +203,7 @@ export const setPoolFunding = (
 export const weighPoolRelayer = (
   database: Database,
   { id, relayer_id }: { id: string; relayer_id: string },
-  weight: number,
+  weight: number | null,
   auditEntry?: PendingAuditEntry,
 ): Promise<PoolRow | undefined> =>
   database.writeCached(async (transaction) => {

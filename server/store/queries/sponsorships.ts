@@ -132,14 +132,14 @@ export const listSponsorships = (database: Database, slice: PageRequest): Promis
 export const updateSponsorship = (
   database: Database,
   id: string,
-  changes: Partial<SponsorshipRules> & { paused?: boolean },
+  changeOf: (sponsorship: SponsorshipRow) => Partial<SponsorshipRules> & { paused?: boolean },
   { auditEntry, ifMatch }: Conditions = {},
 ): Promise<SponsorshipRow | undefined> =>
   database.writeCached(async (transaction) => {
     const before = await find(database, transaction, id)
     if (!before) return undefined
     checkRevision('sponsorships', before.revision, ifMatch)
-    const after = withRevision('sponsorships', { ...before, ...changes })
+    const after = withRevision('sponsorships', { ...before, ...changeOf(before) })
     await database.rights.updated(transaction, 'sponsorships', before.row_id)
     await transaction.run(change, { row_id: before.row_id, rules: rulesOf(after), paused: after.paused ? 1 : 0 })
     return after

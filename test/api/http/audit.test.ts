@@ -258,7 +258,7 @@ test('lists audit entries newest first, by page and by filter', async () => {
   expect(filtered.data.map(({ sequence }) => sequence)).toEqual([1])
   expect(filtered.pagination).toEqual({ current_page: 3, per_page: 2, total_items: 5 })
   const [, second] = await entries(service)
-  expect(await by({ after: second?.at })).toEqual(
+  expect(await by({ created_after: second?.at })).toEqual(
     (await entries(service)).filter(({ at }) => at > (second?.at ?? '')).map(({ sequence }) => sequence),
   )
 })

@@ -1,0 +1,140 @@
+import { expect, test } from 'vitest'
+import { readContract } from '../../../server/api/http/contract.ts'
+import { operationsOf } from '../../../server/api/http/document.ts'
+import { BodyViolations } from '../../../server/api/http/violation.ts'
+import { createRelayer } from '../../support/resources.ts'
+import { startTestService } from '../../support/service.ts'
+
+// What is the same in every operation, so that a caller who knows one knows all.
+
+interface Schema {
+  $ref?: string
+  type?: string | string[]
+  properties?: Record<string, Schema>
+  required?: string[]
+  content?: Record<string, { schema: Schema }>
+  schema?: Schema
+  name?: string
+  allOf?: Schema[]
+}
+
+const contract = readContract()
+const operations = operationsOf(contract).map(({ path, method, operation, shared }) => ({
+  path,
+  method,
+  ...(operation as unknown as { operationId: string; description?: string; 'x-audience'?: string }),
+  query: [...shared, ...(operation.parameters ?? [])].map((one) => lookUp(one as Schema).name),
+  body: operation.requestBody as Schema | undefined,
+  success: lookUp((operation.responses['200'] ?? operation.responses['201'] ?? {}) as Schema),
+  speaksJsonRpc: operation['x-json-rpc'] === true,
+}))
+
+function lookUp(part: Schema): Schema {
+  if (part.$ref === undefined) return part
+  const names = part.$ref.split('/').slice(1)
+  return lookUp(names.reduce<unknown>((node, name) => (node as Record<string, unknown>)[name], contract) as Schema)
+}
+
+const envelopeOf = ({ success }: (typeof operations)[number]): Schema | undefined => {
+  const schema = success.content?.['application/json']?.schema
+  return schema && lookUp(schema)
+}
+const dataOf = (operation: (typeof operations)[number]): Schema => lookUp(envelopeOf(operation)?.properties?.data ?? {})
+const enveloped = operations.filter((operation) => envelopeOf(operation) && !operation.speaksJsonRpc)
+
+test('counts the operations, whose paths all begin with /api/v1', () => {
+  process.stdout.write(`${operations.length} operations\n`)
+  expect(operations.length).toBeLessThanOrEqual(104)
+  expect(operations.filter(({ path }) => !path.startsWith('/api/v1/'))).toEqual([])
+})
+
+test('every answer has the same envelope, and its data is an object, an array or null', () => {
+  expect(enveloped.length).toBeGreaterThan(90)
+  for (const operation of enveloped) {
+    const { properties, required } = envelopeOf(operation) as Schema
+    const members = ['success', 'data', 'error', 'pagination']
+    expect
+      .soft([operation.operationId, Object.keys(properties ?? {}), required])
+      .toEqual([operation.operationId, members, members])
+    const { type, allOf } = dataOf(operation)
+    const types = [type ?? (allOf ? 'object' : [])].flat()
+    expect
+      .soft([operation.operationId, types])
+      .toEqual([operation.operationId, [expect.stringMatching(/^(?:object|array|null)$/)]])
+  }
+})
+
+// Lists that are short, and answered whole. The problems are beside the time of the look and what it could not find out.
+const whole = ['listNodes', 'search']
+const listsBeside = ['listProblems']
+
+test('every list that is read takes a page, and says which it is', () => {
+  const lists = enveloped.filter((operation) => operation.method === 'get' && dataOf(operation).type === 'array')
+  expect(lists.length).toBeGreaterThan(15)
+  for (const { operationId, query } of lists.filter(({ operationId }) => !whole.includes(operationId)))
+    expect.soft([operationId, query.includes('page'), query.includes('per_page')]).toEqual([operationId, true, true])
+  const paged = operations.filter(({ query }) => query.includes('page')).map(({ operationId }) => operationId)
+  expect(paged.filter((id) => !lists.some(({ operationId }) => operationId === id))).toEqual(listsBeside)
+})
+
+test('times of filters have one name', () => {
+  const times = operations.flatMap(({ query }) => query.filter((name) => /after|before|since|until/.test(name ?? '')))
+  expect([...new Set(times)].sort()).toEqual(['created_after', 'created_before'])
+})
+
+test('every PATCH has one media type, and accepts {}', () => {
+  const checks = new BodyViolations(contract)
+  const patches = operations.filter(({ method }) => method === 'patch')
+  expect(patches.length).toBeGreaterThan(5)
+  for (const { operationId, body } of patches) {
+    expect.soft([operationId, Object.keys(body?.content ?? {})]).toEqual([operationId, ['application/json']])
+    const schema = body?.content?.['application/json']?.schema as object
+    expect.soft([operationId, checks.of(schema, {})]).toEqual([operationId, []])
+  }
+})
+
+test('marks what is made for the console, with its promise', () => {
+  const marked = operations.filter((operation) => operation['x-audience'] === 'console')
+  expect(marked.length).toBeGreaterThan(5)
+  for (const { operationId, description = '' } of operations)
+    expect
+      .soft([
+        operationId,
+        description.includes('Made for the console: a minor version may change or remove its members'),
+      ])
+      .toEqual([operationId, marked.some((one) => one.operationId === operationId)])
+})
+
+test('a PATCH keeps what it does not name, also in the objects of a resource, and null removes a member', async () => {
+  const { client } = await startTestService()
+  await createRelayer(client, { id: 'a' })
+  await client.pools.create({
+    ...{ id: 'pool', network: 'local', relayer_ids: ['a'] },
+    policies: { max_value: '5', max_value_per_day: '50' },
+  })
+  const policies = async (change: object) => (await client.pools.update('pool', { policies: change })).policies
+  expect(await policies({ max_value: '6' })).toEqual({ max_value: '6', max_value_per_day: '50' })
+  expect(await policies({ max_value: null })).toEqual({ max_value_per_day: '50' })
+  const { revision, ...same } = await client.pools.update('pool', {})
+  expect(same.policies).toEqual({ max_value_per_day: '50' })
+  expect((await client.pools.update('pool', { policies: null }, { revision })).policies).toEqual({})
+  await client.pools.updateRelayer('pool', 'a', { weight: 7 })
+  expect((await client.pools.updateRelayer('pool', 'a', {})).relayers).toMatchObject([{ weight: 7 }])
+
+  const filter = { events: ['transaction_update' as const], statuses: ['confirmed' as const] }
+  await client.notifications.create({ id: 'hook', url: 'http://127.0.0.1:9', filter })
+  const filtered = async (change: object) => (await client.notifications.update('hook', { filter: change })).filter
+  expect(await filtered({ statuses: ['failed'] })).toEqual({ ...filter, statuses: ['failed'] })
+  expect(await filtered({ statuses: null })).toEqual({ events: filter.events })
+  expect(await filtered({ events: null })).toBeUndefined()
+
+  const rules = { relayer_id: 'a', max_gas: 21_000, max_fee: '1', budget_per_day: '1' }
+  const created = await client.sponsorships.create({ id: 'game', ...rules, per_user: { count: 3, fee: '9' } })
+  expect(created.sponsorship.per_user).toEqual({ count: 3, fee: '9' })
+  const perUser = async (change: object | null) =>
+    (await client.sponsorships.update('game', { per_user: change })).per_user
+  expect(await perUser({ count: 4 })).toEqual({ count: 4, fee: '9' })
+  expect(await perUser({ fee: null })).toEqual({ count: 4 })
+  expect(await perUser(null)).toBeNull()
+  expect((await client.sponsorships.update('game', {})).max_gas).toBe(21_000)
+})
