@@ -1975,7 +1975,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate the token of an API key
-         * @description The response shows the new token once. The previous token stays valid for `former_valid_seconds`; older tokens do not.
+         * @description The response shows the new token once. The previous token stays valid for `former_valid_seconds`, and older tokens until the end that their rotation promised. With 0, all of them become invalid at once.
          */
         post: operations["rotateApiKey"];
         delete?: never;
@@ -3670,7 +3670,7 @@ export interface components {
         };
         RotateApiKeyRequest: {
             /**
-             * @description The time for which the previous token stays valid, in seconds.
+             * @description The time for which the previous token stays valid, in seconds. 0: it and all older tokens end at once.
              * @default 86400
              */
             former_valid_seconds?: number;

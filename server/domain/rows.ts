@@ -166,9 +166,10 @@ export interface Conditions {
 }
 
 export interface ApiKeyRow extends ApiKey {
-  /** SHA-256 of the secrets. */
+  /** SHA-256 of the secret. */
   secret_hash: Uint8Array
-  former_hash: Uint8Array | null
+  /** Encoded (lib/ids.ts). */
+  former_tokens: Uint8Array | null
 }
 
 export type NewApiKey = Omit<ApiKeyRow, 'revision'>

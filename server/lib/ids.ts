@@ -28,6 +28,37 @@ export function readToken(token: string): { id: string; secret_hash: Buffer } {
   return { id, secret_hash: digest(secret) }
 }
 
+/** A token that a rotation replaced, and the end of its validity, in milliseconds since the epoch. */
+export interface FormerToken {
+  secret_hash: Uint8Array
+  valid_until: number
+}
+
+const hashBytes = 32
+const formerBytes = hashBytes + 8
+/** Of one key. What is valid for the shortest time gives way. */
+const maxFormer = 16
+
+/** The bytes of former tokens that are still valid: of each its hash, and its end (64 bits, big-endian). Null: none. */
+export function encodeFormerTokens(tokens: FormerToken[], now: number): Uint8Array | null {
+  const valid = tokens.filter(({ valid_until }) => valid_until > now).sort((a, b) => b.valid_until - a.valid_until)
+  const entries = valid.slice(0, maxFormer).map(({ secret_hash, valid_until }) => {
+    const entry = Buffer.alloc(formerBytes)
+    entry.set(secret_hash)
+    entry.writeBigUInt64BE(BigInt(valid_until), hashBytes)
+    return entry
+  })
+  return entries.length === 0 ? null : Buffer.concat(entries)
+}
+
+export function decodeFormerTokens(bytes: Uint8Array | null): FormerToken[] {
+  const all = Buffer.from(bytes ?? [])
+  return Array.from({ length: all.length / formerBytes }, (_, index) => {
+    const entry = all.subarray(index * formerBytes, (index + 1) * formerBytes)
+    return { secret_hash: entry.subarray(0, hashBytes), valid_until: Number(entry.readBigUInt64BE(hashBytes)) }
+  })
+}
+
 const form = 'relayer_([0-9a-f-]{36})_([A-Za-z0-9_-]{43})'
 const shape = new RegExp(`^${form}$`)
 const inside = new RegExp(form)

@@ -33,7 +33,7 @@ export async function createApiKey(
   const row: NewApiKey = {
     id,
     secret_hash,
-    former_hash: null,
+    former_tokens: null,
     previous_token_expires_at: null,
     last_used_at: null,
     relayer_ids: null,
@@ -103,7 +103,7 @@ export async function revokeApiKey({ store }: Store, id: string, auditEntry: Pen
 }
 
 /** The public part of a key. */
-export const showApiKey = ({ secret_hash: _, former_hash: __, ...apiKey }: ApiKeyRow): ApiKey => apiKey
+export const showApiKey = ({ secret_hash: _, former_tokens: __, ...apiKey }: ApiKeyRow): ApiKey => apiKey
 
 export const apiKeyNotFound = () => notFound('API key not found')
 

@@ -6,7 +6,7 @@ import { BoundedMap } from '../lib/cache.ts'
 /** The tables whose rows grant rights, and the columns that the MAC of a row covers. */
 export const rightsColumns = {
   api_keys: [
-    ...['id', 'secret_hash', 'former_hash', 'previous_token_expires_at', 'scopes', 'is_limited'],
+    ...['id', 'secret_hash', 'former_tokens', 'previous_token_expires_at', 'scopes', 'is_limited'],
     ...['allowed_cidrs', 'rate_limit', 'expires_at', 'pool_ids'],
   ],
   relayers: [
@@ -37,7 +37,7 @@ export type RightsTable = keyof typeof rightsColumns
 export const rightsTables = Object.keys(rightsColumns) as RightsTable[]
 
 /** Columns of bytes, which are hex in the content: upper case, and the empty string for NULL. */
-export const bytesOfRights = new Set<string>(['secret_hash', 'former_hash', 'signing_key', 'former_key', 'secret'])
+export const bytesOfRights = new Set<string>(['secret_hash', 'former_tokens', 'signing_key', 'former_key', 'secret'])
 
 /**
  * A row with its MAC and the content that the MAC covers: a JSON array of the row id, the columns in the order of the list and, for

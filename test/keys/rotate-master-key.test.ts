@@ -174,7 +174,7 @@ test('lists every column of bytes as sealed and rotated, or as not secret', asyn
     'transaction_data.data',
     // Encrypted by a key service.
     'vault_check.wrapped_key',
-    'api_keys.former_hash',
+    'api_keys.former_tokens',
     'api_keys.secret_hash',
     'audit.hash',
     'audit_checkpoints.hash',

@@ -74,7 +74,7 @@ export function sponsorships(context: ServicesContext): Sponsorships {
         {
           ...{ id: keyId, name: nameOf(id, keyId), scopes: ['relay'], created_at: createdAt, secret_hash },
           ...{ relayer_ids: [], pool_ids: null, allowed_cidrs: null, rate_limit: null, expires_at: null },
-          ...{ last_used_at: null, former_hash: null, previous_token_expires_at: null },
+          ...{ last_used_at: null, former_tokens: null, previous_token_expires_at: null },
         },
         auditEntry,
       )

@@ -4,7 +4,7 @@ import type { Request } from 'express'
 import { DomainError, errorOf, notFound, relayerNotFound } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/operation.ts'
 import type { ApiKeyRow } from '../../domain/rows.ts'
-import { digest, readToken } from '../../lib/ids.ts'
+import { decodeFormerTokens, digest, type FormerToken, readToken } from '../../lib/ids.ts'
 import type { Operation } from './contract.ts'
 import { isDoubled } from './headers.ts'
 import { addressReader, networkCheck } from './request-target.ts'
@@ -53,10 +53,10 @@ export class Authentication {
     const token = readToken(text)
     const holder = await this.#find(token.id)
     const isRight = timingSafeEqual(token.secret_hash, holder?.secret_hash ?? nobody)
-    const isFormer = timingSafeEqual(token.secret_hash, holder?.former_hash ?? nobody)
-    if (!holder || !(isRight || isFormer) || !holder.isAllowed(this.#addressOf(request))) throw unauthorized(noValidKey)
+    const former = holder?.former_tokens.find(({ secret_hash }) => timingSafeEqual(token.secret_hash, secret_hash))
+    if (!holder || !(isRight || former) || !holder.isAllowed(this.#addressOf(request))) throw unauthorized(noValidKey)
     const time = this.#context.now()
-    const endsAt = Math.min(holder.expires_at, isRight ? Number.POSITIVE_INFINITY : holder.former_until)
+    const endsAt = Math.min(holder.expires_at, former?.valid_until ?? Number.POSITIVE_INFINITY)
     if (time >= endsAt) throw expired(endsAt, endsAt !== holder.expires_at)
     this.#context.noteUse(holder.caller.id)
     return holder.caller
@@ -127,15 +127,14 @@ const unauthorized = (message: string) => errorOf('unauthorized', 'token', messa
 interface Holder {
   caller: Caller
   secret_hash: Uint8Array
-  former_hash: Uint8Array | null
+  former_tokens: FormerToken[]
   /** Milliseconds since the epoch. */
-  former_until: number
   expires_at: number
   isAllowed(address: string): boolean
 }
 
 function apiKeyHolder(apiKey: ApiKeyRow): Holder {
-  const { id, relayer_ids, pool_ids, rate_limit, allowed_cidrs, expires_at, previous_token_expires_at } = apiKey
+  const { id, relayer_ids, pool_ids, rate_limit, allowed_cidrs, expires_at } = apiKey
   const roles = new Set<string>(apiKey.scopes)
   if (relayer_ids === null) roles.add('all_relayers')
   const isUnlimited = relayer_ids === null && allowed_cidrs === null && expires_at === null
@@ -147,8 +146,7 @@ function apiKeyHolder(apiKey: ApiKeyRow): Holder {
       pool_ids: new Set(pool_ids),
     },
     secret_hash: apiKey.secret_hash,
-    former_hash: apiKey.former_hash,
-    former_until: previous_token_expires_at === null ? 0 : Date.parse(previous_token_expires_at),
+    former_tokens: decodeFormerTokens(apiKey.former_tokens),
     expires_at: expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at),
     isAllowed: allowed_cidrs === null ? () => true : networkCheck(allowed_cidrs),
   }

@@ -230,7 +230,7 @@ CREATE TABLE api_keys (
   id                        TEXT NOT NULL UNIQUE,
   name                      TEXT NOT NULL,
   secret_hash               BYTEA NOT NULL CHECK (length(secret_hash) = 32),
-  former_hash               BYTEA CHECK (length(former_hash) = 32),
+  former_tokens             BYTEA CHECK (length(former_tokens) % 40 = 0),
   previous_token_expires_at TEXT,
   scopes                    TEXT NOT NULL CHECK (scopes::json IS NOT NULL),
   is_limited                INTEGER NOT NULL CHECK (is_limited IN (0, 1)),

@@ -9,6 +9,7 @@ import type {
   PageRequest,
   PendingAuditEntry,
 } from '../../domain/rows.ts'
+import { decodeFormerTokens, encodeFormerTokens } from '../../lib/ids.ts'
 import {
   type Database,
   type Engine,
@@ -25,7 +26,7 @@ export interface Row {
   id: string
   name: string
   secret_hash: Uint8Array
-  former_hash: Uint8Array | null
+  former_tokens: Uint8Array | null
   previous_token_expires_at: string | null
   scopes: string
   relayer_ids: string | null
@@ -68,7 +69,7 @@ const relayerIds: Record<Engine, string> = {
   sqlite: 'json_group_array(relayers.id ORDER BY relayers.row_id)',
   postgres: `coalesce(json_agg(relayers.id ORDER BY relayers.row_id), '[]')::text`,
 }
-const columnsOf = (engine: Engine) => `id, name, secret_hash, former_hash, previous_token_expires_at, scopes,
+const columnsOf = (engine: Engine) => `id, name, secret_hash, former_tokens, previous_token_expires_at, scopes,
   CASE WHEN is_limited = 1 THEN (
     SELECT ${relayerIds[engine]}
     FROM api_key_relayers JOIN relayers ON relayers.row_id = relayer_row_id WHERE api_key_row_id = api_keys.row_id
@@ -99,8 +100,8 @@ const update = sql(`
     rate_limit = $rate_limit, expires_at = $expires_at
   WHERE id = $id`)
 const rotate = sql(`
-  UPDATE api_keys SET former_hash = CASE WHEN $previous_token_expires_at::text IS NULL THEN NULL ELSE secret_hash END,
-    previous_token_expires_at = $previous_token_expires_at, secret_hash = $secret_hash
+  UPDATE api_keys SET former_tokens = $former_tokens, previous_token_expires_at = $previous_token_expires_at,
+    secret_hash = $secret_hash
   WHERE row_id = $row_id`)
 const remove = sql('DELETE FROM api_keys WHERE row_id = $row_id')
 const ofSponsorship = sql('SELECT 1 FROM sponsorships WHERE api_key_id = $id')
@@ -225,7 +226,10 @@ export const updateApiKey = (
     return (await get(transaction, id)) as ApiKeyRow
   }, auditEntry)
 
-/** The present secret stays valid until `previous_token_expires_at`; null: it becomes invalid at once. */
+/**
+ * The present secret stays valid until `previous_token_expires_at`, and earlier ones until their own end. Null: all become invalid at
+ * once.
+ */
 export const rotateApiKey = (
   database: Database,
   id: string,
@@ -234,9 +238,18 @@ export const rotateApiKey = (
 ): Promise<ApiKeyRow | undefined> =>
   database.writeCached(async (transaction) => {
     const row = await transaction.one(rowIdOf, { id })
-    if (!row) return undefined
+    const before = row && (await get(transaction, id))
+    if (!before) return undefined
+    const former =
+      previous_token_expires_at === null
+        ? []
+        : [
+            { secret_hash: before.secret_hash, valid_until: Date.parse(previous_token_expires_at) },
+            ...decodeFormerTokens(before.former_tokens),
+          ]
+    const formerTokens = encodeFormerTokens(former, transaction.effects.now())
     await database.rights.updated(transaction, 'api_keys', row.row_id)
-    await transaction.run(rotate, { ...row, secret_hash, previous_token_expires_at })
+    await transaction.run(rotate, { ...row, secret_hash, previous_token_expires_at, former_tokens: formerTokens })
     return get(transaction, id)
   }, auditEntry)
 

@@ -204,7 +204,7 @@ CREATE TABLE api_keys (
   name                      TEXT NOT NULL,
   secret_hash               BLOB NOT NULL CHECK (length(secret_hash) = 32),
   -- The secret before the last rotation, accepted until then.
-  former_hash               BLOB CHECK (length(former_hash) = 32),
+  former_tokens             BLOB CHECK (length(former_tokens) % 40 = 0),
   previous_token_expires_at TEXT,
   scopes                    TEXT NOT NULL CHECK (json_valid(scopes)),
   -- Limited to what api_key_relayers lists, even when that is nothing any more.

@@ -157,6 +157,7 @@ test('refuses a node’s answer that is too large, and continues to use the node
     }) as Promise<JsonRpcAnswer>
   for (let again = 0; again < 4; again += 1) {
     expect((await ask('eth_getLogs')).error).toMatchObject({
+      data: { code: 'bad_gateway' },
       message: "node: The node's answer is larger than 4 MiB; request less data, for example fewer blocks",
     })
     expect((await ask('eth_call')).error).toMatchObject({

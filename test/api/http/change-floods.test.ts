@@ -66,7 +66,7 @@ test('reads the row of a key only for its own next request, not the rows of all 
     const row = {
       id,
       secret_hash,
-      former_hash: null,
+      former_tokens: null,
       previous_token_expires_at: null,
       scopes: ['sign'],
       relayer_ids: null,

@@ -85,6 +85,8 @@ const elsewhere: Partial<Record<ErrorCode, string>> = {
   not_implemented: 'test/api/http/bad-input.test.ts',
   limit_reached: 'test/api/handlers/notification-owners.test.ts',
   key_service_refused: 'test/keys/aws-kms.test.ts',
+  precondition_failed: 'test/api/handlers/revisions.test.ts',
+  precondition_required: 'test/api/handlers/revisions.test.ts',
   possibly_sent: 'test/sending/faults/restored.test.ts',
   bad_gateway: 'test/api/http/caller-shares.test.ts',
   outcome_unknown: 'test/sending/faults/after-commit.test.ts',

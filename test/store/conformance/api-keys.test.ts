@@ -59,15 +59,18 @@ onEveryStore((opened) => {
     const { store } = opened()
     const { id } = apiKeyOf(unique('key'))
     await store.createApiKey(apiKeyOf(id))
-    const until = '2026-02-01T00:00:00.000Z'
+    const until = '2126-02-01T00:00:00.000Z'
+    const entryOf = (byte: string) => `${byte.repeat(32)}${Date.parse(until).toString(16).padStart(16, '0')}`
     const rotated = await store.rotateApiKey(id, { secret_hash: Buffer.alloc(32, 8), previous_token_expires_at: until })
-    expect([hex(rotated?.secret_hash), hex(rotated?.former_hash), rotated?.previous_token_expires_at]).toEqual([
+    expect([hex(rotated?.secret_hash), hex(rotated?.former_tokens), rotated?.previous_token_expires_at]).toEqual([
       '08'.repeat(32),
-      '07'.repeat(32),
+      entryOf('07'),
       until,
     ])
+    const both = await store.rotateApiKey(id, { secret_hash: Buffer.alloc(32, 6), previous_token_expires_at: until })
+    expect(hex(both?.former_tokens)).toBe(`${entryOf('08')}${entryOf('07')}`)
     const again = await store.rotateApiKey(id, { secret_hash: Buffer.alloc(32, 9), previous_token_expires_at: null })
-    expect([hex(again?.secret_hash), again?.former_hash, again?.previous_token_expires_at]).toEqual([
+    expect([hex(again?.secret_hash), again?.former_tokens, again?.previous_token_expires_at]).toEqual([
       '09'.repeat(32),
       null,
       null,

@@ -73,7 +73,7 @@ export const apiKeyOf = (id: string, changes: Partial<NewApiKey> = {}): NewApiKe
   created_at: '2026-01-01T00:00:00.000Z',
   last_used_at: null,
   secret_hash: Buffer.alloc(32, 7),
-  former_hash: null,
+  former_tokens: null,
   ...changes,
 })
 
