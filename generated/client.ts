@@ -2895,6 +2895,12 @@ export interface components {
             message: string;
             wait_reason: components["schemas"]["WaitReason"] | null;
         };
+        /** @description `shared_address`: policies of another relayer on the same address apply, or these apply to it. `node_unhealthy`: a node does not answer, or is on another chain. */
+        ResourceWarning: {
+            /** @enum {string} */
+            code: "shared_address" | "node_unhealthy";
+            message: string;
+        };
         SpeedUpRequest: {
             /** @description The fee tier. If absent, `fastest`. */
             speed?: components["schemas"]["Speed"];
@@ -4097,7 +4103,7 @@ export interface components {
             min_gas_price: components["schemas"]["AmountOrNull"];
             coin_token: components["schemas"]["CoinTokenOrNull"];
             /** @description The nodes that do not answer, or are on another chain. Only in responses of "Create a network" and "Update a network"; absent when there are none. */
-            warnings?: string[];
+            warnings?: components["schemas"]["ResourceWarning"][];
         };
         CreateNetworkRequest: {
             name: components["schemas"]["NetworkName"];
@@ -4654,7 +4660,7 @@ export interface components {
             system_disabled: boolean;
             disabled_reason: string | null;
             /** @description Policies on messages and typed data that affect more than one relayer: those of another relayer with the same address that refuse requests which this relayer's policies allow, and the reverse. Only in responses of "Create a relayer", "Get a relayer" and "Update a relayer"; absent when there are none. Names of other relayers appear only to callers that may see them. "Create a relayer" also names the nodes that do not answer, or are on another chain. */
-            warnings?: string[];
+            warnings?: components["schemas"]["ResourceWarning"][];
         };
         /** @description The notifications that receive the relayer's events, each those that its `filter` allows. */
         NotificationIds: components["schemas"]["Id"][];
@@ -5991,6 +5997,7 @@ export type TransactionEventFields = components['schemas']['TransactionEventFiel
 export type AcceptedTransaction = components['schemas']['AcceptedTransaction'];
 export type Warnings = components['schemas']['Warnings'];
 export type Warning = components['schemas']['Warning'];
+export type ResourceWarning = components['schemas']['ResourceWarning'];
 export type SpeedUpRequest = components['schemas']['SpeedUpRequest'];
 export type SendTransactionRequest = components['schemas']['SendTransactionRequest'];
 export type SendDataRequest = components['schemas']['SendDataRequest'];
@@ -9242,6 +9249,7 @@ export const transactionStatusValues: ReadonlyArray<FlattenedDeepRequired<compon
 export const speedValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Speed"]> = ["safe_low", "average", "fast", "fastest"];
 export const submissionModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionMode"]> = ["public", "private", "private_then_public"];
 export const warningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Warning"]["code"]> = ["price_below_base_fee", "price_limited_by_cap", "low_balance_after", "long_queue", "cap_below_base_fee", "account_has_code", "balance_not_checked"];
+export const resourceWarningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ResourceWarning"]["code"]> = ["shared_address", "node_unhealthy"];
 export const sendDataRequestSpeedAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendDataRequest"]["speed"]> = ["safe_low", "safeLow", "average", "fast", "fastest"];
 export const sendDataRequestTypeAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendDataRequest"]["type"]> = [0, 1, 2, 4];
 export const sendCallRequestSpeedAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendCallRequest"]["speed"]> = ["safe_low", "safeLow", "average", "fast", "fastest"];

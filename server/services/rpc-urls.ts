@@ -1,4 +1,10 @@
-import type { PrivateRpcUrl, PrivateRpcUrlInput, RpcUrl, RpcUrlInput } from '../../generated/openapi.ts'
+import type {
+  PrivateRpcUrl,
+  PrivateRpcUrlInput,
+  ResourceWarning,
+  RpcUrl,
+  RpcUrlInput,
+} from '../../generated/openapi.ts'
 import type { CallerChains } from '../chain/chains.ts'
 import { badRequest, type Field } from '../domain/errors.ts'
 import type { NodeAccess } from '../domain/node-access.ts'
@@ -56,16 +62,18 @@ export async function nodeWarnings(
   nodes: NodeAccess,
   network: string,
   custom: RpcUrl[] = [],
-): Promise<string[]> {
+): Promise<ResourceWarning[]> {
   try {
     const client = await chains.clientFor(nodes, { network, custom_rpc_urls: custom })
     if (!client) return []
     const urls = showRpcUrls(custom.length > 0 ? custom : client.network.rpc_urls)
     const states = await withTimeout(patienceMs, late, () => client.nodes())
     return states.flatMap(({ status, error }, index) =>
-      status === 'healthy' ? [] : `node ${urls[index]?.url}: ${error}`.slice(0, 1_000),
+      status === 'healthy' ? [] : unhealthy(`node ${urls[index]?.url}: ${error}`),
     )
   } catch (error) {
-    return [(error as Error).message]
+    return [unhealthy((error as Error).message)]
   }
 }
+
+const unhealthy = (message: string): ResourceWarning => ({ code: 'node_unhealthy', message: message.slice(0, 1_000) })

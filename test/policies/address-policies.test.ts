@@ -142,7 +142,7 @@ test('warns when a laxer or a stricter relayer on the same address is created or
   const ofStrict = [
     'allow_messages of the relayer strict on the same address applies to this relayer too: This relayer does not sign messages',
     'allowed_domain_separators of the relayer strict on the same address applies to this relayer too: Typed data is signed only for domains in its allowed_domain_separators',
-  ]
+  ].map((message) => ({ code: 'shared_address', message }))
   expect(first.warnings).toBeUndefined()
   expect(second.warnings).toEqual(ofStrict)
   const { data: shown } = await service.client.get(relayerPath, lax)
@@ -154,7 +154,11 @@ test('warns when a laxer or a stricter relayer on the same address is created or
   const stricter = { policies: { allow_blind_typed_data: false } }
   const { data: changed } = await service.client.patch(relayerPath, { ...lax, body: stricter })
   expect(changed.warnings).toEqual([
-    'allow_blind_typed_data applies to the relayer strict on the same address too: Typed data must be given in full; hashes alone are not signed',
+    {
+      code: 'shared_address',
+      message:
+        'allow_blind_typed_data applies to the relayer strict on the same address too: Typed data must be given in full; hashes alone are not signed',
+    },
   ])
 })
 

@@ -262,7 +262,7 @@ function CreateNetwork() {
       done={({ name, warnings = [] }) =>
         warnings.length === 0
           ? `Network ${name} is created, and its nodes answer.`
-          : `Network ${name} is created, but its nodes do not work: ${warnings.join('; ')}`
+          : `Network ${name} is created, but its nodes do not work: ${warnings.map(({ message }) => message).join('; ')}`
       }
     >
       <Field

@@ -122,9 +122,9 @@ function Head({ relayer }: { relayer: Relayer }) {
         <Callout of="info">This relayer is paused: it signs and sends nothing until it is resumed.</Callout>
       )}
       <RelayerTroubles relayer_id={id} />
-      {warnings.map((warning) => (
-        <Callout of="warning" key={warning}>
-          {warning}
+      {warnings.map(({ message }) => (
+        <Callout of="warning" key={message}>
+          {message}
         </Callout>
       ))}
       <Figures

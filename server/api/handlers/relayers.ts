@@ -1,4 +1,4 @@
-import type { Relayer } from '../../../generated/openapi.ts'
+import type { Relayer, ResourceWarning } from '../../../generated/openapi.ts'
 import { badRequest, conflict, relayerNotFound, unknownReference } from '../../domain/errors.ts'
 import { type Caller, creatorSeenBy, deleted, type Handlers, page } from '../../domain/operation.ts'
 import { addressWarnings } from '../../domain/policies/signing-policies.ts'
@@ -20,7 +20,7 @@ export function relayers(context: ServicesContext): Relayers {
   const readUrls = (urls: Parameters<typeof readRpcUrls>[0]) => readRpcUrls(urls, ['custom_rpc_urls'], checkTarget)
 
   /** Adds these warnings, and those about other relayers on the same address. */
-  async function showOne(relayer: RelayerRow, caller: Caller, more: string[] = []): Promise<Relayer> {
+  async function showOne(relayer: RelayerRow, caller: Caller, more: ResourceWarning[] = []): Promise<Relayer> {
     const ofAddress = addressWarnings({ relayer, on_address: await store.relayersOn(relayer.address) }, caller)
     const warnings = [...ofAddress, ...more]
     return warnings.length === 0 ? showRelayer(relayer) : { ...showRelayer(relayer), warnings }

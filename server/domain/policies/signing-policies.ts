@@ -1,4 +1,4 @@
-import type { RelayerPolicies } from '../../../generated/openapi.ts'
+import type { RelayerPolicies, ResourceWarning } from '../../../generated/openapi.ts'
 import { toHex } from '../encoding/digest.ts'
 import type { HashedTypedData } from '../encoding/typed-data.ts'
 import { refusedBy } from '../errors.ts'
@@ -123,7 +123,7 @@ const maxWarnings = 20
  * Describes how the policies of relayers on one address differ: policies of others that apply to this relayer, and policies of this
  * relayer that apply to others. At most 20 sentences.
  */
-export function addressWarnings({ relayer, on_address }: OnAddress, caller: Caller): string[] {
+export function addressWarnings({ relayer, on_address }: OnAddress, caller: Caller): ResourceWarning[] {
   const others = on_address.filter(({ row_id }) => row_id !== relayer.row_id)
   const warnings = others.flatMap((other) => {
     const name = nameOf(other, caller)
@@ -137,7 +137,8 @@ export function addressWarnings({ relayer, on_address }: OnAddress, caller: Call
     ]
   })
   const more = warnings.length - maxWarnings
-  return more <= 0 ? warnings : [...warnings.slice(0, maxWarnings - 1), `${more + 1} more differences`]
+  const messages = more <= 0 ? warnings : [...warnings.slice(0, maxWarnings - 1), `${more + 1} more differences`]
+  return messages.map((message) => ({ code: 'shared_address', message: message.slice(0, 1_000) }))
 }
 
 /** The policies that refuse signatures which the other relayer's policies allow. */

@@ -5,7 +5,7 @@ import { type Database, type Session, type StoredSeal, sql, type TableList } fro
 import { sealedColumns } from './row-mac.ts'
 
 type JsonColumn = 'rpc_urls' | 'explorer_urls' | 'features' | 'tags' | 'private_rpc_urls' | 'submission' | 'coin_token'
-type Row = Omit<Network, JsonColumn | 'is_testnet' | 'revision'> & {
+type Row = Omit<Network, JsonColumn | 'is_testnet' | 'revision' | 'warnings'> & {
   rpc_urls: string
   explorer_urls: string
   features: string
@@ -18,7 +18,7 @@ type Row = Omit<Network, JsonColumn | 'is_testnet' | 'revision'> & {
   is_testnet: 0 | 1
 }
 
-type NewNetwork = Omit<Network, 'revision'>
+type NewNetwork = Omit<Network, 'revision' | 'warnings'>
 
 const columns = `id, name, network_type, chain_id, rpc_urls, symbol, required_confirmations, average_blocktime_ms,
   is_testnet, explorer_urls, features, tags, private_rpc_urls, submission, min_priority_fee_per_gas, min_gas_price, coin_token`

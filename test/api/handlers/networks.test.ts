@@ -27,7 +27,10 @@ const bare = {
   coin_token: null,
   revision: expect.any(String),
 }
-const unreachable = 'node https://rpc.example.com: No node of the network answers (No name is looked up in tests)'
+const unhealthy = (message: string) => ({ code: 'node_unhealthy', message })
+const unreachable = unhealthy(
+  'node https://rpc.example.com: No node of the network answers (No name is looked up in tests)',
+)
 const settings = {
   symbol: 'ETH',
   required_confirmations: 6,
@@ -72,7 +75,7 @@ test('warns of nodes on another chain when a network, and a relayer on it, is cr
         body: { ...sepolia, name: `n${chainId}`, chain_id: chainId, rpc_urls: [chain.url] },
       })
     ).data
-  const wrong = [`node ${chain.url}: No node of the network answers (It is on chain 31337 and not on 5)`]
+  const wrong = [unhealthy(`node ${chain.url}: No node of the network answers (It is on chain 31337 and not on 5)`)]
   expect([(await create(5)).warnings, (await create(31_337)).warnings]).toEqual([wrong, undefined])
   const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
   const relayer = { name: 'A', network_type: 'evm', paused: false, signer_id: signer.id } as const

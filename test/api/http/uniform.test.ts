@@ -77,6 +77,18 @@ test('every list that is read takes a page, and says which it is', () => {
   expect(paged.filter((id) => !lists.some(({ operationId }) => operationId === id))).toEqual(listsBeside)
 })
 
+test('warnings are objects with a code and a message', () => {
+  const schemas = Object.entries(contract.components.schemas as Record<string, Schema & { items?: Schema }>)
+  const warned = schemas.flatMap(([name, { properties }]) =>
+    properties?.warnings ? [[name, properties.warnings]] : [],
+  )
+  expect(warned.length).toBeGreaterThan(2)
+  for (const [name, list] of warned as [string, Schema][]) {
+    const { items = {} } = lookUp(list) as { items?: Schema }
+    expect.soft([name, lookUp(items).required?.slice(0, 2)]).toEqual([name, ['code', 'message']])
+  }
+})
+
 test('times of filters have one name', () => {
   const times = operations.flatMap(({ query }) => query.filter((name) => /after|before|since|until/.test(name ?? '')))
   expect([...new Set(times)].sort()).toEqual(['created_after', 'created_before'])
