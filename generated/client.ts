@@ -378,6 +378,8 @@ export interface paths {
          * Replace a transaction
          * @description Replaces a transaction with another one at the same nonce, under the same id. If a node has accepted a version of it, prices in the request must be at least 10 % higher; absent prices are set so. If no node has, the prices may be lower. Either transaction may be mined; the response of "Get a transaction" shows which one was. A transaction that is mined, finished or being canceled is refused with 409, and so is the call of a sponsorship.
          *
+         *     `If-Match` is required (428): the `revision` of the transaction that the replacement was made from, or `*`. When somebody has replaced the content since, nothing is changed (412). Without it, a body is taken only if it states `to`, `value` and `data` (or `call`), and only as long as nobody has replaced the content: so the OpenZeppelin SDK's call stays as it is. To change only the price, use "Speed up a transaction". Each replacement sends the event `transaction_update`, with the new revision.
+         *
          *     A body with nothing but `{"submission": {"mode": "public"}}` replaces nothing: the public nodes get the signed bytes of a private transaction. Of one that is being canceled or expires they get the cancellation, which holds nothing of the transaction; its own bytes stay with the private relays. This applies to the calls of sponsorships too.
          */
         put: operations["replaceTransaction"];
@@ -2637,6 +2639,11 @@ export interface components {
         };
         /** @description Every required member is always present, and null while its value is not known. */
         TransactionFields: {
+            /**
+             * @description Changes with each replacement of the content, and with nothing that the service does by itself. Give it in `If-Match`
+             *     of "Replace a transaction".
+             */
+            revision?: components["schemas"]["Revision"];
             id: components["schemas"]["Id"];
             call?: components["schemas"]["DecodedCall"];
             relayer_id: components["schemas"]["Id"];
@@ -2791,6 +2798,11 @@ export interface components {
         };
         /** @description Every required member is always present, and null while its value is not known. */
         Transaction: {
+            /**
+             * @description Changes with each replacement of the content, and with nothing that the service does by itself. Give it in `If-Match`
+             *     of "Replace a transaction".
+             */
+            revision?: components["schemas"]["Revision"];
             id: components["schemas"]["Id"];
             call?: components["schemas"]["DecodedCall"];
             relayer_id: components["schemas"]["Id"];
@@ -2838,6 +2850,11 @@ export interface components {
         };
         /** @description The transaction at the time of the event. Events that an earlier version stored lack the newer members `receipt`, `error`, `reference`, `access_list` and `authorization_list`. */
         TransactionEventFields: {
+            /**
+             * @description Changes with each replacement of the content, and with nothing that the service does by itself. Give it in `If-Match`
+             *     of "Replace a transaction".
+             */
+            revision?: components["schemas"]["Revision"];
             id: components["schemas"]["Id"];
             call?: components["schemas"]["DecodedCall"];
             relayer_id: components["schemas"]["Id"];
@@ -5109,6 +5126,7 @@ export interface components {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                ETag: components["headers"]["ETag"];
                 [name: string]: unknown;
             };
             content: {
@@ -6739,7 +6757,13 @@ export interface operations {
     replaceTransaction: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @example *
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The relayer's id.
@@ -6766,7 +6790,9 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             422: components["responses"]["Unprocessable"];
+            428: components["responses"]["PreconditionRequired"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];

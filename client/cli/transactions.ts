@@ -132,9 +132,9 @@ function addChanges(group: Command, context: () => Context): void {
   addWait(addContent(other)).action(async (name: string, values: string[], options: ContentOptions & WaitOptions) => {
     const world = context()
     const body = await bodyOf(values, options)
-    const path = await pathOf(world, name)
-    const { data } = await world.client.put(onePath, { path, body })
-    await follow(world, path.relayer_id, data, options)
+    const { relayer_id, id, revision = '*' } = await findTransaction(world, name)
+    const data = await world.client.transactions.replace(relayer_id, id, body, { revision })
+    await follow(world, relayer_id, data, options)
   })
 }
 

@@ -9,7 +9,7 @@ type Block = { block_number: number | null; block_hash: string | null }
 
 /** What the contract's form of a row is made of. */
 export type ShownColumns = Omit<Transaction, Derived> &
-  Pick<TransactionRow, 'call' | 'metadata' | 'submission' | 'changed_at' | 'intent'> &
+  Pick<TransactionRow, 'call' | 'metadata' | 'submission' | 'changed_at' | 'intent' | 'replacements'> &
   Block &
   WaitColumns
 
@@ -43,9 +43,14 @@ export const shownTransaction = (row: ShownColumns): Transaction => ({
   reference: row.reference,
   ...(row.metadata && { metadata: row.metadata }),
   ...shownSubmission(row.submission),
+  revision: revisionOfContent(row),
   access_list: row.access_list,
   authorization_list: row.authorization_list,
 })
+
+/** Changes with each replacement of the content, and with nothing that the service does by itself. */
+export const revisionOfContent = ({ replacements }: Pick<TransactionRow, 'replacements'>): string =>
+  `${replacements + 1}`
 
 /** The receipt of the block that a row is in. A stored receipt of another block is out of date: a reorganization has removed that block. */
 const currentReceipt = ({ block_hash, receipt }: Pick<Transaction, 'receipt'> & Block): TransactionReceipt | null =>

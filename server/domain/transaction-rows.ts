@@ -28,7 +28,7 @@ export interface TransactionFilter {
 }
 
 /** What of a transaction is made from its row, or has another form in it. */
-export type Derived = 'call' | 'metadata' | 'ended_at' | 'is_canceling' | 'submission' | 'wait_reason'
+export type Derived = 'call' | 'metadata' | 'ended_at' | 'is_canceling' | 'submission' | 'wait_reason' | 'revision'
 
 /** A transaction row without `data`, which may be large. */
 export interface TransactionRow extends Omit<Transaction, 'data' | Derived> {
@@ -59,6 +59,8 @@ export interface TransactionRow extends Omit<Transaction, 'data' | Derived> {
   coin_spent: string | null
   /** The caller asked to replace what another sender has put into the pool at its nonce. */
   replaces_external: boolean
+  /** How often a caller has replaced its content. */
+  replacements: number
   /** The gas limit is the request's, and never changes; otherwise the nodes' estimate, which may be raised. */
   gas_is_given: boolean
   /** It sends all that the highest fee leaves: a higher price makes the value lower. */

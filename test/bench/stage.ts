@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
+import { asOnlyWriter } from '../support/only-writer.ts'
 import type { Bench } from './case.ts'
 import { apiKey, startOurs } from './processes.ts'
 
@@ -15,7 +16,7 @@ export const databaseOf = (dataDir: string): string => join(dataDir, 'relayer.sq
 
 /** A network at that URL, and a relayer `bench` there. */
 export async function createBenchRelayer(url: string, rpcUrl = 'http://127.0.0.1:1'): Promise<RelayerClient> {
-  const client = createRelayerClient({ baseUrl: url, token: apiKey })
+  const client = createRelayerClient({ baseUrl: url, token: apiKey, fetch: asOnlyWriter })
   const network = { name: 'bench', network_type: 'evm' as const, chain_id: 31_337, rpc_urls: [rpcUrl] }
   await client.post('/api/v1/networks', { body: network })
   await createRelayer(client, 'bench', { type: 'plain', config: { key } })

@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util'
 import { createRelayerClient } from '../../client/index.ts'
 import type { Event } from '../../generated/openapi.ts'
 import { createVictim } from '../crash/victim.ts'
+import { asOnlyWriter } from '../support/only-writer.ts'
 
 // `npm run bench:webhooks [-- --rounds 12 --seconds 4]`: from an event to its arrival at 19 targets, while the 20th answers like
 // them and while it takes connections and never answers, in turns. The service is a process of its own.
@@ -99,7 +100,7 @@ async function startTargets(measured: (side: Side, latencyMs: number) => unknown
 }
 
 async function setUp({ url, token }: { url: string; token: string }, targets: string) {
-  const client = createRelayerClient({ baseUrl: url, token })
+  const client = createRelayerClient({ baseUrl: url, token, fetch: asOnlyWriter })
   const network = { network: 'bench', network_type: 'evm' } as const
   const rpcUrls = ['http://127.0.0.1:1']
   await client.post('/api/v1/networks', {

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import { startAnvil } from '../support/anvil.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
+import { asOnlyWriter } from '../support/only-writer.ts'
 import { makeRelayers } from './callers.ts'
 import { startHook } from './hook.ts'
 import { token } from './member.ts'
@@ -24,7 +25,7 @@ export async function measureLatency(servers: number, count: number): Promise<La
   const hook = await startHook()
   const stage = await startStage({ servers })
   try {
-    const clients = stage.members.map(({ url }) => createRelayerClient({ baseUrl: url, token }))
+    const clients = stage.members.map(({ url }) => createRelayerClient({ baseUrl: url, token, fetch: asOnlyWriter }))
     const [relayer] = await makeRelayers(clients[0] as RelayerClient, proxy.url, hook.url, 1)
     if (!relayer) throw new Error('There is no relayer')
     await chain.setBalance(relayer.address, 10n ** 20n)

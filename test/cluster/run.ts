@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { createRelayerClient } from '../../client/index.ts'
 import type { Seed } from '../crash/seeded-faults.ts'
+import { asOnlyWriter } from '../support/only-writer.ts'
 import { runCluster } from './cluster.ts'
 import type { Replication } from './database.ts'
 import { measureLatency } from './latency.ts'
@@ -100,7 +101,10 @@ async function failover(numbers: Numbers, fault: string | undefined): Promise<bo
 async function revocation({ servers, rounds, seed }: Numbers, fault: string | undefined): Promise<boolean> {
   const stage = await startStage({ servers, fault: faultCalled(revocationFaults, fault) })
   try {
-    const places = stage.members.map(({ url }) => ({ url, client: createRelayerClient({ baseUrl: url, token }) }))
+    const places = stage.members.map(({ url }) => ({
+      url,
+      client: createRelayerClient({ baseUrl: url, token, fetch: asOnlyWriter }),
+    }))
     const result = await runRevocation({ places, rounds, seed })
     const { late, missed, wrong, signed, refused, duration_ms } = result
     say(`Revocation on ${servers} servers, seed ${seed}: ${rounds} rounds in ${Math.round(duration_ms / 1_000)} s`)

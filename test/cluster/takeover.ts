@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import { startAnvil } from '../support/anvil.ts'
+import { asOnlyWriter } from '../support/only-writer.ts'
 import { randomFrom } from '../support/random.ts'
 import { until } from '../support/until.ts'
 import { available, makeRelayers } from './callers.ts'
@@ -58,7 +59,7 @@ export async function measureTakeover(options: TakeoverOptions): Promise<Takeove
   const random = randomFrom(options.seed)
   try {
     await database.connect()
-    const clients = stage.members.map(({ url }) => createRelayerClient({ baseUrl: url, token }))
+    const clients = stage.members.map(({ url }) => createRelayerClient({ baseUrl: url, token, fetch: asOnlyWriter }))
     const atRestPerS = (await statementsIn(stage, restS)) / options.servers
     const relayers = await makeRelayers(clients[0] as RelayerClient, chain.url, hook.url, options.relayers)
     for (const { address } of relayers) await chain.setBalance(address, 10n ** 24n)

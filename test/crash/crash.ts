@@ -7,6 +7,7 @@ import type { KeyServers, KeyStage } from '../key-services/stage.ts'
 import { type StageName, stages } from '../key-services/stages.ts'
 import { startAnvil } from '../support/anvil.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
+import { asOnlyWriter } from '../support/only-writer.ts'
 import { isSignedBy } from '../support/signed-by.ts'
 import { createClients, type Tally } from './clients.ts'
 import { readChain, readList, readStore } from './evidence.ts'
@@ -58,7 +59,7 @@ export async function runCrash(options: CrashOptions): Promise<CrashResult> {
   const keys = signer === 'local' ? undefined : await stages[signer](servers)
   await keys?.set('varied')
   const victim = await createVictim(folder, options.fault && seededFaults[options.fault], keys?.environment)
-  const client = createRelayerClient({ baseUrl: victim.url, token: victim.token })
+  const client = createRelayerClient({ baseUrl: victim.url, token: victim.token, fetch: asOnlyWriter })
   const { lives, afterwards, impatient } = createPlan(options)
   const clients = createClients(client, () => relayerId, impatient)
 

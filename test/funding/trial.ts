@@ -7,6 +7,7 @@ import { type Anvil, startAnvil } from '../support/anvil.ts'
 import { dataRoot } from '../support/data-root.ts'
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts'
 import { nodeEnvironment } from '../support/node-environment.ts'
+import { asOnlyWriter } from '../support/only-writer.ts'
 import { until } from '../support/until.ts'
 
 /** Where the process is killed: at a commit (kill-at-commit.ts), or when it calls its node for the n-th time. */
@@ -174,7 +175,7 @@ async function start(dataDir: string, settings: Record<string, string> = {}): Pr
     child.once('exit', () => reject(new Error(`The service ended: ${out}`)))
   })
   return {
-    client: createRelayerClient({ baseUrl: url, token }),
+    client: createRelayerClient({ baseUrl: url, token, fetch: asOnlyWriter }),
     ended,
     isRunning: () => child.exitCode === null && child.signalCode === null,
     async stop(signal) {

@@ -10,6 +10,7 @@ import type { Scope } from '../../generated/openapi.ts'
 import { apiKey } from '../bench/processes.ts'
 import { startAnvil } from '../support/anvil.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
+import { asOnlyWriter } from '../support/only-writer.ts'
 import { withService } from './blocking.ts'
 import type { Point } from './finding.ts'
 import { memoryOf } from './memory-of.ts'
@@ -39,7 +40,7 @@ export async function attack(): Promise<Partial<Record<Point, Reached>>> {
   const proxy = await startFaultProxy(chain.url)
   try {
     return await withService(async (child, url, folder) => {
-      const client = createRelayerClient({ baseUrl: url, token: apiKey })
+      const client = createRelayerClient({ baseUrl: url, token: apiKey, fetch: asOnlyWriter })
       const { data: demo } = await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'demo' } })
       await chain.setBalance(demo.address, 10n ** 24n)
       await addRelayer(client, { id: 'attacked', network: 'local' })
@@ -83,7 +84,12 @@ const statusOf = (answer: Promise<unknown>): Promise<number> =>
 /** Point 2: eight calls at a time that the node never answers, while another caller sends. */
 async function holdTheNode({ url, client, proxy }: Scene): Promise<Reached> {
   const count = 16
-  const reader = createRelayerClient({ baseUrl: url, token: await limitedToken(client, 'read'), maxRetries: 0 })
+  const reader = createRelayerClient({
+    baseUrl: url,
+    token: await limitedToken(client, 'read'),
+    maxRetries: 0,
+    fetch: asOnlyWriter,
+  })
   await proxy.setFault({ kind: 'hang', methods: ['eth_getLogs'] })
   const stop = new AbortController()
   const ask = async () => {
@@ -193,7 +199,7 @@ async function takeAllStreams({ url, client }: Scene): Promise<Reached> {
   const opened = answers.filter((answer) => answer?.status === 200).length
   stop.abort()
   await client.post('/api/v1/notifications', { body: { id: 'foreign', url: 'http://127.0.0.1:1' } })
-  const tenant = createRelayerClient({ baseUrl: url, token, maxRetries: 0 })
+  const tenant = createRelayerClient({ baseUrl: url, token, maxRetries: 0, fetch: asOnlyWriter })
   const path = { notification_id: 'foreign' }
   const status = await statusOf(tenant.get('/api/v1/notifications/{notification_id}', { path }))
   return {
@@ -204,7 +210,12 @@ async function takeAllStreams({ url, client }: Scene): Promise<Reached> {
 
 /** Point 10: a limited key's row is changed to every scope and every relayer, by direct access to the database. */
 async function forgeAKey({ url, folder, client }: Scene): Promise<Reached> {
-  const forged = createRelayerClient({ baseUrl: url, token: await limitedToken(client, 'read'), maxRetries: 0 })
+  const forged = createRelayerClient({
+    baseUrl: url,
+    token: await limitedToken(client, 'read'),
+    maxRetries: 0,
+    fetch: asOnlyWriter,
+  })
   const db = new Database(join(folder, 'relayer.sqlite'), { timeout: 60_000 })
   db.exec(`UPDATE api_keys SET is_limited = 0, scopes = '["sign","send","read","notifications","manage"]';
     UPDATE generation SET value = value + 1`)

@@ -132,6 +132,7 @@ export async function blockOf(
   await pause(5)
   const headers = {
     Authorization: `Bearer ${token}`,
+    'If-Match': '*',
     ...(body !== undefined && { 'Content-Type': type }),
     ...(request.stream && { 'Last-Event-ID': '0' }),
   }

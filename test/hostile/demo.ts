@@ -1,9 +1,10 @@
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import { apiKey } from '../bench/processes.ts'
+import { asOnlyWriter } from '../support/only-writer.ts'
 
 /** Production has no demo relayer: makes it, on a network without a chain unless one is given. */
 export async function prepareDemo(url: string, rpcUrl = 'http://127.0.0.1:1'): Promise<{ address: string }> {
-  const client = createRelayerClient({ baseUrl: url, token: apiKey })
+  const client = createRelayerClient({ baseUrl: url, token: apiKey, fetch: asOnlyWriter })
   const network = { name: 'local', network_type: 'evm' as const, chain_id: 31_337, rpc_urls: [rpcUrl] }
   await client.post('/api/v1/networks', {
     body: { ...network, required_confirmations: 1, average_blocktime_ms: 1_000, is_testnet: true },

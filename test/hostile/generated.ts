@@ -8,6 +8,7 @@ import { type CreateApiKeyRequest, createRelayerClient, type RelayerClient } fro
 import { apiKey, masterKey } from '../bench/processes.ts'
 import { type Anvil, startAnvil } from '../support/anvil.ts'
 import { operations } from '../support/contract.ts'
+import { asOnlyWriter } from '../support/only-writer.ts'
 import { type Block, longest, noBlock, withService, worse } from './blocking.ts'
 import type { Finding } from './finding.ts'
 import type { AttackingKey, GeneratedAttack, Round, RoundResult } from './generated-attack.ts'
@@ -48,7 +49,7 @@ interface Stage {
 
 async function attackFor(durationMs: number, seed: number, stage: Stage): Promise<Finding[]> {
   const { child, url, chain } = stage
-  const client = createRelayerClient({ baseUrl: url, token: apiKey })
+  const client = createRelayerClient({ baseUrl: url, token: apiKey, fetch: asOnlyWriter })
   const log = watchLog(child)
   await makeTenant(stage, client, 'others')
   const owner = await client.post('/api/v1/api-keys', { body: { name: `${foreign} key`, scopes: ['read', 'send'] } })
@@ -57,7 +58,9 @@ async function attackFor(durationMs: number, seed: number, stage: Stage): Promis
     ...{ url, token: apiKey, secrets, foreign },
     chain: { url: chain.url, chain_id: chain.chain_id, accounts: chain.accounts },
   }
-  const others = watchOthers(createRelayerClient({ baseUrl: url, token: owner.data.token, maxRetries: 0 }))
+  const others = watchOthers(
+    createRelayerClient({ baseUrl: url, token: owner.data.token, maxRetries: 0, fetch: asOnlyWriter }),
+  )
   const before = await snapshot(client)
   const attacker = new Worker(join(import.meta.dirname, 'generated-attack.ts'), { workerData: data })
   const memory = watchMemory(child)

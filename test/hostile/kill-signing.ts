@@ -4,6 +4,7 @@ import Database from 'better-sqlite3'
 import { hashMessage } from 'ethers'
 import { createRelayerClient } from '../../client/index.ts'
 import { apiKey } from '../bench/processes.ts'
+import { asOnlyWriter } from '../support/only-writer.ts'
 import { withService } from './blocking.ts'
 import type { Reached } from './scene.ts'
 import { nothingStored, table } from './table.ts'
@@ -25,7 +26,7 @@ export async function killWhileSigning(): Promise<Reached> {
 
 function lostByKill(): Promise<number> {
   return withService(async (child, url, folder) => {
-    const client = createRelayerClient({ baseUrl: url, token: apiKey })
+    const client = createRelayerClient({ baseUrl: url, token: apiKey, fetch: asOnlyWriter })
     const key = { name: 'limited', scopes: ['sign' as const], relayer_ids: ['demo'] }
     const { token } = (await client.post('/api/v1/api-keys', { body: key })).data
     const stop = new AbortController()

@@ -5,6 +5,7 @@ import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import { apiKey } from '../bench/processes.ts'
 import { startAnvil } from '../support/anvil.ts'
 import { resolve } from '../support/contract.ts'
+import { asOnlyWriter } from '../support/only-writer.ts'
 import { until } from '../support/until.ts'
 import { blockOf, longest, maxBlockMs, withService } from './blocking.ts'
 import type { Finding } from './finding.ts'
@@ -63,7 +64,7 @@ export async function largest(only: string): Promise<Finding[]> {
   const chain = await startAnvil({ noMining: true })
   try {
     return await withService(async (child, url) => {
-      const client = createRelayerClient({ baseUrl: url, token: apiKey })
+      const client = createRelayerClient({ baseUrl: url, token: apiKey, fetch: asOnlyWriter })
       const apiKeys = await prepare(client)
       const { data: relayers } = await client.get('/api/v1/relayers', { query: { per_page: 100 } })
       for (const { address } of relayers) await chain.setBalance(address, 10n ** 24n)

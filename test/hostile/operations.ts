@@ -4,6 +4,7 @@ import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import { apiKey } from '../bench/processes.ts'
 import { startAnvil } from '../support/anvil.ts'
 import { operations as contractOperations } from '../support/contract.ts'
+import { asOnlyWriter } from '../support/only-writer.ts'
 import { type Block, blockFinding, blockOf, judged, lesser, longest, noBlock, withService } from './blocking.ts'
 import type { Finding } from './finding.ts'
 import { memoryOf } from './memory-of.ts'
@@ -34,7 +35,7 @@ export async function operations(rows: number): Promise<Finding[]> {
   const chain = await startAnvil({ noMining: true })
   try {
     return await withService(async (child, url, folder) => {
-      const client = createRelayerClient({ baseUrl: url, token: apiKey })
+      const client = createRelayerClient({ baseUrl: url, token: apiKey, fetch: asOnlyWriter })
       const apiKeys = await prepare(client)
       for (const relayerId of ['demo', 'authorizing', 'pooled']) {
         const { address } = (await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: relayerId } }))

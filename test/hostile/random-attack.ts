@@ -64,7 +64,7 @@ function requestArbitrary(): fc.Arbitrary<Wide> {
 }
 
 async function attackOnce(url: string, token: string, { method, path, type, body, stream }: Wide): Promise<void> {
-  const headers: Record<string, string> = { Authorization: `Bearer ${token}` }
+  const headers: Record<string, string> = { Authorization: `Bearer ${token}`, 'If-Match': '*' }
   if (body !== undefined && type !== undefined) headers['Content-Type'] = type
   if (stream) headers['Last-Event-ID'] = '0'
   const init = {

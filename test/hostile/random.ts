@@ -8,6 +8,7 @@ import { Worker } from 'node:worker_threads'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import { apiKey } from '../bench/processes.ts'
 import { startAnvil } from '../support/anvil.ts'
+import { asOnlyWriter } from '../support/only-writer.ts'
 import { blockFinding, longest, maxBlockMs, noBlock, withService, worse } from './blocking.ts'
 import type { Finding } from './finding.ts'
 import { memoryOf } from './memory-of.ts'
@@ -51,7 +52,7 @@ async function attackFor(
   child: ChildProcess,
   setBalance: (address: string, balance: bigint) => Promise<void>,
 ): Promise<Finding[]> {
-  const client = createRelayerClient({ baseUrl: url, token: apiKey })
+  const client = createRelayerClient({ baseUrl: url, token: apiKey, fetch: asOnlyWriter })
   for (const id of ['demo', 'attacked']) {
     if (id !== 'demo') await addRelayer(client, id)
     const { address } = (await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: id } })).data

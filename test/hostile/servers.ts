@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createRelayerClient, type RelayerClient, type RelayerError } from '../../client/index.ts'
 import type { Scope } from '../../generated/openapi.ts'
 import { apiKey } from '../bench/processes.ts'
+import { asOnlyWriter } from '../support/only-writer.ts'
 import { withService } from './blocking.ts'
 import type { Finding } from './finding.ts'
 
@@ -18,7 +19,7 @@ const slack = 2 * rate.per_second
 /** A part of `npm run test:hostile`. */
 export const servers = (): Promise<Finding[]> =>
   withService(async (_child, url, _folder, other) => {
-    const admin = createRelayerClient({ baseUrl: url, token: apiKey })
+    const admin = createRelayerClient({ baseUrl: url, token: apiKey, fetch: asOnlyWriter })
     const urls = Array.from({ length: 20 }, (_, index) => `http://127.0.0.1:1/${index}`)
     let change = 0
     const findings = [
@@ -53,7 +54,7 @@ async function accepted(
   ...[what, weight, ask]: [string, number, (client: RelayerClient) => Promise<unknown>]
 ): Promise<Finding> {
   const { token } = await keyFor(admin, scopes, true)
-  const clients = urls.map((baseUrl) => createRelayerClient({ baseUrl, token, maxRetries: 0 }))
+  const clients = urls.map((baseUrl) => createRelayerClient({ baseUrl, token, maxRetries: 0, fetch: asOnlyWriter }))
   let [count, asked] = [0, 0]
   const began = performance.now()
   const repeat = async () => {
@@ -86,7 +87,7 @@ async function revoked(admin: RelayerClient, urls: string[]): Promise<Finding> {
     const { api_key, token } = await keyFor(admin, ['sign'], false)
     let isRevoked = false
     const repeat = async (baseUrl: string) => {
-      const client = createRelayerClient({ baseUrl, token, maxRetries: 0 })
+      const client = createRelayerClient({ baseUrl, token, maxRetries: 0, fetch: asOnlyWriter })
       for (;;) {
         const isLate = isRevoked
         try {

@@ -8,6 +8,7 @@ import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import { apiKey } from '../bench/processes.ts'
 import { startAnvil } from '../support/anvil.ts'
 import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts'
+import { asOnlyWriter } from '../support/only-writer.ts'
 import { json, rawRequest } from '../support/raw-http.ts'
 import { withService } from './blocking.ts'
 import type { Finding } from './finding.ts'
@@ -56,7 +57,7 @@ export async function shares(only: string): Promise<Finding[]> {
   const proxy = await startFaultProxy(chain.url)
   try {
     return await withService(async (child, url) => {
-      const client = createRelayerClient({ baseUrl: url, token: apiKey })
+      const client = createRelayerClient({ baseUrl: url, token: apiKey, fetch: asOnlyWriter })
       const attacked = await addRelayer(client)
       const { data: demo } = await client.get(base, { path: { relayer_id: 'demo' } })
       for (const { address } of [demo, attacked]) await chain.setBalance(address, 10n ** 24n)
@@ -198,7 +199,7 @@ const asking = (count: number, stop: AbortSignal, ask: () => Promise<unknown>) =
   )
 
 const attackerOf = ({ url, attacked }: Stage, token = attacked.token) =>
-  createRelayerClient({ baseUrl: url, token, maxRetries: 0 })
+  createRelayerClient({ baseUrl: url, token, maxRetries: 0, fetch: asOnlyWriter })
 
 function dryRuns(stage: Stage, stop: AbortSignal) {
   const attacker = attackerOf(stage)

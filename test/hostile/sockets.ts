@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createRelayerClient } from '../../client/index.ts'
 import { apiKey, inFolder, putLoad, startOurs, withServers } from '../bench/processes.ts'
+import { asOnlyWriter } from '../support/only-writer.ts'
 import type { Attack, Damage } from './attack.ts'
 import { prepareDemo, prepareLongList } from './demo.ts'
 import type { Finding } from './finding.ts'
@@ -29,7 +30,7 @@ export function sockets(): Promise<Finding[]> {
     withServers([() => startOurs(folder)], async (server) => {
       if (!server) throw new Error('There is no server')
       await prepareDemo(server.url)
-      await prepareLongList(createRelayerClient({ baseUrl: server.url, token: apiKey }))
+      await prepareLongList(createRelayerClient({ baseUrl: server.url, token: apiKey, fetch: asOnlyWriter }))
       const load = { url: server.url, pid: server.pid, connections: 20, requests: [signing] }
       const { p99_ms: calmMs = 0 } = await putLoad({ ...load, seconds: 5, rate })
       const beforeMb = memoryOf(server.pid, 'VmHWM')

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createRelayerClient } from '../../client/index.ts'
 import type { Scope } from '../../generated/openapi.ts'
+import { asOnlyWriter } from '../support/only-writer.ts'
 import { memoryOf } from './memory-of.ts'
 import type { Reached, Scene } from './scene.ts'
 
@@ -20,7 +21,11 @@ async function limitedClient({ url, client }: Scene, scopes: Scope[], rate?: num
   const rateLimit = rate === undefined ? null : { per_second: rate, burst: rate }
   const key = { name: randomUUID(), scopes, relayer_ids: ['attacked'], rate_limit: rateLimit }
   const { api_key, token } = (await client.post('/api/v1/api-keys', { body: key })).data
-  return { id: api_key.id, token, client: createRelayerClient({ baseUrl: url, token, maxRetries: 0 }) }
+  return {
+    id: api_key.id,
+    token,
+    client: createRelayerClient({ baseUrl: url, token, maxRetries: 0, fetch: asOnlyWriter }),
+  }
 }
 
 /** Signs with the relayer `demo` as somebody else, one request after the other, until `stop`. Returns the times in ms, sorted. */

@@ -3,6 +3,7 @@ import { type Input, RLP } from '@ethereumjs/rlp'
 import Database from 'better-sqlite3'
 import { createRelayerClient } from '../../client/index.ts'
 import { apiKey } from '../bench/processes.ts'
+import { asOnlyWriter } from '../support/only-writer.ts'
 import { fillAudit } from './stored.ts'
 
 export interface Wide {
@@ -29,7 +30,7 @@ const addresses = 3_300
 
 /** Requests with long responses: full pages of the largest rows. */
 export async function wideRequests(url: string, folder: string): Promise<Record<string, Wide[]>> {
-  const client = createRelayerClient({ baseUrl: url, token: apiKey })
+  const client = createRelayerClient({ baseUrl: url, token: apiKey, fetch: asOnlyWriter })
   const db = new Database(join(folder, 'relayer.sqlite'))
   const get = (name: string, path: string): Wide => ({ name, method: 'GET', path: `/api/v1${path}`, succeeds: true })
   try {

@@ -165,6 +165,8 @@ export async function openWorld(options: WorldOptions): Promise<World> {
       baseUrl: service.url,
       token: apiKey,
       async fetch(request) {
+        // The scenario is the only writer.
+        if (request.method === 'PUT' || request.method === 'PATCH') request.headers.set('If-Match', '*')
         const response = await plainFetch(request)
         // A dead process answers nobody.
         if (life.dead) throw new Died('The process died')

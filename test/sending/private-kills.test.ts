@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createRelayerClient, type RelayerClient, RelayerError } from '../../client/index.ts'
 import { testChain, testFaultProxy } from '../support/chain.ts'
+import { asOnlyWriter } from '../support/only-writer.ts'
 import { leaksOf, startPrivateRelay } from '../support/private-relay.ts'
 import { spawnService } from '../support/process.ts'
 import { randomFrom } from '../support/random.ts'
@@ -25,7 +26,7 @@ async function start(DataDir: string) {
     DATA_DIR: DataDir,
   })
   const [, baseUrl = ''] = await service.wrote(/API\s+(http:\/\/[^\s/]+)\/api\/v1\n/)
-  return { ...service, client: createRelayerClient({ baseUrl, token: apiKey, maxRetries: 0 }) }
+  return { ...service, client: createRelayerClient({ baseUrl, token: apiKey, maxRetries: 0, fetch: asOnlyWriter }) }
 }
 
 /** The request was refused, or the server was killed: both are part of the test. */

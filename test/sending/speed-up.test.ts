@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest'
-import type { RelayerError, SendTransactionRequest, SpeedUpRequest } from '../../client/index.ts'
+import {
+  createRelayerClient,
+  type RelayerError,
+  type SendTransactionRequest,
+  type SpeedUpRequest,
+} from '../../client/index.ts'
 import { testChain, testFaultProxy } from '../support/chain.ts'
+import { startReceiver } from '../support/receiver.ts'
 import { startTestService } from '../support/service.ts'
 
 // "Same content, new price": what another operator has put in the place of the content stays, and a confirmed price is a ceiling.
@@ -14,7 +20,7 @@ const dearer = { max_fee_per_gas: gwei(20), max_priority_fee_per_gas: gwei(2) }
 async function start(special: Partial<SendTransactionRequest> = {}) {
   const chain = await testChain({ noMining: true })
   const proxy = await testFaultProxy(chain)
-  const { client } = await startTestService()
+  const { client, url, api_key } = await startTestService()
   await client.networks.update('evm:local', { rpc_urls: [proxy.url], required_confirmations: 1 })
   await chain.setBalance((await client.relayers.get('demo')).address, 10n ** 20n)
   const body = { to, value: '1000', gas_limit: 21_000, ...prices, ...special }
@@ -22,6 +28,8 @@ async function start(special: Partial<SendTransactionRequest> = {}) {
   const attempts = () => Array.fromAsync(client.transactions.listAttempts('demo', sent.id))
   return {
     client,
+    /** One that sends no revision by itself. */
+    strict: createRelayerClient({ baseUrl: url, token: api_key }),
     chain,
     proxy,
     sent,
@@ -113,4 +121,56 @@ test('raises a price that a replacement does not give', async () => {
   const { replace } = await start({ max_fee_per_gas: gwei(50), max_priority_fee_per_gas: gwei(8) })
   const replaced = await replace({ to: other, value: '2000', data: '0x', max_fee_per_gas: gwei(60) })
   expect(replaced).toMatchObject({ max_fee_per_gas: gwei(60), max_priority_fee_per_gas: '8800000000' })
+})
+
+const refusalOf = (work: Promise<unknown>): Promise<RelayerError> =>
+  work.then(
+    () => expect.fail('It was not refused'),
+    (error) => error,
+  )
+
+test('replaces the content only from the revision that was read, which only a replacement changes', async () => {
+  const { strict, sent, speedUp, get, signed } = await start()
+  const replace = (body: SendTransactionRequest, revision?: string) =>
+    strict.transactions.replace('demo', sent.id, body, revision === undefined ? {} : { revision })
+  const whole = { value: '2000', data: '0x', gas_limit: 30_000 }
+  const { revision } = await get()
+  expect(revision).toBe('1')
+  // A body that leaves content out repeats nothing that was read.
+  expect(await refusalOf(replace({ to: other, value: '2000' }))).toMatchObject({ status: 428 })
+  await speedUp()
+  await signed(2)
+  expect((await get()).revision).toBe(revision)
+
+  // Another operator, and a client that knows no revision: the OpenZeppelin SDK.
+  expect(await replace({ to: other, ...whole })).toMatchObject({ to: other, revision: '2' })
+  await signed(3)
+  expect(await refusalOf(replace({ to, ...whole }, revision))).toMatchObject({
+    status: 412,
+    code: 'precondition_failed',
+    revision: '2',
+  })
+  expect(await refusalOf(replace({ to, ...whole }))).toMatchObject({ status: 428, code: 'precondition_required' })
+  expect(await get()).toMatchObject({ to: other, revision: '2' })
+  expect(await replace({ to, ...whole }, '2')).toMatchObject({ to, revision: '3' })
+})
+
+test('one of two replacements that were made from the same revision is made', async () => {
+  const { strict, sent, get } = await start()
+  const replace = (value: string) =>
+    strict.transactions.replace('demo', sent.id, { to: other, value, data: '0x', gas_limit: 30_000 }, { revision: '1' })
+  const results = await Promise.allSettled([replace('1'), replace('2'), replace('3')])
+  expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  expect(await get()).toMatchObject({ to: other, revision: '2' })
+})
+
+test('tells a replacement as an event of its own', async () => {
+  const { client, sent, replace, signed } = await start()
+  const { url, got } = await startReceiver()
+  await client.notifications.create({ id: 'hook', url })
+  await client.relayers.update('demo', { notification_ids: ['hook'] })
+  await replace({ to: other, value: '2000', data: '0x', gas_limit: 30_000 })
+  await signed(2)
+  await expect.poll(() => got.filter(({ body }) => body.includes('"revision":"2"')).length).toBeGreaterThan(0)
+  expect(sent.revision).toBe('1')
 })

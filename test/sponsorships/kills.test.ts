@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import { testChain } from '../support/chain.ts'
+import { asOnlyWriter } from '../support/only-writer.ts'
 import { newDatabase } from '../support/postgres.ts'
 import { type ServiceProcess, spawnService } from '../support/process.ts'
 import { temporaryFolder } from '../support/service.ts'
@@ -24,7 +25,8 @@ async function start(settings: Record<string, string>): Promise<Running> {
   const [, baseUrl = ''] = await service.wrote(/API\s+(http:\/\/[^\s/]+)\/api\/v1\n/)
   return {
     ...service,
-    client: (token = apiKey, maxRetries = 0) => createRelayerClient({ baseUrl, token, maxRetries }),
+    client: (token = apiKey, maxRetries = 0) =>
+      createRelayerClient({ baseUrl, token, maxRetries, fetch: asOnlyWriter }),
   }
 }
 

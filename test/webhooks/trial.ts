@@ -6,6 +6,7 @@ import Database from 'better-sqlite3'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import { createVictim } from '../crash/victim.ts'
 import { startAnvil } from '../support/anvil.ts'
+import { asOnlyWriter } from '../support/only-writer.ts'
 import { randomFrom } from '../support/random.ts'
 import { isSuccess } from './answers.ts'
 import { type Causes, createCauses } from './causes.ts'
@@ -67,7 +68,7 @@ export async function runTrial(options: TrialOptions): Promise<TrialResult> {
   const chain = await startAnvil({ blockTime_s: 0.5 })
   const receivers = await startReceivers(options)
   const victim = await createVictim(folder, options.fault && seededFaults[options.fault], settings)
-  const client = createRelayerClient({ baseUrl: victim.url, token: victim.token })
+  const client = createRelayerClient({ baseUrl: victim.url, token: victim.token, fetch: asOnlyWriter })
   const random = randomFrom(options.seed)
   const kills = { start: 0, work: 0 }
   try {

@@ -28,6 +28,8 @@ export function TransactionActions({ transaction, isEnded, hasRemedy }: Transact
   const [speed, setSpeed] = useState<Speed>('fastest')
   const other = useForm({ to: to ?? '', value: exactly(value) })
   const submission = useForm(submissionStart)
+  // The other content of a replacement is that of this moment.
+  const [opened, setOpened] = useState(transaction)
   const [figures, setFigures] = useState<PriceFigures>()
   const symbol = useSymbolOf(relayer_id)
   if (!may('send') || isEnded || status === 'mined') return null
@@ -71,17 +73,25 @@ export function TransactionActions({ transaction, isEnded, hasRemedy }: Transact
         label="Replace"
         title={`Replace ${name}`}
         message={<>{link} is replaced. Its page shows which version is mined.</>}
-        opened={other.reset}
+        opened={() => {
+          setOpened(transaction)
+          other.reset()
+        }}
         effect={`Signs a different transaction with nonce ${nonce}. Either version may be mined; this page shows which one was.`}
         lack={isSame ? 'Change the receiver or the value first.' : lack}
         run={async (client) =>
-          client.transactions.replace(relayer_id, id, {
-            ...faster,
-            ...way,
-            ...priceOf(transaction, figures),
-            to: other.values.to.trim() || null,
-            value: weiIn('value', other.values.value, symbol),
-          })
+          client.transactions.replace(
+            relayer_id,
+            id,
+            {
+              ...again(opened, speed),
+              ...way,
+              ...priceOf(transaction, figures),
+              to: other.values.to.trim() || null,
+              value: weiIn('value', other.values.value, symbol),
+            },
+            { revision: opened.revision ?? '*' },
+          )
         }
       >
         <Field kind="id" label="To" {...other.bind('to')} />

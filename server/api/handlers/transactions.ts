@@ -82,14 +82,14 @@ export const transactions = (context: ServicesContext): Transactions => ({
   explainTransaction: async ({ path, caller, nodes }) =>
     explainTransaction(context, nodes, await findSeenTransaction(context, path.transaction_id, caller)),
 
-  async replaceTransaction({ path, body, auditEntry, authorize, nodes }) {
+  async replaceTransaction({ path, body, ifMatch, auditEntry, authorize, nodes }) {
     if (isRelease(body)) {
       await authorize('replaceTransaction')
       return releaseTransaction(context, auditEntry, path)
     }
     const asker = { auditEntry, nodes, authorize: () => authorize('replaceTransaction') }
     const { relayer_id, transaction_id: transactionId } = path
-    return replace(context, asker, relayer_id, { transactionId, body })
+    return replace(context, asker, relayer_id, { transactionId, body, ifMatch })
   },
 
   async speedUpTransaction({ path, body, idempotency, auditEntry, authorize, nodes }) {

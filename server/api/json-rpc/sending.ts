@@ -130,7 +130,7 @@ export function sendingMethods(service: JsonRpcDependencies): Record<string, Met
       auditEntry.subject = row.id
       const { nodes, authorize } = context.request
       const asker = { auditEntry, nodes, authorize: () => authorize('replaceTransaction') }
-      await replace(service, asker, relayer.id, { transactionId: row.id, body })
+      await replace(service, asker, relayer.id, { transactionId: row.id, body, ifMatch: '*' })
       return { id: row.id, relayer, isReplacement: true }
     })
   }

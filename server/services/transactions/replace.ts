@@ -26,8 +26,9 @@ import {
 import type { Once, Replay } from '../../domain/new-transaction.ts'
 import { capOf, checkFees, feeOf } from '../../domain/policies/fee-policies.ts'
 import { spendingOf } from '../../domain/policies/transaction-policies.ts'
+import { type IfMatch, requireRevision } from '../../domain/revision.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
-import { shownTransaction } from '../../domain/show-transaction.ts'
+import { revisionOfContent, shownTransaction } from '../../domain/show-transaction.ts'
 import { isUnmined } from '../../domain/statuses.ts'
 import { replacedSubmission } from '../../domain/submission.ts'
 import type { TransactionType } from '../../domain/transaction-form.ts'
@@ -58,11 +59,16 @@ export function replace(
   context: ChangeContext,
   asker: Asker,
   relayerId: string,
-  { transactionId, body }: { transactionId: string; body: SendTransactionRequest },
+  {
+    transactionId,
+    body,
+    ifMatch,
+  }: { transactionId: string; body: SendTransactionRequest; ifMatch: IfMatch | undefined },
 ): Promise<Transaction> {
   let request: TransactionRequest | undefined
-  const requestOf = () => {
+  const requestOf = (row: WholeTransactionRow) => {
     checkContent(body)
+    checkMadeFrom(row, body, ifMatch)
     request ??= readTransactionRequest(body)
     return request
   }
@@ -178,6 +184,7 @@ function contentColumns(
     data,
     access_list,
     authorization_list,
+    replacements: row.replacements + 1,
     gas_is_given: request.gas_limit !== null,
     is_sweep: false,
     type: quote.type,
@@ -196,6 +203,30 @@ async function findOpen(store: Store, relayer: RelayerRow, transactionId: string
   if (row.sponsored)
     throw new DomainError('invalid_state', 'The call of a sponsorship stays as it is, and can be canceled')
   return row
+}
+
+/**
+ * Throws DomainError (412) when the content was replaced since the given revision, and (428) without one, unless the body states all of the
+ * content and nobody has replaced it before: then the caller cannot have read another one. So do clients of the OpenZeppelin Relayer.
+ */
+function checkMadeFrom(row: WholeTransactionRow, body: SendTransactionRequest, ifMatch: IfMatch | undefined): void {
+  const revision = revisionOfContent(row)
+  if (ifMatch === '*' || ifMatch?.includes(revision)) return
+  if (ifMatch)
+    throw new DomainError(
+      'precondition_failed',
+      [
+        {
+          of: 'if_match',
+          field: [],
+          message: 'the content was replaced since it was read; read the transaction again',
+        },
+      ],
+      { revision },
+    )
+  const { to, value, data, call } = body
+  const statesAll = to !== undefined && value !== undefined && (data !== undefined || call !== undefined)
+  if (!statesAll || row.replacements > 0) requireRevision(ifMatch, body, ['to', 'value', 'data', 'call'])
 }
 
 /** Without any content, the caller meant to change the prices only. */

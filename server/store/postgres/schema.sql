@@ -371,6 +371,7 @@ CREATE TABLE transactions (
   sponsored_lane           TEXT,
   -- The caller asked to replace what another sender put into the mempool at this nonce.
   replaces_external        INTEGER NOT NULL DEFAULT 0 CHECK (replaces_external IN (0, 1)),
+  replacements             INTEGER NOT NULL DEFAULT 0 CHECK (replacements >= 0),
   status                   TEXT NOT NULL CHECK (status IN ('pending', 'sent', 'submitted', 'mined', 'confirmed', 'failed', 'canceled', 'expired')),
   status_reason            TEXT,
   -- Why it reverted or failed (JSON).

@@ -103,6 +103,7 @@ const table = {
   data_fee: { kind: 'text', initial: null },
   coin_spent: { kind: 'text', initial: null },
   replaces_external: { kind: 'boolean', initial: false },
+  replacements: { kind: 'bigint', shown: true, initial: 0 },
   gas_is_given: { kind: 'boolean', initial: false },
   is_sweep: { kind: 'boolean', initial: false },
   block_number: { kind: 'bigint', shown: true, initial: null },

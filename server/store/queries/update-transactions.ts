@@ -147,9 +147,9 @@ async function readMovesAhead(transaction: Transaction, moves: TransactionUpdate
 
 const rowIdsOf = (moves: TransactionUpdate[]): number[] => [...new Set(moves.map(({ row_id }) => row_id))]
 
-/** Its status has changed, or its bytes were released to the public nodes. */
+/** Its status or its content has changed, or its bytes were released to the public nodes. */
 const isToldOf = (before: TransactionRow, after: TransactionRow): boolean =>
-  after.status !== before.status || isPrivate(before) !== isPrivate(after)
+  after.status !== before.status || after.replacements !== before.replacements || isPrivate(before) !== isPrivate(after)
 
 const reservationOf = ({ before, after }: Step) => ({
   account: { chain_id: before.chain_id, address: before.from },

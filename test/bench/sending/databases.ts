@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { createRelayerClient } from '../../../client/index.ts'
+import { asOnlyWriter } from '../../support/only-writer.ts'
 import type { CaseResult, Ratio } from '../case.ts'
 import { put } from '../load.ts'
 import type { LoadRequest } from '../load-types.ts'
@@ -117,7 +118,11 @@ async function broadcastsAtRest({ stage, database }: Contender): Promise<Figures
     const all = serversOf(stage)
     const sender = all.length > 1 && database ? await senderOf(database.url, relayer.id) : undefined
     const others = all.filter(({ pid }) => pid !== sender)
-    const client = createRelayerClient({ baseUrl: others[sent % others.length]?.url ?? '', token: apiKey })
+    const client = createRelayerClient({
+      baseUrl: others[sent % others.length]?.url ?? '',
+      token: apiKey,
+      fetch: asOnlyWriter,
+    })
     const before = stage.tap.sends().length
     const postedAt = performance.now()
     await client.post('/api/v1/relayers/{relayer_id}/transactions', {

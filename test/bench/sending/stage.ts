@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createRelayerClient, type RelayerClient } from '../../../client/index.ts'
 import { type Anvil, startAnvil } from '../../support/anvil.ts'
 import { awsCredentials } from '../../support/fake-kms.ts'
+import { asOnlyWriter } from '../../support/only-writer.ts'
 import { policies } from '../stage.ts'
 import { startKeyService } from './key-service.ts'
 import { apiKey, type ServiceProcess, startProcess } from './service-process.ts'
@@ -95,7 +96,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
   for (let index = 1; index < servers; index += 1) {
     others.push(await startProcess(join(dataDir, `${index}`), { node_args, root, env }))
   }
-  const client = createRelayerClient({ baseUrl: service.url, token: apiKey })
+  const client = createRelayerClient({ baseUrl: service.url, token: apiKey, fetch: asOnlyWriter })
   const [receiver, ...senders] = chain.accounts
   if (!receiver || senders.length < count) throw new Error('The chain has too few accounts')
   await client.post('/api/v1/networks', {
