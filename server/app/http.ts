@@ -19,6 +19,7 @@ import type { Caller, Handlers } from '../domain/operation.ts'
 import type { PoolRow } from '../domain/rows.ts'
 import { GenerationCache } from '../lib/cache.ts'
 import type { ServicesContext } from '../services/context.ts'
+import { ProblemList } from '../services/problems.ts'
 import type { Foundation, TestOverrides } from './foundation.ts'
 import type { StartedSending } from './sender.ts'
 import type { Webhooks } from './webhooks.ts'
@@ -45,6 +46,7 @@ interface Parts {
   sending: StartedSending
   webhooks: Webhooks
   rateLimit: RateLimit
+  problems: ProblemList
   isStopping(): boolean
 }
 
@@ -67,9 +69,16 @@ export async function serveHttp(
   const { pages, isBuilt } = readConsole()
   if (!isBuilt) logger.warn('the console is not built: run `npm run build:console`')
   const pageOrigins = new GenerationCache<ReadonlySet<string>>(store.generation, 1)
+  const isStopping = () => stopping
+  const problems = new ProblemList({
+    ...parts.sending,
+    background: foundation.chains,
+    elapsed,
+    unready: () => unready(foundation, stopping),
+  })
   const app = createApp({
     operations: contract.operations,
-    handlers: createHandlers({ ...parts, rateLimit, isStopping: () => stopping }),
+    handlers: createHandlers({ ...parts, rateLimit, problems, isStopping }),
     authentication: new Authentication({
       api_key: secrets.api_key,
       apiKey: store.apiKey,
@@ -89,7 +98,7 @@ export async function serveHttp(
     keyConnections: new KeyConnections(new Shares(connectionLimits)),
     logger,
   })
-  const metricsUrl = await observation.serve()
+  const metricsUrl = await observation.serve(problems)
   const server = await listen({
     listener: observation.around(app),
     host: config.host,
@@ -113,7 +122,7 @@ export async function serveHttp(
   }
 }
 
-function createHandlers({ foundation, sending, webhooks, rateLimit, isStopping }: Parts): Handlers {
+function createHandlers({ foundation, sending, webhooks, rateLimit, problems, isStopping }: Parts): Handlers {
   const { store, observer, elapsed, vault, chains, keyring, keyServices, checkTarget, contract, logger, observation } =
     foundation
   const context: ServicesContext = {
@@ -134,6 +143,7 @@ function createHandlers({ foundation, sending, webhooks, rateLimit, isStopping }
     pools: new GenerationCache<PoolRow | undefined>(() => store.generation(), maxPools),
     elapsed,
     isStopping,
+    problems,
     incidents: observation.incidents,
     keyServiceStates: observation.keyServiceStates,
     version: contract.document.info.version,

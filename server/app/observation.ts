@@ -6,6 +6,7 @@ import { ConfigError } from '../domain/errors.ts'
 import type { Observer } from '../domain/observer.ts'
 import { budgetOf } from '../domain/policies/sponsored-calls.ts'
 import type { Incident, KeyServiceState, RelayerRow } from '../domain/rows.ts'
+import type { ProblemList } from '../services/problems.ts'
 import type { Store } from '../store/store.ts'
 import type { WorkShare } from '../store/worker.ts'
 import { Balances } from '../telemetry/balances.ts'
@@ -27,7 +28,7 @@ export interface Observation {
   /** Called at the end of every request. */
   ended: Ended
   /** Starts the metrics server. Resolves to its URL; undefined when metrics are off. */
-  serve(): Promise<string | undefined>
+  serve(problems: Pick<ProblemList, 'counts'>): Promise<string | undefined>
   close(): Promise<void>
 }
 
@@ -95,8 +96,8 @@ export async function openObservation(settings: ObservationSettings, observed: O
       traces?.requested(context)
       logRequest(observed.logger, context)
     },
-    async serve() {
-      await metrics?.serve()
+    async serve(problems) {
+      await metrics?.serve(problems)
       return metrics?.url()
     },
     async close() {
@@ -119,18 +120,24 @@ async function openMetrics(settings: ObservationSettings, { store, chains, logge
     elapsed,
   })
   let share: Pick<WorkShare, 'claim' | 'release'> | undefined
+  let problems: Pick<ProblemList, 'counts'> | undefined
   const metrics = openRegistry({
     async readGauges() {
       share ??= store().share('gauges')
       if (!(await share.claim(row))) return undefined
-      return { ...(await store().readGauges(now())), budgets: await readBudgets(store()) }
+      return {
+        ...(await store().readGauges(now())),
+        budgets: await readBudgets(store()),
+        problems: (await problems?.counts()) ?? [],
+      }
     },
     balances: () => balances.read(),
   })
   let server: Awaited<ReturnType<typeof serveMetrics>> | undefined
   return {
     ...metrics,
-    async serve() {
+    async serve(its: Pick<ProblemList, 'counts'>) {
+      problems = its
       server = await serveMetrics({ host, port, logger, ...metrics }).catch(explainAddress)
     },
     url: () => server?.url,

@@ -10,6 +10,7 @@ import type { TargetCheck } from '../lib/ssrf-guard.ts'
 import type { Store } from '../store/store.ts'
 import type { Deliverer } from '../webhooks/deliverer.ts'
 import type { PoolContext } from './pools.ts'
+import type { ProblemList } from './problems.ts'
 import type { TransactionsContext } from './transactions/send.ts'
 import type { WaitContext } from './transactions/wait-for-status.ts'
 
@@ -54,6 +55,7 @@ export interface ServicesContext extends TransactionsContext, PoolContext, WaitC
   incidents(): Promise<Incident[]>
   /** What this process saw of key services, by type. */
   keyServiceStates(): KeyServiceState[]
+  problems: ProblemList
   /** Of the contract. */
   version: string
   /** The reasons why the process is not ready; empty when it is. */

@@ -1,11 +1,11 @@
-import type { Problem, Problems } from '../../generated/openapi.ts'
-import { errorOf } from '../domain/errors.ts'
+import type { Problem, ProblemKind, Problems } from '../../generated/openapi.ts'
+import type { Chains } from '../chain/chains.ts'
+import { errorOf, type Fault } from '../domain/errors.ts'
 import { type Caller, creatorSeenBy, Page, page } from '../domain/operation.ts'
 import type { PageRequest, PendingAuditEntry, RelayerRow } from '../domain/rows.ts'
 import { showRpcUrls } from '../domain/show-relayer.ts'
 import type { TransactionRow } from '../domain/transaction-rows.ts'
 import { yieldToEventLoop } from '../lib/timers.ts'
-import type { ServicesContext } from './context.ts'
 import {
   type Account,
   type Facts,
@@ -14,8 +14,16 @@ import {
   LastSeen,
   type NetworkSeen,
 } from './find-problems.ts'
+import type { TransactionsContext } from './transactions/send.ts'
 
-type ProblemContext = Pick<ServicesContext, 'store' | 'background' | 'nonces' | 'now' | 'elapsed' | 'unready'>
+interface ProblemContext extends Pick<TransactionsContext, 'store' | 'nonces' | 'now'> {
+  /** For facts that are read once for everybody. */
+  background: Pick<Chains, 'networkClient'>
+  /** A monotonic clock in milliseconds. */
+  elapsed(): number
+  /** The reasons why the process is not ready; empty when it is. */
+  unready(): Promise<Fault[]>
+}
 type Snapshot = { at: number; facts: Facts; problems: FoundProblem[] }
 
 /** One look serves everybody who asks within this time. */
@@ -74,6 +82,16 @@ export class ProblemList {
     return { ...found, acknowledgement }
   }
 
+  /** How many problems of each kind the database shows. No node is asked for it, so kinds that only the chain shows are not counted. */
+  async counts(): Promise<{ kind: ProblemKind; severity: Problem['severity']; count: number }[]> {
+    const { problems } = await this.#find({ accounts: new Map(), nodes: new Map() })
+    return [...Map.groupBy(problems, ({ kind }) => kind)].map(([kind, its]) => ({
+      kind,
+      severity: (its[0] as FoundProblem).severity,
+      count: its.length,
+    }))
+  }
+
   #look(): Promise<Snapshot> {
     if (this.#last && this.#context.elapsed() < this.#last.until) return this.#last.snapshot
     const snapshot = this.#lookAgain()
@@ -85,13 +103,19 @@ export class ProblemList {
   }
 
   async #lookAgain(): Promise<Snapshot> {
+    const relayers = await this.#allRelayers()
+    const networks = [...new Set(relayers.map(({ network }) => network))]
+    const [accounts, nodes] = await Promise.all([
+      this.#accounts.read(new Map(relayers.map((relayer) => [relayer.id, () => this.#accountOf(relayer)]))),
+      this.#nodes.read(new Map(networks.map((name) => [name, () => this.#nodesOf(name)]))),
+    ])
+    return this.#find({ accounts, nodes })
+  }
+
+  async #find(chain: Pick<Facts, 'accounts' | 'nodes'>): Promise<Snapshot> {
     const at = this.#context.now()
     const relayers = await this.#allRelayers()
-    const [ofAccounts, ofNodes, queues, failures, notifications, funding, reasons] = await Promise.all([
-      this.#accounts.read(new Map(relayers.map((relayer) => [relayer.id, () => this.#accountOf(relayer)]))),
-      this.#nodes.read(
-        new Map([...new Set(relayers.map(({ network }) => network))].map((name) => [name, () => this.#nodesOf(name)])),
-      ),
+    const [queues, failures, notifications, funding, reasons] = await Promise.all([
       this.#queuesOf(relayers),
       this.#context.store.failuresSince((Math.floor(at / 1_000 / quarterS) + 1) * quarterS - dayS),
       this.#context.store.notificationStates(),
@@ -105,8 +129,7 @@ export class ProblemList {
       failures,
       notifications,
       funding,
-      accounts: ofAccounts,
-      nodes: ofNodes,
+      ...chain,
       unready: reasons,
     }
     return { at, facts, problems: await findProblems(facts) }

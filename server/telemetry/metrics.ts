@@ -23,9 +23,16 @@ export interface Budget {
   limit: string
 }
 
+/** How many problems of a kind there are. */
+export interface ProblemCount {
+  kind: string
+  severity: string
+  count: number
+}
+
 export interface MetricsDependencies {
   /** Undefined: another server exposes the gauges of the store. */
-  readGauges(): Promise<(Gauges & { budgets: Budget[] }) | undefined>
+  readGauges(): Promise<(Gauges & { budgets: Budget[]; problems: ProblemCount[] }) | undefined>
   /** The last known balances. */
   balances(): Balance[]
 }
@@ -132,6 +139,10 @@ export function openRegistry({ readGauges, balances }: MetricsDependencies): Met
     'sponsorship',
   ])
   const budgetLimit = gauge('relayer_sponsorship_budget_wei', 'The budget of a sponsorship per day', ['sponsorship'])
+  const problems = gauge('relayer_problems', 'Problems that the database shows, by kind (`GET /api/v1/problems`)', [
+    'kind',
+    'severity',
+  ])
   const balance = gauge('relayer_balance_wei', 'Last known balance', ['relayer', 'chain_id'])
 
   const leastBalance = gauge('relayer_min_balance_wei', 'The policy min_balance; 0 without it', ['relayer', 'chain_id'])
@@ -139,7 +150,7 @@ export function openRegistry({ readGauges, balances }: MetricsDependencies): Met
   auditWritable.set(1)
 
   /** With a value per row of a table. */
-  const perRow = [gaps, poolRelayers, poolUnfinished, budgetUsed, budgetLimit, balance, leastBalance]
+  const perRow = [problems, gaps, poolRelayers, poolUnfinished, budgetUsed, budgetLimit, balance, leastBalance]
 
   async function readStore(): Promise<void> {
     const gauges = await readGauges()
@@ -163,6 +174,7 @@ export function openRegistry({ readGauges, balances }: MetricsDependencies): Met
       budgetUsed.set({ sponsorship }, Number(used))
       budgetLimit.set({ sponsorship }, Number(limit))
     }
+    for (const { count, ...labels } of gauges.problems) problems.set(labels, count)
     for (const one of gauges.nonce_gaps) gaps.set({ relayer: one.relayer_id }, one.gaps)
     for (const { relayer_id: relayer, chain_id, wei, min_balance } of balances()) {
       balance.set({ relayer, chain_id }, Number(wei))

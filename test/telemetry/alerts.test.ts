@@ -7,6 +7,7 @@ import { startFakeWeb3signer } from '../support/fake-web3signer.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { createRelayer } from '../support/resources.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { rowsOf } from '../support/service-database.ts'
 import { until } from '../support/until.ts'
 
 const file = join(import.meta.dirname, '..', '..', 'server', 'telemetry', 'alerts.yaml')
@@ -23,8 +24,16 @@ beforeAll(() => {
   expect(rules.size).toBe(text.match(/- alert:/g)?.length)
 })
 
+/** What Prometheus has after a scrape: of a service that does not answer, only that. */
 async function scrape({ metrics_url }: Pick<TestService, 'metrics_url'>): Promise<Sample[]> {
-  const text = await (await fetch(metrics_url as string)).text()
+  const up = (value: number) => ({ name: 'up', labels: { job: 'relayer' }, value })
+  const answer = await fetch(metrics_url as string).catch(() => undefined)
+  if (!answer?.ok) return [up(0)]
+  const text = await answer.text()
+  return [up(1), ...samplesOf(text)]
+}
+
+function samplesOf(text: string): Sample[] {
   return [...text.matchAll(/^(\w+)(?:\{(.*)\})? (\S+)$/gm)].map(([, name = '', labels = '', value]) => ({
     name,
     labels: Object.fromEntries([...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, key, its]) => [key, its])),
@@ -32,7 +41,7 @@ async function scrape({ metrics_url }: Pick<TestService, 'metrics_url'>): Promis
   }))
 }
 
-/** The forms that the rules use, as Prometheus computes them: `a`, `a{label!="x"}`, `a - b`, `increase(a[5m])`, and a comparison. */
+/** The forms that the rules use, as Prometheus computes them: `a`, `a{label!="x"}`, `a - b`, `a / b`, `increase(a[5m])`, and a comparison. */
 function holds(expression: string, before: Sample[], after: Sample[]): boolean {
   const parts = /^(.+) (<|<=|>) (\S+)$/.exec(expression)
   if (!parts) throw new Error(`The test does not know the form of ${expression}`)
@@ -47,11 +56,12 @@ function holds(expression: string, before: Sample[], after: Sample[]): boolean {
 
 /** By labels. */
 function valuesOf(term: string, before: Sample[], after: Sample[]): Map<string, number> {
-  if (/^\d+$/.test(term)) return new Map([['any', Number(term)]])
-  const [first = '', second] = term.split(' - ')
+  if (/^[\d.]+$/.test(term)) return new Map([['any', Number(term)]])
+  const [first = '', sign, second] = term.split(/ ([-/]) /)
   if (second !== undefined) {
-    const less = valuesOf(second, before, after)
-    return new Map([...valuesOf(first, before, after)].map(([key, value]) => [key, value - (less.get(key) ?? 0)]))
+    const others = valuesOf(second, before, after)
+    const both = (value: number, other: number) => (sign === '-' ? value - other : value / other)
+    return new Map([...valuesOf(first, before, after)].map(([key, its]) => [key, both(its, others.get(key) ?? 0)]))
   }
   const increase = /^increase\((.+)\[5m\]\)$/.exec(term)
   if (increase) {
@@ -60,9 +70,10 @@ function valuesOf(term: string, before: Sample[], after: Sample[]): Map<string, 
       [...valuesOf(increase[1] as string, [], after)].map(([key, its]) => [key, its - (earlier.get(key) ?? 0)]),
     )
   }
-  const [, name, label, unwanted] = /^(\w+)(?:\{(\w+)!="(\w+)"\})?$/.exec(term) ?? []
+  const [, name, label, is, given] = /^(\w+)(?:\{(\w+)(!?=)"(\w+)"\})?$/.exec(term) ?? []
   if (name === undefined) throw new Error(`The test does not know the form of ${term}`)
-  const wanted = after.filter((one) => one.name === name && (label === undefined || one.labels[label] !== unwanted))
+  const fits = (one: Sample) => label === undefined || (one.labels[label] === given) === (is === '=')
+  const wanted = after.filter((one) => one.name === name && fits(one))
   return new Map(wanted.map(({ labels, value }) => [JSON.stringify(labels), value]))
 }
 
@@ -184,4 +195,78 @@ test('fires RelayerKeyServiceDown for a key service that does not sign', async (
   remote.faults.error = 'down'
   for (let count = 0; count < 5; count += 1) await sign().catch(() => undefined)
   expect(firing(await scrape(service), before)).toEqual(['RelayerKeyServiceDown'])
+})
+
+test('fires RelayerServiceDown for a service that does not answer', async () => {
+  const { service } = await start()
+  expect(firing(await scrape(service))).toEqual([])
+  await service.close()
+  expect(firing(await scrape(service))).toEqual(['RelayerServiceDown'])
+})
+
+test('fires RelayerTransactionWaiting for a transaction below the price of the chain', async () => {
+  const { service, client } = await start({}, { noMining: true })
+  const body = { to: `0x${'5a'.repeat(20)}`, value: '1', gas_limit: 21_000, gas_price: '1' }
+  await client.post('/api/v1/relayers/{relayer_id}/transactions', { ...demo, body })
+  await until('it waits', async () => fires('RelayerTransactionWaiting', await scrape(service)))
+  expect(firing(await scrape(service))).toEqual(['RelayerTransactionWaiting'])
+})
+
+test('fires RelayerTransactionsFailed for a transaction that reverts', async () => {
+  const { service, client, chain } = await start({}, { noMining: true })
+  const to = `0x${'5b'.repeat(20)}`
+  const body = { to, value: '1', gas_limit: 50_000 }
+  await client.post('/api/v1/relayers/{relayer_id}/transactions', { ...demo, body, query: { wait: 'submitted' } })
+  await chain.rpc('anvil_setCode', [to, '0xfe'])
+  await until(
+    'it has failed',
+    async () => fires('RelayerTransactionsFailed', await scrape(service)),
+    () => chain.mine(),
+  )
+  expect(firing(await scrape(service))).toEqual(['RelayerTransactionsFailed'])
+})
+
+test('fires RelayerDisabled, RelayerNonceGap and RelayerSponsorshipUsedUp for such states of the database', async () => {
+  const { service, client } = await start()
+  await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { paused: true } })
+  const rules = { id: 'game', relayer_id: 'demo', max_gas: 100_000, max_fee: '1', budget_per_day: '100' }
+  await client.post('/api/v1/sponsorships', { body: rules })
+  const change = async (statement: string) => void (await rowsOf(service, statement))
+  expect(firing(await scrape(service))).toEqual([])
+
+  await change("UPDATE relayers SET system_disabled = 1, disabled_reason = 'planted'")
+  expect(firing(await scrape(service))).toEqual(['RelayerDisabled'])
+  await change('UPDATE relayers SET system_disabled = 0, disabled_reason = NULL')
+
+  const bucket = Math.floor(Date.now() / 300_000)
+  await change(`INSERT INTO spending (chain_id, address, asset, bucket, amount)
+    VALUES (31337, 'sponsorship 1', 'fee', ${bucket}, '95')`)
+  expect(firing(await scrape(service))).toEqual(['RelayerSponsorshipUsedUp'])
+  await change('DELETE FROM spending')
+
+  const now = new Date().toISOString()
+  await change(`INSERT INTO transactions
+    (caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, "from", "to", value, nonce, status, created_at)
+    SELECT 'test', 2, '${now}', 't', row_id, id, 1, chain_id, address, address, '1', 3, 'pending', '${now}'
+    FROM relayers`)
+  await change('INSERT INTO accounts (chain_id, address, next_nonce) SELECT chain_id, address, 10 FROM relayers')
+  expect(firing(await scrape(service))).toEqual(['RelayerNonceGap'])
+})
+
+test('fires RelayerRefillBlocked for a treasury that cannot pay', async () => {
+  const { service, client } = await start()
+  const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
+  const treasury = await createRelayer(client, { signer_id: signer.id })
+  const amounts = {
+    min_balance: `${2n * 10n ** 18n}`,
+    target_balance: `${3n * 10n ** 18n}`,
+    max_per_day: `${10n ** 19n}`,
+  }
+  await client.put('/api/v1/relayers/{relayer_id}/funding', {
+    ...demo,
+    body: { from: treasury.id, ...amounts, max_fee_per_gas: `${10n ** 11n}` },
+  })
+  await until('it is short', async () => fires('RelayerRefillBlocked', await scrape(service)))
+  const found = firing(await scrape(service)).filter((name) => name !== 'RelayerBalanceLow')
+  expect(found).toEqual(['RelayerRefillBlocked'])
 })

@@ -1,14 +1,10 @@
 import { creatorSeenBy, type Handlers, Page } from '../../domain/operation.ts'
 import type { ServicesContext } from '../../services/context.ts'
-import { ProblemList } from '../../services/problems.ts'
 import { ApiError } from '../http/errors.ts'
 
 type Operations = Pick<Handlers, 'listProblems' | 'acknowledgeProblem' | 'deleteAcknowledgement' | 'search'>
 
-export function problems(context: ServicesContext): Operations {
-  const { store } = context
-  const list = new ProblemList(context)
-
+export function problems({ store, problems: list }: ServicesContext): Operations {
   return {
     listProblems: ({ query, caller }) => list.list(caller, query),
 
