@@ -78,6 +78,7 @@ export async function serveHttp(
   })
   const app = createApp({
     operations: contract.operations,
+    someIds: store.someIds,
     handlers: createHandlers({ ...parts, rateLimit, problems, isStopping }),
     authentication: new Authentication({
       api_key: secrets.api_key,

@@ -1,4 +1,11 @@
-import express, { type Express, type IRoute, type Request, type RequestHandler, type Response } from 'express'
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type IRoute,
+  type Request,
+  type RequestHandler,
+  type Response,
+} from 'express'
 import type { Logger } from 'pino'
 import { NodeAccess } from '../../domain/node-access.ts'
 import type { Caller, Handlers, OperationId } from '../../domain/operation.ts'
@@ -11,7 +18,7 @@ import type { Operation } from './contract.ts'
 import { ApiError, badRequestAt, failureMiddleware, jsonRpcFailure, toFailure } from './errors.ts'
 import { securityHeaders } from './headers.ts'
 import type { Quiet } from './idle.ts'
-import { missingAt } from './missing.ts'
+import { missingAt, type SomeIds, withNearest } from './missing.ts'
 import { headerReader, queryReader, readIdempotency, readIfMatch } from './query.ts'
 import { bytesEach, type RateLimit } from './rate-limit.ts'
 import type { Reference } from './reference.ts'
@@ -35,6 +42,8 @@ export interface AppDependencies {
   /** What is before the authentication of calls from browsers. */
   callsFromPages: RequestHandler
   quiet: Pick<Quiet, 'noteRequest'>
+  /** Ids of a kind, to name the one that a caller meant. */
+  someIds: SomeIds
   logger: Logger
 }
 
@@ -146,7 +155,9 @@ function mount(route: IRoute, operation: Operation, dependencies: AppDependencie
   const { method, checkRequest, speaksJsonRpc } = operation
   const read = speaksJsonRpc ? [readRequest, jsonRpcFailure('parse_error')] : [readRequest]
   const check = speaksJsonRpc ? [...checkRequest, jsonRpcFailure('invalid_request')] : checkRequest
-  route[method](admission, ...read, ...check, handle(operation, dependencies))
+  const nameNearest: ErrorRequestHandler = async (error, request, response, next) =>
+    next(await withNearest(error, request.params, contextOf(response).caller, dependencies.someIds))
+  route[method](admission, ...read, ...check, handle(operation, dependencies), nameNearest)
 }
 
 /** Runs the operation's handler, records its audit entry, and sends the response. */

@@ -342,3 +342,15 @@ export async function findRowIds(
   const rowIds = new Set([...items, ...rows].map(({ row_id }) => row_id))
   return [...rowIds].sort((a, b) => b - a).slice(0, many)
 }
+
+const named = ['relayers', 'pools', 'networks', 'signers', 'notifications'] as const
+/** The resources whose ids callers choose. */
+export type NamedTable = (typeof named)[number]
+const maxIds = 500
+const firstIds = Object.fromEntries(
+  named.map((table) => [table, sql<{ id: string }>(`SELECT id FROM ${table} ORDER BY row_id LIMIT ${maxIds}`)]),
+) as Record<NamedTable, Statement<{ id: string }>>
+
+/** Some of the ids, to find the one that a caller meant. */
+export const someIds = async ({ read }: Database, table: NamedTable): Promise<string[]> =>
+  (await read.all(firstIds[table])).map(({ id }) => id)

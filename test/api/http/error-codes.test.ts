@@ -212,3 +212,32 @@ test('tells the holder of an expired token so, and nobody else', async () => {
     message: 'is no API key that is valid now and for your address',
   })
 })
+
+test('names the nearest id of those that the caller may see', async () => {
+  const rig = await testRig()
+  const client = rig.client()
+  const tokenOf = async (body: object) => (await client.post('/api/v1/api-keys', { body: body as never })).data.token
+  const other = await rig.addAccount()
+  const limited = await tokenOf({ name: 'limited', scopes: ['read'], relayer_ids: [other.relayer_id] })
+  const blind = await tokenOf({ name: 'blind', scopes: ['sign'] })
+  const ask = async (path: string, as: string, init = {}) => {
+    const headers = { Authorization: `Bearer ${as}`, 'Content-Type': 'application/json' }
+    const { message, details } = (await (
+      await fetch(`${rig.url()}/api/v1/${path}`, { headers, ...init })
+    ).json()) as Failure
+    return [message, details]
+  }
+  const hint = (name: string, given: string, near: string) => [
+    { path: `/path/${name}`, code: 'not_found', message: `there is no ${given}; did you mean ${near}?` },
+  ]
+  const sentence = 'Relayer with ID dmo not found'
+  expect(await ask('relayers/dmo', token)).toEqual([sentence, hint('relayer_id', 'dmo', 'demo')])
+  expect(await ask('relayers/dmo/transactions', token)).toEqual([sentence, hint('relayer_id', 'dmo', 'demo')])
+  expect((await ask('networks/evm:locl', token))[1]).toEqual(hint('network_id', 'evm:locl', 'evm:local'))
+  expect(await ask('relayers/quite-another', token)).toEqual(['Relayer with ID quite-another not found', undefined])
+  expect(await ask('relayers/dmo', limited)).toEqual([sentence, undefined])
+  const sign = { method: 'POST', body: '{"message":"a"}' }
+  expect(await ask('relayers/dmo/sign', blind, sign)).toEqual(['Not found', undefined])
+  // What is missing is the transaction.
+  expect((await ask('relayers/demo/transactions/dem', token))[1]).toBeUndefined()
+})

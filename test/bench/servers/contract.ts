@@ -48,6 +48,7 @@ const signs = signing({
 })
 const elapsed = () => performance.now()
 const app = createApp({
+  someIds: async () => [],
   operations,
   handlers: { ...Object.fromEntries(operations.map(({ id }) => [id, notMeasured])), ...signs } as unknown as Handlers,
   authentication: new Authentication({
