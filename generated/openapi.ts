@@ -3185,6 +3185,12 @@ export interface components {
                 submission?: components["schemas"]["Submission"];
             } | null;
         };
+        /** @description `needed`: the gas that the nodes estimate; null when they do not, for example because the call reverts. `limit`: the gas limit of the request; null: none. `creates_account`: whether the receiver is an account that does not exist yet, which costs more on some chains; null when no node says. */
+        GasNeed: {
+            needed: number | null;
+            limit: number | null;
+            creates_account: boolean | null;
+        };
         DryRun: {
             /** @description Only of a pool. The relayer that would take the transaction. */
             relayer_id?: components["schemas"]["Id"];
@@ -3201,12 +3207,7 @@ export interface components {
             /** @description The nonce that the transaction would get. Null, like the members below, when no node answered. */
             nonce: number | null;
             gas_limit: number | null;
-            /** @description `needed`: the gas that the nodes estimate; null when they do not, for example because the call reverts. `limit`: the gas limit of the request; null: none. `creates_account`: whether the receiver is an account that does not exist yet, which costs more on some chains; null when no node says. */
-            gas: {
-                needed: number | null;
-                limit: number | null;
-                creates_account: boolean | null;
-            };
+            gas: components["schemas"]["GasNeed"];
             gas_price: components["schemas"]["AmountOrNull"];
             max_fee_per_gas: components["schemas"]["AmountOrNull"];
             max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
@@ -6035,6 +6036,7 @@ export type Attempt = components['schemas']['Attempt'];
 export type Explanation = components['schemas']['Explanation'];
 export type ExplanationFigures = components['schemas']['ExplanationFigures'];
 export type Suggestion = components['schemas']['Suggestion'];
+export type GasNeed = components['schemas']['GasNeed'];
 export type DryRun = components['schemas']['DryRun'];
 export type PendingCancellation = components['schemas']['PendingCancellation'];
 export type TransactionSignature = components['schemas']['TransactionSignature'];
