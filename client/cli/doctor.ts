@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
 import { RelayerError } from '../error.ts'
 import type { Context } from './context.ts'
-import { examineNetworks, examineNotifications, examineRelayers } from './examine.ts'
+import { examineNetworks, examineNotifications, examineProblems, examineRelayers } from './examine.ts'
 import { exitCodes, isUnreached, unreachedReason } from './exit-codes.ts'
 import { type Finding, fine, problem } from './finding.ts'
 
 const marks = { ok: 'ok      ', warning: 'warning ', problem: 'PROBLEM ' }
 
-/** `doctor`: service, store, nodes, nonces, balances and webhooks. */
+/** `doctor`: service, store, nodes, nonces, balances and webhooks, and what else the service calls a problem. */
 export function addDoctor(program: Command, context: () => Context): void {
   program
     .command('doctor')
@@ -38,6 +38,7 @@ async function* examine(world: Context): AsyncGenerator<Finding> {
   yield* examineNetworks(world)
   yield* examineRelayers(world)
   yield* examineNotifications(world)
+  yield* examineProblems(world)
 }
 
 async function examineService({ client, url }: Context): Promise<Finding> {

@@ -1,9 +1,10 @@
-import type { Network, NonceState, Notification, Relayer, RelayerStatus } from '../../generated/client.ts'
+import type { Network, NonceState, Notification, ProblemKind, Relayer, RelayerStatus } from '../../generated/client.ts'
 import { RelayerError } from '../error.ts'
 import { createRelayerProvider } from '../provider.ts'
 import type { Context } from './context.ts'
 import { type Finding, fine, problem, warning } from './finding.ts'
 import { collect } from './resources.ts'
+import { inLine } from './terminal.ts'
 
 const staleBlockS = 600
 
@@ -108,6 +109,24 @@ function balanceOf(part: string, { address, policies }: Relayer, { balance }: Re
   if (BigInt(balance) < min)
     return problem(part, `the balance of ${balance} wei is below its min_balance of ${min} wei`, remedy)
   return balance === '0' ? warning(part, 'the balance is 0', remedy) : fine(part, `the balance is ${balance} wei`)
+}
+
+/** The kinds that the other parts look at now; the service's list is up to a minute old. */
+const examined: ReadonlySet<ProblemKind> = new Set<ProblemKind>([
+  ...(['network_down', 'node_unhealthy', 'relayer_disabled', 'relayer_paused', 'nonces'] as const),
+  ...(['balance_low', 'balance_empty', 'notification_disabled', 'notification_failing', 'deliveries_failed'] as const),
+])
+
+/** What else the service calls a problem. An acknowledged one is a warning: somebody deals with it. */
+export async function* examineProblems({ client }: Context): AsyncGenerator<Finding> {
+  const { data } = await client.get('/api/v1/problems', { query: { per_page: 1_000 } })
+  const others = data.problems.filter(({ kind }) => !examined.has(kind))
+  for (const { kind, severity, summary, reason, transaction_id, relayer_id, acknowledgement } of others) {
+    const isUrgent = severity === 'critical' && acknowledgement === null
+    const why = transaction_id === null ? '' : ` relayer why ${transaction_id} --relayer ${relayer_id}`
+    yield (isUrgent ? problem : warning)(kind, summary, `${inLine(reason)}${why}`)
+  }
+  if (others.length === 0) yield fine('problems', 'the service lists no other')
 }
 
 /** A key without the scope `notifications` skips this part. */

@@ -110,6 +110,11 @@ test('reports each problem and its remedy with `doctor`, and none for a healthy 
   await chain.setBalance(relayer.address, 10n ** 18n)
   expect(await problems()).toEqual([])
 
+  const body = { to: relayer.address, value: '1', gas_limit: 21_000, gas_price: '1' }
+  const { data: sent } = await client.post('/api/v1/relayers/{relayer_id}/transactions', { ...demo, body })
+  await expect.poll(problems).toEqual(['transaction_waiting problem demo · nonce 0 waits (fee too low)'])
+  expect((await run(['doctor'])).out).toContain(`relayer why ${sent.id} --relayer demo`)
+
   const stopped = await relayerCommand({ url: 'http://127.0.0.1:9', api_key: 'x' }).run(['doctor', '--json'])
   expect([stopped.code, JSON.parse(stopped.out)]).toEqual([9, [expect.objectContaining({ part: 'service' })]])
 })
