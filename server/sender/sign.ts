@@ -106,22 +106,21 @@ export async function sign(
   const { row_id, revision } = row
   const attempts = revision === 0 ? [] : await store.attempts(row_id)
   const last = attempts.at(-1)
-  const waitMs = repriceMs[tierOf(row)]
+  const repriceAt = () => now() + repriceMs[tierOf(row)]
+  const later = () => ({ row_id, revision, set: { reprice_at: repriceAt() } })
   const content =
     purpose === 'send' ? await requested(context, client, row, slow) : await selfTransfer(client, row, last)
   if ('wait_reason' in content) return waiting(row, content, now())
   if ('reason' in content) return hopeless(row, content.reason, now())
   const prices = await priceOf(relayer, client.market, { ...request, content, attempts })
-  if (prices === 'at_ceiling')
-    return { isNew: false, update: { row_id, revision, set: { reprice_at: now() + waitMs } } }
+  if (prices === 'at_ceiling') return { isNew: false, update: later() }
   if ('wait_reason' in prices) return waiting(row, prices, now())
   if (purpose === 'send' && row.is_sweep) content.value = sweptBy(row, content.gas_limit, prices)
   if (content.value < 0n) return waiting(row, nothingLeft, now())
   if (slow && last && isAsGood(last, row, purpose, { prices, gas_limit: content.gas_limit })) {
     // The attempt is broadcast again when a node has only an older one. When no node has any, the status `sent` causes it.
-    const update = { row_id, revision, set: { reprice_at: now() + waitMs } }
-    if (row.status !== 'submitted') return { update, isNew: false }
-    return { update, isNew: false, bytes: { ...last, raw: await store.rawOf(row_id, last.number) } }
+    if (row.status !== 'submitted') return { update: later(), isNew: false }
+    return { update: later(), isNew: false, bytes: { ...last, raw: await store.rawOf(row_id, last.number) } }
   }
 
   const dataFee = BigInt(row.data_fee ?? 0)
@@ -159,7 +158,7 @@ export async function sign(
         hash,
         signature,
         resign: false,
-        reprice_at: now() + waitMs,
+        reprice_at: repriceAt(),
         ...priceColumns(prices),
         // A transfer that fills a gap has no gas limit before.
         ...((purpose === 'send' || row.gas_limit === null) && { gas_limit }),

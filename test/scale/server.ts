@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import { readTogether } from '../../server/store/postgres/coalesce.ts'
 import { GroupCommit } from '../../server/store/postgres/group-commit.ts'
 import { joinServers } from '../../server/store/postgres/membership.ts'
-import { beatMs, createPool } from '../../server/store/postgres/pool.ts'
+import { beatMs, openPool } from '../../server/store/postgres/pool.ts'
 import { createSession } from '../../server/store/postgres/session.ts'
 import { workShares } from '../../server/store/postgres/work-share.ts'
 import { Fences, write } from '../../server/store/postgres/write.ts'
@@ -51,7 +51,7 @@ const finish = sql<{ row_id: number }>(`
  * does all transactions of a relayer that are accepted, by a compare-and-set under its lease.
  */
 export async function startServer(world: World, network: Network, done: Done): Promise<ScaleServer> {
-  const pool = createPool({ url: world.url, max_connections: 3, timeout_ms: 10_000 })
+  const pool = openPool({ url: world.url, max_connections: 3, timeout_ms: 10_000 })
   let [isDead, running] = [false, Promise.withResolvers<void>()]
   running.resolve()
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { createPool } from '../../server/store/postgres/pool.ts'
+import { openPool } from '../../server/store/postgres/pool.ts'
 import { readSnapshot } from '../../server/store/postgres/session.ts'
 import { sql } from '../../server/store/queries/database.ts'
 import { newDatabase } from '../support/postgres.ts'
@@ -10,7 +10,7 @@ const stallMs = 3_500
 
 test('reads one state on PostgreSQL, also when the server stalls between two statements', async () => {
   const { url, drop } = await newDatabase()
-  const pool = createPool({ url, max_connections: 4, timeout_ms: 10_000 })
+  const pool = openPool({ url, max_connections: 4, timeout_ms: 10_000 })
   onTestFinished(async () => {
     await pool.end()
     await drop()

@@ -19,7 +19,7 @@ import { type DedicatedClient, openDedicatedClient } from './dedicated-client.ts
 import { isUnavailable } from './failures.ts'
 import { GroupCommit, type GroupConnection } from './group-commit.ts'
 import { joinServers, type Membership } from './membership.ts'
-import { createPool, type PoolSettings } from './pool.ts'
+import { openPool, type PoolSettings } from './pool.ts'
 import { type DurabilitySetting, prepareDatabase } from './prepare-database.ts'
 import { PostgresRights } from './row-mac.ts'
 import { createSession, lister, readSnapshot, type Snapshot } from './session.ts'
@@ -176,7 +176,7 @@ async function openLinks(
   clock: DatabaseClock,
   databaseDown: (reason?: string) => void,
 ) {
-  const pool = createPool(settings)
+  const pool = openPool(settings)
   let dedicated: DedicatedClient | undefined
   let membership: Membership | undefined
   try {

@@ -105,7 +105,7 @@ export interface Pool extends pg.Pool {
   cut(): void
 }
 
-export function createPool(settings: PoolSettings): Pool {
+export function openPool(settings: PoolSettings): Pool {
   const its = clientConfig(settings)
   const pool = new pg.Pool({
     ...its,
