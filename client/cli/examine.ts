@@ -113,8 +113,17 @@ function balanceOf(part: string, { address, policies }: Relayer, { balance }: Re
 
 /** The kinds that the other parts look at now; the service's list is up to a minute old. */
 const examined: ReadonlySet<ProblemKind> = new Set<ProblemKind>([
-  ...(['network_down', 'node_unhealthy', 'relayer_disabled', 'relayer_paused', 'nonces'] as const),
-  ...(['balance_low', 'balance_empty', 'notification_disabled', 'notification_failing', 'deliveries_failed'] as const),
+  'network_down',
+  'node_unhealthy',
+  'relayer_disabled',
+  'relayer_paused',
+  'transaction_waiting',
+  'nonces',
+  'balance_low',
+  'balance_empty',
+  'notification_disabled',
+  'notification_failing',
+  'deliveries_failed',
 ])
 
 /** What else the service calls a problem. An acknowledged one is a warning: somebody deals with it. */

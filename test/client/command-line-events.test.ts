@@ -5,6 +5,7 @@ import { verifyWebhook } from '../../client/webhook.ts'
 import { testChain } from '../support/chain.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { relayerCommand, startRelayerCommand } from '../support/relayer-command.ts'
+import { createRelayer } from '../support/resources.ts'
 import { startTestService, temporaryFolder } from '../support/service.ts'
 
 const demo = { path: { relayer_id: 'demo' } }
@@ -110,10 +111,18 @@ test('reports each problem and its remedy with `doctor`, and none for a healthy 
   await chain.setBalance(relayer.address, 10n ** 18n)
   expect(await problems()).toEqual([])
 
-  const body = { to: relayer.address, value: '1', gas_limit: 21_000, gas_price: '1' }
-  const { data: sent } = await client.post('/api/v1/relayers/{relayer_id}/transactions', { ...demo, body })
-  await expect.poll(problems).toEqual(['transaction_waiting problem demo · nonce 0 waits (fee too low)'])
-  expect((await run(['doctor'])).out).toContain(`relayer why ${sent.id} --relayer demo`)
+  const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
+  const { id: treasury } = await createRelayer(client, { signer_id: signer.id })
+  const amounts = {
+    min_balance: `${2n * 10n ** 18n}`,
+    target_balance: `${3n * 10n ** 18n}`,
+    max_per_day: `${10n ** 19n}`,
+  }
+  await client.put('/api/v1/relayers/{relayer_id}/funding', {
+    ...demo,
+    body: { from: treasury, ...amounts, max_fee_per_gas: `${10n ** 11n}` },
+  })
+  await expect.poll(problems).toContain('funding problem demo is not refilled (treasury short)')
 
   const stopped = await relayerCommand({ url: 'http://127.0.0.1:9', api_key: 'x' }).run(['doctor', '--json'])
   expect([stopped.code, JSON.parse(stopped.out)]).toEqual([9, [expect.objectContaining({ part: 'service' })]])
