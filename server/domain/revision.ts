@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { DomainError, inputFault } from './errors.ts'
+import { showRpcUrls } from './show-relayer.ts'
 
 /** The members of each resource that can be changed. Their order is that of the fingerprints in a revision. */
 const members = {
@@ -46,9 +47,16 @@ const sorted = (_: string, value: unknown): unknown =>
     ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
     : value
 
+/** URLs of nodes, which may hold passwords. */
+const nodeUrls: ReadonlySet<PropertyKey> = new Set(['rpc_urls', 'custom_rpc_urls', 'private_rpc_urls'])
+
+/** Without the secret parts of URLs: whoever reads a fingerprint could try out guesses of them. */
+const withoutSecrets = (name: PropertyKey, value: unknown): unknown =>
+  nodeUrls.has(name) ? showRpcUrls(value as { url: string }[]) : value
+
 /** The fingerprints of the members that can be changed, one after the other: it tells which of them differ from another revision. */
 export const revisionOf = <K extends Kind>(kind: K, row: Members<K>): string =>
-  (members[kind] as readonly (keyof Members<K>)[]).map((name) => fingerprint(row[name])).join('')
+  (members[kind] as readonly (keyof Members<K>)[]).map((name) => fingerprint(withoutSecrets(name, row[name]))).join('')
 
 export const withRevision = <K extends Kind, Row extends Members<K>>(
   kind: K,
