@@ -333,6 +333,7 @@ test('rejects a document that would take too long to hash', () => {
     message: { l: Array(count).fill(true) },
   })
   expect(hashTypedData(many(4_999)).struct_hash).toHaveLength(32)
-  const details = [{ path: '/body/message', message: 'must have at most 5,000 values together with the domain' }]
+  const message = 'must have at most 5,000 values together with the domain'
+  const details = [expect.objectContaining({ path: '/body/message', message })]
   expect(failing(() => hashTypedData(many(5_000)))).toThrow(expect.objectContaining({ details }))
 })

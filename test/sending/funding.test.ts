@@ -234,7 +234,7 @@ test.each<[string, string, Change]>([
     '/path/relayer_id',
     (client, { c }) => client.delete('/api/v1/relayers/{relayer_id}', one(c)),
   ],
-])('refuses a circle of funding by %s', async (_name, place, change) => {
+])('refuses a circle of funding by %s', async (name, place, change) => {
   const { rig, client, settings, treasury, relayer } = await start()
   const third = await rig.addAccount()
   const ids = { a: relayer.relayer_id, b: third.relayer_id, c: treasury.relayer_id }
@@ -244,7 +244,8 @@ test.each<[string, string, Change]>([
   }
   await client.put(base, { ...one(ids.b), body: { ...settings, from: ids.a } })
   const work = change(client, ids, settings)
-  expect(await codeOf(work)).toBe(`409 invalid_state ${place}`)
+  const code = name === 'deleting a treasury' ? 'in_use' : 'invalid_state'
+  expect(await codeOf(work)).toBe(`409 ${code} ${place}`)
   // Nothing of a refused change is stored.
   expect((await client.get(poolBase, pool('one'))).data.relayers.map(({ relayer_id }) => relayer_id)).toEqual([ids.a])
   expect((await client.get(`${poolBase}/funding`, pool('two'))).data.funding.from).toBe(ids.b)
