@@ -137,7 +137,8 @@ test('accepts and confirms with a node without a fee history, and rejects data t
 
   const path = { relayer_id: account.relayer_id }
   const data = `0x${'00'.repeat(130_849)}`
-  const tooLong = { path: '/body/data', message: expect.stringContaining('261698') }
+  const message = expect.stringContaining('261698')
+  const tooLong = { path: '/body/data', message, code: 'invalid_length' }
   const sendPath = '/api/v1/relayers/{relayer_id}/transactions'
   await expect(
     client().post(sendPath, { path, body: { to: account.address, value: '0', data } }),

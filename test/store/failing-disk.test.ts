@@ -19,7 +19,11 @@ test('reports an unknown outcome when the disk fails at COMMIT, and makes no cha
     // Without Retry-After.
     headers: {},
     details: [
-      { path: 'store', message: expect.stringMatching(/^The disk failed during the commit, so whether .* is unknown/) },
+      {
+        code: 'outcome_unknown',
+        path: 'store',
+        message: expect.stringMatching(/^The disk failed during the commit, so whether .* is unknown/),
+      },
     ],
   }
   expect(errors).toEqual([unknown, unknown])

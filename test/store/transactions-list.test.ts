@@ -38,6 +38,7 @@ test('returns every member of a transaction, null while it is unknown', async ()
       reference: null,
       access_list: null,
       authorization_list: null,
+      revision: '1',
     },
   ])
 })

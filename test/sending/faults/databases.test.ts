@@ -119,7 +119,7 @@ test('a server that is stopped across a change of policies obeys the new ones wh
     asked('transactions', { to: receiver, value: '2', gas_limit: 21_000 }),
   ])
   const policies = { allow_messages: false, whitelist_receivers: [other] }
-  await client.patch(relayerPath, { path, body: { policies } })
+  await client.patch(relayerPath, { path, header: { 'If-Match': '*' }, body: { policies } })
   sleeper.signal('SIGCONT')
   expect(await requests).toEqual([403, 403])
   const { data: rows } = await client.get('/api/v1/relayers/{relayer_id}/transactions/', { path })
