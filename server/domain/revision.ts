@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { DomainError, inputFault } from './errors.ts'
-import { showRpcUrls } from './show-relayer.ts'
+import { showRpcUrls } from './values.ts'
 
 /** The members of each resource that can be changed. Their order is that of the fingerprints in a revision. */
 const members = {

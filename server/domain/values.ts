@@ -35,3 +35,14 @@ export function readTime(input: string, field: Field): string {
     throw badRequest(field, 'must be an RFC 3339 time in the years 0000 to 9999 UTC, for example 2026-01-31T12:00:00Z')
   return new Date(ms).toISOString()
 }
+
+/** Stands for what is not shown of an RPC URL. */
+export const mask = '***'
+
+/** Masks RPC URLs for responses. Providers put API keys into paths and queries, so only the host is shown. */
+export const showRpcUrls = <T extends { url: string }>(rpcUrls: readonly T[]): T[] =>
+  rpcUrls.map((rpcUrl) => {
+    const { origin, pathname, search, hash } = new URL(rpcUrl.url)
+    const bare = pathname === '/' && search === '' && hash === ''
+    return { ...rpcUrl, url: bare ? origin : `${origin}/${mask}` }
+  })

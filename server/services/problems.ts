@@ -3,8 +3,8 @@ import type { Chains } from '../chain/chains.ts'
 import { errorOf, type Fault } from '../domain/errors.ts'
 import { type Caller, creatorSeenBy, Page, page } from '../domain/operation.ts'
 import type { PageRequest, PendingAuditEntry, RelayerRow } from '../domain/rows.ts'
-import { showRpcUrls } from '../domain/show-relayer.ts'
 import type { TransactionRow } from '../domain/transaction-rows.ts'
+import { showRpcUrls } from '../domain/values.ts'
 import { yieldToEventLoop } from '../lib/timers.ts'
 import {
   type Account,

@@ -8,7 +8,7 @@ import type {
 import type { CallerChains } from '../chain/chains.ts'
 import { badRequest, type Field } from '../domain/errors.ts'
 import type { NodeAccess } from '../domain/node-access.ts'
-import { mask, showRpcUrls } from '../domain/show-relayer.ts'
+import { mask, showRpcUrls } from '../domain/values.ts'
 import { withTimeout } from '../lib/timers.ts'
 
 const defaultWeight = 100
