@@ -21,12 +21,10 @@ export async function* examineNetworks({ client }: Context): AsyncGenerator<Find
     const provider = createRelayerProvider(client, relayer.id)
     const ask = (method: string, params: unknown[] = []) => provider.request({ method, params })
     try {
+      // The service knows the id of the chain without a node.
+      const head = (await ask('eth_getBlockByNumber', ['latest', false])) as { timestamp: string } | null
       yield chainOf(part, network, Number(await ask('eth_chainId')))
-      yield headOf(
-        part,
-        network,
-        (await ask('eth_getBlockByNumber', ['latest', false])) as { timestamp: string } | null,
-      )
+      yield headOf(part, network, head)
     } catch (error) {
       yield problem(
         part,
