@@ -165,6 +165,8 @@ export async function runCluster(options: ClusterOptions): Promise<ClusterResult
     const settledMs = performance.now() - last
     const circumstances = isConfirmed ? [] : await readCircumstances(stage)
     await settled(async () => -(await countUndelivered(stage.rows)), 0, patience_ms)
+    // The others may have done all the work before the killed ones have started again.
+    await Promise.all(stage.members.map((member) => member.ready()))
     const listed = new Map<string, Awaited<ReturnType<typeof readList>>>()
     for (const { id } of relayers) listed.set(id, await available(() => readList(patient, id)))
     const ends = stage.members.flatMap((member) => member.ends())
