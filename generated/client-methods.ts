@@ -173,7 +173,7 @@ export interface GeneratedMethods {
   }
   problems: {
     /** List what needs attention. */
-    list(options?: Options<'/api/v1/problems', 'get'>): Promise<Data<'/api/v1/problems', 'get'>>
+    list(options?: Options<'/api/v1/problems', 'get'>): AsyncGenerator<ItemOf<'/api/v1/problems'>, void, undefined>
     /** Acknowledge a problem. */
     acknowledge(problem_id: string, body: Body<'/api/v1/problems/{problem_id}/acknowledgement', 'put'>, options?: Options<'/api/v1/problems/{problem_id}/acknowledgement', 'put'>): Promise<Data<'/api/v1/problems/{problem_id}/acknowledgement', 'put'>>
     /** Withdraw an acknowledgement. */
@@ -328,7 +328,7 @@ export const methods = {
     delete: ['delete', '/api/v1/abis/{abi_id}', 'plain'],
   },
   problems: {
-    list: ['get', '/api/v1/problems', 'plain'],
+    list: ['get', '/api/v1/problems', 'list'],
     acknowledge: ['put', '/api/v1/problems/{problem_id}/acknowledgement', 'body'],
     deleteAcknowledgement: ['delete', '/api/v1/problems/{problem_id}/acknowledgement', 'plain'],
     search: ['get', '/api/v1/search', 'plain'],

@@ -1637,7 +1637,7 @@ export interface paths {
         };
         /**
          * List what needs attention
-         * @description All present problems of what the API key may see, the most urgent first, each once per cause and resource. Balances and nonces are read from the chain at most once a minute, nodes every 10 seconds, and only while someone asks. `unchecked` names what could not be found out: only without it, no problem means that all is well. Acknowledged problems are listed, and are last.
+         * @description All present problems of what the API key may see, the most urgent first, each once per cause and resource. Balances and nonces are read from the chain at most once a minute, nodes every 10 seconds, and only while someone asks. What could not be found out is a problem too, of the kind `unchecked`: an empty list means that all is well. Acknowledged problems are listed, and are last.
          *
          *     Made for the console: a minor version may change or remove its members, and the changelog says so.
          */
@@ -2410,7 +2410,7 @@ export interface components {
         };
         ProblemListResponse: {
             success: components["schemas"]["Succeeded"];
-            data: components["schemas"]["Problems"];
+            data: components["schemas"]["Problem"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
@@ -2941,7 +2941,7 @@ export interface components {
             data?: components["schemas"]["CallDataInputOrNull"];
             /** @description The gas limit. If absent, the nodes estimate it, and the service raises it when they require more before the transaction is mined. A given limit is tried at a node, and never changed: 422 (`gas_limit_too_low`) if the transaction needs more. */
             gas_limit?: number | null;
-            /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. */
+            /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`; answers have `safe_low`. */
             speed?: ("safe_low" | "safeLow" | "average" | "fast" | "fastest") | null;
             /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. */
             type?: (0 | 1 | 2 | 4) | null;
@@ -2991,7 +2991,7 @@ export interface components {
             value?: components["schemas"]["AmountInput"];
             /** @description The gas limit. If absent, the nodes estimate it, and the service raises it when they require more before the transaction is mined. A given limit is tried at a node, and never changed: 422 (`gas_limit_too_low`) if the transaction needs more. */
             gas_limit?: number | null;
-            /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. */
+            /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`; answers have `safe_low`. */
             speed?: ("safe_low" | "safeLow" | "average" | "fast" | "fastest") | null;
             /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. */
             type?: (0 | 1 | 2 | 4) | null;
@@ -4017,10 +4017,10 @@ export interface components {
         };
         /**
          * @description `network_down`: no node of a network is healthy. `network_still`: none of its nodes shows a new block, and transactions wait for one. `node_unhealthy`: some nodes are not healthy. `relayer_disabled`, `relayer_paused`. `transaction_waiting`: the first transaction in line waits, and all behind it. `transaction_slow`: it is not mined after 5 minutes, for no known reason; while the chain makes no blocks, after one minute. `nonces`: service and chain disagree on a relayer's nonces. `balance_low`: the balance is below the policy `min_balance`. `balance_empty`: it is
-         *     0. `funding`: the balance is below the minimum of its funding, and no refill starts. `notification_disabled`, `notification_failing`. `deliveries_failed`: deliveries ended without success. `transactions_failed`: transactions failed in the last 24 hours. `service`: a part of the service does not work.
+         *     0. `funding`: the balance is below the minimum of its funding, and no refill starts. `notification_disabled`, `notification_failing`. `deliveries_failed`: deliveries ended without success. `transactions_failed`: transactions failed in the last 24 hours. `service`: a part of the service does not work. `unchecked`: something could not be found out, as the balances while no node answers, or the notifications for an API key without their scope.
          * @enum {string}
          */
-        ProblemKind: "network_down" | "network_still" | "node_unhealthy" | "relayer_disabled" | "relayer_paused" | "transaction_waiting" | "transaction_slow" | "nonces" | "balance_low" | "balance_empty" | "funding" | "notification_disabled" | "notification_failing" | "deliveries_failed" | "transactions_failed" | "service";
+        ProblemKind: "network_down" | "network_still" | "node_unhealthy" | "relayer_disabled" | "relayer_paused" | "transaction_waiting" | "transaction_slow" | "nonces" | "balance_low" | "balance_empty" | "funding" | "notification_disabled" | "notification_failing" | "deliveries_failed" | "transactions_failed" | "service" | "unchecked";
         Problem: {
             /** @description The same as long as the problem and its cause last. */
             id: string;
@@ -4038,7 +4038,7 @@ export interface components {
             network_id: components["schemas"]["IdOrNull"];
             notification_id: components["schemas"]["IdOrNull"];
             transaction_id: components["schemas"]["IdOrNull"];
-            /** @description How many transactions, deliveries or nodes it concerns. */
+            /** @description How many transactions, deliveries or nodes it concerns; of `unchecked`, relayers or networks. */
             count: number;
             /**
              * @description Since when, where that is known. Of a transaction that waits or is slow, the time of its acceptance; of a
@@ -4058,18 +4058,6 @@ export interface components {
             /** @description For how long, at most 30 days. */
             minutes: number;
             note?: components["schemas"]["Name"];
-        };
-        Problems: {
-            checked_at: components["schemas"]["Timestamp"];
-            problems: components["schemas"]["Problem"][];
-            /** @description What could not be found out. Empty when everything was checked. */
-            unchecked: {
-                /** @enum {string} */
-                part: "accounts" | "nodes" | "notifications";
-                /** @description How many relayers, networks or notifications. */
-                count: number;
-                reason: string;
-            }[];
         };
         SearchResult: {
             /** @enum {string} */
@@ -5636,7 +5624,7 @@ export interface components {
                 "application/json": components["schemas"]["AbiListResponse"];
             };
         };
-        /** @description The problems, and what could not be checked. */
+        /** @description The problems. */
         ProblemList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6135,7 +6123,6 @@ export type ProblemKind = components['schemas']['ProblemKind'];
 export type Problem = components['schemas']['Problem'];
 export type Acknowledgement = components['schemas']['Acknowledgement'];
 export type AcknowledgeProblemRequest = components['schemas']['AcknowledgeProblemRequest'];
-export type Problems = components['schemas']['Problems'];
 export type SearchResult = components['schemas']['SearchResult'];
 export type Network = components['schemas']['Network'];
 export type CreateNetworkRequest = components['schemas']['CreateNetworkRequest'];
@@ -9299,9 +9286,8 @@ export const scopeValues: ReadonlyArray<FlattenedDeepRequired<components>["schem
 export const grantedScopesValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["GrantedScopes"]> = ["sign", "send", "read", "notifications", "manage", "relay"];
 export const privateMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PrivateMethod"]> = ["eth_sendRawTransaction", "eth_sendPrivateTransaction"];
 export const sponsoredCallStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SponsoredCall"]["status"]> = ["pending", "submitted", "success", "rejected", "reverted"];
-export const problemKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ProblemKind"]> = ["network_down", "network_still", "node_unhealthy", "relayer_disabled", "relayer_paused", "transaction_waiting", "transaction_slow", "nonces", "balance_low", "balance_empty", "funding", "notification_disabled", "notification_failing", "deliveries_failed", "transactions_failed", "service"];
+export const problemKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ProblemKind"]> = ["network_down", "network_still", "node_unhealthy", "relayer_disabled", "relayer_paused", "transaction_waiting", "transaction_slow", "nonces", "balance_low", "balance_empty", "funding", "notification_disabled", "notification_failing", "deliveries_failed", "transactions_failed", "service", "unchecked"];
 export const problemSeverityValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Problem"]["severity"]> = ["critical", "warning", "info"];
-export const problemsUncheckedPartValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Problems"]["unchecked"]["part"]> = ["accounts", "nodes", "notifications"];
 export const searchResultKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SearchResult"]["kind"]> = ["relayer", "transaction", "network", "signer", "notification", "abi"];
 export const searchResultFound_byValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SearchResult"]["found_by"]> = ["id", "name", "address", "hash", "nonce", "receiver", "reference", "metadata"];
 export const signerTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SignerType"]> = ["local", "aws_kms", "google_cloud_kms", "azure_key_vault", "pkcs11", "remote", "vault"];

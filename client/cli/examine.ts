@@ -127,7 +127,7 @@ const examined: ReadonlySet<ProblemKind> = new Set<ProblemKind>([
 /** What else the service calls a problem. An acknowledged one is a warning: somebody deals with it. */
 export async function* examineProblems({ client }: Context): AsyncGenerator<Finding> {
   const { data } = await client.get('/api/v1/problems', { query: { per_page: 1_000 } })
-  const others = data.problems.filter(({ kind }) => !examined.has(kind))
+  const others = data.filter(({ kind }) => !examined.has(kind))
   for (const { kind, severity, summary, reason, transaction_id, relayer_id, acknowledgement } of others) {
     const isUrgent = severity === 'critical' && acknowledgement === null
     const why = transaction_id === null ? '' : ` relayer why ${transaction_id} --relayer ${relayer_id}`

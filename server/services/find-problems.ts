@@ -238,6 +238,7 @@ const severities: Record<ProblemKind, Problem['severity']> = {
   node_unhealthy: 'warning',
   notification_disabled: 'warning',
   notification_failing: 'warning',
+  unchecked: 'warning',
   relayer_paused: 'info',
 }
 export const kinds = Object.keys(severities)

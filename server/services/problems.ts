@@ -1,7 +1,7 @@
-import type { Problem, ProblemKind, Problems } from '../../generated/openapi.ts'
+import type { Problem, ProblemKind } from '../../generated/openapi.ts'
 import type { Chains } from '../chain/chains.ts'
 import { errorOf, type Fault } from '../domain/errors.ts'
-import { type Caller, creatorSeenBy, Page, page } from '../domain/operation.ts'
+import { type Caller, creatorSeenBy, type Page, page } from '../domain/operation.ts'
 import type { PageRequest, PendingAuditEntry, RelayerRow } from '../domain/rows.ts'
 import type { TransactionRow } from '../domain/transaction-rows.ts'
 import { showRpcUrls } from '../domain/values.ts'
@@ -13,6 +13,7 @@ import {
   findProblems,
   LastSeen,
   type NetworkSeen,
+  problem,
 } from './find-problems.ts'
 import type { TransactionsContext } from './transactions/send.ts'
 
@@ -24,7 +25,7 @@ interface ProblemContext extends Pick<TransactionsContext, 'store' | 'nonces' | 
   /** The reasons why the process is not ready; empty when it is. */
   unready(): Promise<Fault[]>
 }
-type Snapshot = { at: number; facts: Facts; problems: FoundProblem[] }
+type Snapshot = { facts: Facts; problems: FoundProblem[] }
 
 /** One look serves everybody who asks within this time. */
 const snapshotMs = 3_000
@@ -49,20 +50,18 @@ export class ProblemList {
     this.#nodes = new LastSeen(nodesMs, context.elapsed)
   }
 
-  async list(caller: Caller, query: { page: number; per_page: number }): Promise<Page<Problems>> {
-    const { snapshot, seen, sight } = await this.#seenBy(caller)
+  async list(caller: Caller, query: { page: number; per_page: number }): Promise<Page<Problem[]>> {
+    const seen = await this.#seenBy(caller)
     const read = async ({ offset, limit }: PageRequest) => ({
       items: seen.slice(offset, offset + limit),
       total_items: seen.length,
     })
-    const { data, pagination } = await page(query, read, (problem) => problem)
-    const checkedAt = new Date(snapshot.at).toISOString()
-    return new Page({ checked_at: checkedAt, problems: data, unchecked: sight.unchecked }, pagination)
+    return page(query, read, (its) => its)
   }
 
   /** A problem whose acknowledgement the caller may change, for everybody; undefined: there is none. Throws DomainError (403). */
   async find(problemId: string, caller: Caller): Promise<Problem | undefined> {
-    const { seen } = await this.#seenBy(caller)
+    const seen = await this.#seenBy(caller)
     const found = seen.find(({ id }) => id === problemId)
     if (found && isShared(found) && caller.relayer_ids !== undefined) throw sharedByOthers()
     return found
@@ -132,7 +131,7 @@ export class ProblemList {
       ...chain,
       unready: reasons,
     }
-    return { at, facts, problems: await findProblems(facts) }
+    return { facts, problems: await findProblems(facts) }
   }
 
   async #allRelayers(): Promise<RelayerRow[]> {
@@ -175,15 +174,15 @@ export class ProblemList {
     return queues
   }
 
-  async #seenBy(caller: Caller): Promise<{ snapshot: Snapshot; seen: Problem[]; sight: Sight }> {
-    const snapshot = await this.#look()
-    const sight = sightOf(caller, snapshot.facts)
+  async #seenBy(caller: Caller): Promise<Problem[]> {
+    const { facts, problems } = await this.#look()
+    const { sees, unchecked } = sightOf(caller, facts)
     const acknowledgements = await this.#context.store.acknowledgements(new Date(this.#context.now()).toISOString())
-    const seen = snapshot.problems.filter(sight.sees).map(({ created_by: _, ...found }) => ({
+    const seen = [...problems.filter(sees), ...unchecked].map(({ created_by: _, ...found }) => ({
       ...found,
       acknowledgement: acknowledgements.get(found.id) ?? null,
     }))
-    return { snapshot, seen: seen.sort((a, b) => Number(!!a.acknowledgement) - Number(!!b.acknowledgement)), sight }
+    return seen.sort((a, b) => Number(!!a.acknowledgement) - Number(!!b.acknowledgement))
   }
 }
 
@@ -199,10 +198,10 @@ const sharedByOthers = () =>
 
 interface Sight {
   sees(problem: FoundProblem): boolean
-  unchecked: Problems['unchecked']
+  /** What could not be found out. */
+  unchecked: FoundProblem[]
 }
 
-/** What a caller may see of the problems, and what of it could not be found out. */
 function sightOf(caller: Caller, { relayers, accounts, nodes }: Facts): Sight {
   const { relayer_ids, roles } = caller
   const own = relayer_ids === undefined ? relayers : relayers.filter(({ id }) => relayer_ids.has(id))
@@ -210,16 +209,11 @@ function sightOf(caller: Caller, { relayers, accounts, nodes }: Facts): Sight {
   const networks = new Set(own.map(({ network }) => network))
   const creator = creatorSeenBy(caller)
   const seesNotifications = roles.has('notifications')
-  const unchecked: Problems['unchecked'] = []
-  const note = (part: Problems['unchecked'][number]['part'], faults: [string, string][]) => {
-    const [[, why] = ['', '']] = faults
-    const names = faults.map(([name]) => name).slice(0, maxNamed)
-    const reason = `${names.join(', ')}${faults.length > names.length ? ', …' : ''}: ${why}`.slice(0, 1_000)
-    if (faults.length > 0) unchecked.push({ part, count: faults.length, reason })
-  }
-  note('accounts', faultsIn(accounts, ids))
-  note('nodes', faultsIn(nodes, networks))
-  if (!seesNotifications) note('notifications', [['notifications', 'the API key lacks the scope notifications']])
+  const unchecked = [
+    ...uncheckedOf('The balance and nonces of relayers could not be read', faultsIn(accounts, ids)),
+    ...uncheckedOf('The nodes of networks could not be asked', faultsIn(nodes, networks)),
+    ...(seesNotifications ? [] : uncheckedOf('Notifications are not checked', [['the API key', 'lacks their scope']])),
+  ]
   return {
     unchecked,
     sees({ relayer_id, network_id, notification_id, created_by }) {
@@ -232,6 +226,14 @@ function sightOf(caller: Caller, { relayers, accounts, nodes }: Facts): Sight {
 }
 
 const maxNamed = 5
+
+/** `faults`: each the name of a thing, and why nothing is known of it. */
+function uncheckedOf(summary: string, faults: [string, string][]): FoundProblem[] {
+  const [[, why] = ['', '']] = faults
+  const names = faults.map(([name]) => name).slice(0, maxNamed)
+  const reason = `${names.join(', ')}${faults.length > names.length ? ', …' : ''}: ${why}`
+  return faults.length === 0 ? [] : [problem('unchecked', summary, { summary, reason, count: faults.length })]
+}
 
 const faultsIn = (answers: ReadonlyMap<string, unknown>, wanted: ReadonlySet<string>): [string, string][] =>
   [...answers].flatMap(([name, answer]) =>

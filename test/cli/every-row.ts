@@ -53,7 +53,7 @@ async function useEverything(rig: Rig, hookUrl: string): Promise<void> {
   // The demo relayer has no funds.
   const { data } = await client.get('/api/v1/problems', {})
   await client.put('/api/v1/problems/{problem_id}/acknowledgement', {
-    path: { problem_id: data.problems[0]?.id as string },
+    path: { problem_id: data[0]?.id as string },
     body: { minutes: 60 },
   })
   const filter = { events: ['relayer_disabled' as const] }

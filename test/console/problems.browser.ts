@@ -46,7 +46,7 @@ test('says that nothing needs attention only of what was checked, with its time'
 
   await stage.rig.proxy.setFault({ kind: 'internal_error', methods: ['eth_getBalance'] })
   passMinute()
-  await page.getByText(/The balance and nonces could not be read of 1 relayer/).waitFor()
+  await page.getByText(/The balance and nonces of relayers could not be read/).waitFor()
   expect(await well(page).count()).toBe(0)
   await stage.rig.proxy.setFault(undefined)
 })

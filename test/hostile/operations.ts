@@ -47,7 +47,7 @@ export async function operations(rows: number): Promise<Finding[]> {
       const { unfinished, finding } = await sendLarge(child, client)
       findings.push(...finding)
       const pooled = await sendPooled(client)
-      const { problems } = (await client.get('/api/v1/problems', { query: { per_page: 100 } })).data
+      const { data: problems } = await client.get('/api/v1/problems', { query: { per_page: 100 } })
       const problem =
         problems.find(({ kind, relayer_id }) => kind === 'balance_empty' && relayer_id === 'full')?.id ?? 'none'
       for (const id of Object.keys(table))

@@ -117,7 +117,7 @@ test('stops at max_per_day, tells so once, and goes on when the limit is raised'
     /^A refill of up to \d+ is above the remaining \d+ of the daily limit of 8000000000000000000$/,
   )
   expect(its.refills).toHaveLength(1)
-  const { problems } = (await client.get('/api/v1/problems')).data
+  const { data: problems } = await client.get('/api/v1/problems')
   expect(problems[0]).toMatchObject({ kind: 'funding', severity: 'critical', relayer_id: relayer.relayer_id })
   expect(await fundingEvents()).toMatchObject([
     { payload_type: 'relayer_funding', state: 'limit_reached', reason: its.reason },

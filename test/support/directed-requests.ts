@@ -120,7 +120,7 @@ async function acknowledge(relayer: string, ask: Ask): Promise<void> {
   let problem: Named | undefined
   // A list serves everybody who asks within some seconds.
   await until('the paused relayer is listed', async () => {
-    const { problems } = (await ask('listProblems')) as { problems: (Named & { relayer_id: string; kind: string })[] }
+    const problems = (await ask('listProblems')) as (Named & { relayer_id: string; kind: string })[]
     problem = problems.find(({ relayer_id, kind }) => relayer_id === relayer && kind === 'relayer_paused')
     return problem !== undefined
   })

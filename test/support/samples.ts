@@ -191,7 +191,7 @@ async function world() {
     transaction_id: sendOne,
     problem_id: async () => {
       // The node of the sample network does not answer.
-      const { problems } = (await client.get('/api/v1/problems')).data
+      const { data: problems } = await client.get('/api/v1/problems')
       return (problems.find(({ acknowledgement }) => acknowledgement) ?? problems[0])?.id as string
     },
     api_key_id: async () => (await client.get('/api/v1/api-keys')).data[0]?.id as string,

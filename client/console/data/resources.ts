@@ -1,6 +1,6 @@
 import { useQueries } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import type { Relayer, RelayerClient } from '../../index.ts'
+import type { Problem, Relayer, RelayerClient } from '../../index.ts'
 import { dataQuery, useAnswer, useEveryPage, useGet } from './get.ts'
 import { paths } from './paths.ts'
 import { useSession } from './session.tsx'
@@ -20,10 +20,11 @@ const whole = { query: { per_page: 1_000 } }
 export const useProblems = () =>
   useAnswer('/api/v1/problems', { query: { per_page: maxProblems } }, { pollMs: listMs, scope: 'read' })
 
-export const isOpenProblem = ({ acknowledgement }: { acknowledgement: unknown }) => acknowledgement === null
+export const isOpenProblem = ({ kind, acknowledgement }: Pick<Problem, 'kind' | 'acknowledgement'>) =>
+  kind !== 'unchecked' && acknowledgement === null
 
 /** The number of problems that nobody deals with. */
-export const useOpenProblems = (): number => useProblems().data?.data.problems.filter(isOpenProblem).length ?? 0
+export const useOpenProblems = (): number => useProblems().data?.data.filter(isOpenProblem).length ?? 0
 
 /** All relayers that the API key may see. */
 export const useRelayers = () => useEveryPage('/api/v1/relayers', {}, { pollMs: relayersMs, scope: 'read' })

@@ -1,7 +1,7 @@
 import { BellOff, ChevronDown, ChevronUp, CircleCheck, Undo2 } from 'lucide-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
-import type { Problems as Checked, Problem } from '../../index.ts'
+import type { Problem } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { Callout, errorText, Mark, Skeleton, severities } from '../components/feedback.tsx'
 import { Field, Select } from '../components/fields.tsx'
@@ -23,19 +23,21 @@ const freshMs = 30_000
 export function Problems() {
   const { data, error, dataUpdatedAt } = useProblems()
   if (data === undefined) return error ? <Unknown error={error} /> : <Skeleton lines={2} />
-  const { problems, unchecked, checked_at } = data.data
-  const { total_items } = data.pagination
+  const unchecked = data.data.filter(({ kind }) => kind === 'unchecked')
+  const problems = data.data.filter(({ kind }) => kind !== 'unchecked')
+  const totalItems = data.pagination.total_items - unchecked.length
+  const checkedAt = new Date(dataUpdatedAt).toISOString()
   const open = problems.filter(isOpenProblem)
   const isOld = error !== null || Date.now() - dataUpdatedAt > freshMs
-  const isWell = total_items === 0 && unchecked.length === 0 && !isOld
+  const isWell = totalItems === 0 && unchecked.length === 0 && !isOld
   return (
     <section aria-labelledby="troubles" className="troubles">
-      {isOld && <Unknown error={error} since={checked_at} />}
+      {isOld && <Unknown error={error} since={checkedAt} />}
       <div className="bar">
         <h2 id="troubles">{open.length > 0 ? `Needs attention (${count(open.length)})` : 'Attention'}</h2>
         <Tallies problems={problems} />
         <span className="hint">
-          Checked at <Moment at={checked_at} />
+          Checked at <Moment at={checkedAt} />
         </span>
       </div>
       {isWell && (
@@ -55,13 +57,15 @@ export function Problems() {
           )}
         </ul>
       )}
-      {total_items > problems.length && (
+      {totalItems > problems.length && (
         <p className="hint">
-          The {count(problems.length)} most urgent of {count(total_items)} are shown.
+          The {count(problems.length)} most urgent of {count(totalItems)} are shown.
         </p>
       )}
       {unchecked.map((its) => (
-        <Unchecked key={its.part} part={its} />
+        <Callout key={its.id} of="warning">
+          {its.summary}. {its.reason}
+        </Callout>
       ))}
     </section>
   )
@@ -154,6 +158,7 @@ const alike: Record<Problem['kind'], string> = {
   deliveries_failed: 'notifications have failed deliveries',
   transactions_failed: 'relayers had failed transactions in the last 24 hours',
   service: 'parts of the service do not work',
+  unchecked: 'parts of the service could not be checked',
 }
 
 const groupText = (problems: Problem[]) =>
@@ -165,20 +170,6 @@ const Unknown = ({ error, since }: { error: unknown; since?: string }) => (
   <Callout of="warning" isAlert>
     What needs attention is not known{since === undefined ? '' : ` since ${time(since)}`}.{' '}
     {error ? errorText(error) : 'The service has not answered.'}
-  </Callout>
-)
-
-const parts = {
-  accounts: 'The balance and nonces could not be read of',
-  nodes: 'The nodes could not be asked of',
-  notifications: 'Not checked:',
-} as const
-
-const Unchecked = ({ part: { part, count: number, reason } }: { part: Checked['unchecked'][number] }) => (
-  <Callout of="warning">
-    {parts[part]} {part === 'accounts' ? `${count(number)} ${number === 1 ? 'relayer' : 'relayers'} (` : ''}
-    {reason}
-    {part === 'accounts' ? ')' : ''}
   </Callout>
 )
 

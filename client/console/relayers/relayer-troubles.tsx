@@ -12,7 +12,7 @@ const kinds: ReadonlySet<Problem['kind']> = new Set([
 /** What the overview says of a relayer. Other lines of its page say that it is paused or disabled. */
 export function RelayerTroubles({ relayer_id }: { relayer_id: string }) {
   const symbol = useSymbolOf(relayer_id)
-  const its = useProblems().data?.data.problems.filter((one) => one.relayer_id === relayer_id && kinds.has(one.kind))
+  const its = useProblems().data?.data.filter((one) => one.relayer_id === relayer_id && kinds.has(one.kind))
   return its?.map(({ id, severity, summary, reason, transaction_id }) => (
     <Callout of={severity} key={id}>
       {ofItself(summary, relayer_id)} {reasonText(sentence(reason), symbol)}{' '}
@@ -32,13 +32,13 @@ function ofItself(summary: string, relayerId: string): string {
 
 /** Whether the chain of the network makes no blocks: no price helps then. */
 export const useIsStill = (network: string | undefined): boolean =>
-  useProblems().data?.data.problems.some(
+  useProblems().data?.data.some(
     ({ kind, network_id }) => kind === 'network_still' && network_id === `evm:${network}`,
   ) ?? false
 
 /** The problem of a queue that is stuck; undefined: it is not. */
 export const useStuck = (relayerId: string): Problem | undefined =>
-  useProblems().data?.data.problems.find(
+  useProblems().data?.data.find(
     ({ kind, ...one }) =>
       one.relayer_id === relayerId && (kind === 'transaction_waiting' || kind === 'transaction_slow'),
   )

@@ -194,7 +194,7 @@ function useRecent(): Found[] {
 function useUrgent(): Found[] {
   const { data } = useProblems()
   const leads = useLeads()
-  const open = data?.data.problems.filter(isOpenProblem) ?? []
+  const open = data?.data.filter(isOpenProblem) ?? []
   return open.slice(0, maxUrgent).map((its) => {
     const { Shape, word } = severities[its.severity]
     return leads({ name: its.summary, about: word, icon: Shape, to: problemPath(its) })

@@ -103,7 +103,7 @@ const onItsWay: ReadonlySet<Explanation['wait_reason']> = new Set([
 
 /** As the overview says it, where it does. */
 function useSeverity(transaction: Transaction, { wait_reason }: Explanation): Severity {
-  const problem = useProblems().data?.data.problems.find(({ transaction_id }) => transaction_id === transaction.id)
+  const problem = useProblems().data?.data.find(({ transaction_id }) => transaction_id === transaction.id)
   if (wait_reason === null) return ended[toneOf(transaction.status)]
   return problem?.severity ?? (onItsWay.has(wait_reason) && !isSlow(transaction) ? 'info' : 'warning')
 }

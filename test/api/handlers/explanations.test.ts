@@ -68,7 +68,7 @@ test('explains a transaction from its block to its end', async () => {
   const reason = /[Nn]o block has included it for 1\d min; the chain's last block is \d+ \w+ old\.$/
   expect(long.summary).toMatch(reason)
   expect(long.since).toBe(sent_at)
-  const { problems } = (await client().get('/api/v1/problems', { query: {} })).data
+  const { data: problems } = await client().get('/api/v1/problems', { query: {} })
   const slow = problems.find(({ kind }) => kind === 'transaction_slow')
   expect(slow?.reason).toMatch(reason)
   expect(slow?.since).toBe((await byNonce(0)).created_at)
@@ -158,7 +158,7 @@ test('names no limit of the price as the reason while the chain makes no blocks'
   )
   expect((await waitsFor('earlier_nonce', 1)).summary).not.toContain('max_fee_multiplier')
   await until('the problem says the same', async () => {
-    const { problems } = (await client().get('/api/v1/problems', { query: {} })).data
+    const { data: problems } = await client().get('/api/v1/problems', { query: {} })
     const kinds = problems.map(({ kind }) => kind)
     return kinds.includes('transaction_slow') && !kinds.includes('transaction_waiting')
   })

@@ -16,7 +16,8 @@ async function start(options: Parameters<typeof testRig>[0] = {}) {
   const client = rig.client()
   const list = async (its: RelayerClient = client) => {
     rig.clock.passed_ms += laterMs
-    return (await its.get('/api/v1/problems', { query: { per_page: 1_000 } })).data
+    const problems = (await its.get('/api/v1/problems', { query: { per_page: 1_000 } })).data
+    return { problems, unchecked: problems.filter(({ kind }) => kind === 'unchecked') }
   }
   const kindsOf = async (relayerId: string) =>
     (await list()).problems.filter((problem) => problem.relayer_id === relayerId).map(({ kind }) => kind)
@@ -24,7 +25,7 @@ async function start(options: Parameters<typeof testRig>[0] = {}) {
 }
 
 test('every relayer is examined: the 60th without funds is found, and a funded one is no problem', async () => {
-  const { client, list, addAccount, clock } = await start()
+  const { client, list, addAccount } = await start()
   const ids = Array.from({ length: 60 }, (_, index) => `r${index}`)
   for (const id of ids) {
     await client.post('/api/v1/signers', { body: { id, type: 'generated' } })
@@ -33,14 +34,13 @@ test('every relayer is examined: the 60th without funds is found, and a funded o
     })
   }
   const funded = await addAccount()
-  const { problems, unchecked, checked_at } = await list()
+  const { problems, unchecked } = await list()
   const empty = problems.filter(({ kind }) => kind === 'balance_empty').map(({ relayer_id }) => relayer_id)
   expect(empty.toSorted()).toEqual(['demo', ...ids].toSorted())
   expect(problems.some(({ relayer_id }) => relayer_id === funded.relayer_id)).toBe(false)
   expect(unchecked).toEqual([])
-  expect(Math.abs(Date.parse(checked_at) - Date.now() - clock.passed_ms)).toBeLessThan(60_000)
   const page = await client.get('/api/v1/problems', { query: { per_page: 50, page: 2 } })
-  expect([page.data.problems.length, page.pagination.total_items]).toEqual([11, 61])
+  expect([page.data.length, page.pagination.total_items]).toEqual([11, 61])
 })
 
 test('says what it could not find out, in place of calling it well', async () => {
@@ -53,11 +53,17 @@ test('says what it could not find out, in place of calling it well', async () =>
     return seen.problems.some(({ kind }) => kind === 'network_down')
   })
   expect(seen.problems[0]).toMatchObject({ kind: 'network_down', severity: 'critical', network_id: 'evm:local' })
-  expect(seen.unchecked).toEqual([{ part: 'accounts', count: 2, reason: expect.stringContaining(relayer_id) }])
+  const accounts = 'The balance and nonces of relayers could not be read'
+  expect(seen.unchecked).toMatchObject([
+    { summary: accounts, severity: 'warning', count: 2, reason: expect.stringContaining(relayer_id) },
+  ])
 
   const { data } = await client.post('/api/v1/api-keys', { body: { name: 'reader', scopes: ['read'] } })
   const reader = createRelayerClient({ baseUrl: url(), token: data.token })
-  expect((await list(reader)).unchecked.map(({ part }) => part)).toEqual(['accounts', 'notifications'])
+  expect((await list(reader)).unchecked.map(({ summary }) => summary)).toEqual([
+    accounts,
+    'Notifications are not checked',
+  ])
 })
 
 test('finds what waits, failed long after it was accepted, is paused, low, or out of step with the chain', async () => {

@@ -104,7 +104,7 @@ test('a refill that a limit refuses, which another relayer used up meanwhile, is
   await until('it is told', async () => (await stateOf(relayer.relayer_id)).state === 'limit_reached')
   expect((await stateOf(relayer.relayer_id)).refills).toEqual([])
   expect(await treasury.transactions()).toHaveLength(1)
-  const { problems } = (await client.get('/api/v1/problems')).data
+  const { data: problems } = await client.get('/api/v1/problems')
   expect(problems).toContainEqual(
     expect.objectContaining({ kind: 'funding', severity: 'critical', relayer_id: relayer.relayer_id }),
   )
