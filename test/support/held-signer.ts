@@ -14,9 +14,11 @@ export async function startHeldSigner() {
   const signer = await startFakeWeb3signer()
   const requests: HeldRequest[] = []
   let isHolding = false
+  let asked = 0
 
   const gate = await listen(async (request, response) => {
     const body = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>))
+    if (request.method === 'POST') asked += 1
     if (isHolding && request.method === 'POST') {
       await new Promise<void>((resolve) => void requests.push({ answer: resolve }))
     }
@@ -39,14 +41,15 @@ export async function startHeldSigner() {
     address: signer.address,
     hold() {
       isHolding = true
+      asked = 0
     },
     /** Answers the held requests, and holds no further ones. */
     release() {
       isHolding = false
       for (const { answer } of requests) answer()
     },
-    /** How many requests were held so far. */
-    asked: () => requests.length,
+    /** How many signatures were asked for since `hold`. */
+    asked: () => asked,
     /** Waits for `count` held requests, and resolves to them. */
     async held(count: number): Promise<HeldRequest[]> {
       await until(`${count} signatures are asked for`, () => requests.length >= count)
