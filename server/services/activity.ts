@@ -60,12 +60,13 @@ export async function getActivity(
   const isOf = (id: string) => pool_id === undefined || pooled?.has(id) === true
   const ids = relayer_id === undefined ? pooled : new Set([relayer_id].filter(isOf))
   const { period_s, points } = periods[period]
-  const last = Math.floor(now() / 1_000 / period_s) * period_s
+  const nowS = Math.floor(now() / 1_000)
+  const last = Math.floor(nowS / period_s) * period_s
   const first = last - (points - 1) * period_s
   const found =
     period_s === dayS
-      ? sumBy(await store.activityDays({ from: first, ids, network }), ({ at }) => at)
-      : await store.activity({ period_s, from: first, ids, network })
+      ? sumBy(await store.activityDays({ from: first, now: nowS, ids, network }), ({ at }) => at)
+      : await store.activity({ period_s, from: first, now: nowS, ids, network })
   const rows = new Map(found.map((row) => [row.at, row]))
   const all = Array.from({ length: points }, (_, index) => first + index * period_s)
   return { seconds_per_point: period_s, points: all.map((at) => pointOf(at, rows.get(at))) }
@@ -78,8 +79,9 @@ export async function getSpending(
 ): Promise<Page<Spending[]>> {
   const { store, now } = context
   const ids = await relayersOf(context, caller, pool_id)
-  const today = Math.floor(now() / 1_000 / dayS) * dayS
-  const filter = { from: today - (days - 1) * dayS, ids, network }
+  const nowS = Math.floor(now() / 1_000)
+  const today = Math.floor(nowS / dayS) * dayS
+  const filter = { from: today - (days - 1) * dayS, now: nowS, ids, network }
   const [rows, repricings] = await Promise.all([store.activityDays(filter), store.repricings(filter)])
   const repricingOf = Map.groupBy(repricings, ({ relayer_id }) => relayer_id)
   const ofToday = sumBy(
@@ -108,9 +110,9 @@ export async function getSpendingByCaller(
   { store, now }: ActivityContext,
   { days, network, ...slice }: Query<'getSpendingByCaller'>,
 ): Promise<Page<CallerSpending[]>> {
-  const today = Math.floor(now() / 1_000 / dayS) * dayS
-  const from = today - (days - 1) * dayS
-  const rows = await store.callerDays({ from, ids: undefined, network })
+  const nowS = Math.floor(now() / 1_000)
+  const from = (Math.floor(nowS / dayS) - (days - 1)) * dayS
+  const rows = await store.callerDays({ from, now: nowS, ids: undefined, network })
   const all = [...Map.groupBy(rows, (row) => `${row.network} ${row.caller}`).values()]
     .map((its) => callerSpending(its, from, days))
     .sort((a, b) => byNetwork(a, b) || Number(BigInt(b.fees) - BigInt(a.fees)) || (a.caller < b.caller ? -1 : 1))

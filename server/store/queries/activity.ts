@@ -5,6 +5,11 @@ interface ActivityFilter {
   period_s: 60 | 900
   /** The start of the first period, in seconds since the Unix epoch. */
   from: number
+  /**
+   * The present, in seconds since the Unix epoch: later periods are not read. A clock that once stood in a later year has left rows, and
+   * periods are read one after the other.
+   */
+  now: number
   /** Only these relayers; undefined: all. */
   ids: ReadonlySet<string> | undefined
   /** Only relayers on the network with this name; undefined: on any. */
@@ -124,9 +129,9 @@ async function inTurns<Row extends object>(
 async function ofCallers<Row extends object>(
   database: Database,
   statement: Statement<Row>,
-  { from, ...whose }: Omit<ActivityFilter, 'period_s'>,
+  { from, now, ...whose }: Omit<ActivityFilter, 'period_s'>,
 ): Promise<Row[]> {
-  const range = within(dayS, from, await database.read.one(rangeOfCallers))
+  const range = within({ period_s: dayS, from, now }, await database.read.one(rangeOfCallers))
   return inTurns(database, statement, range, valuesOf(whose))
 }
 
@@ -136,22 +141,22 @@ async function ofCallers<Row extends object>(
  */
 export async function activity(
   database: Database,
-  { period_s, from, ...whose }: ActivityFilter,
+  { period_s, from, now, ...whose }: ActivityFilter,
 ): Promise<ActivityRow[]> {
-  const end = (await database.read.one(range, { period_s }))?.last ?? 0
-  return inTurns(database, select, { period_s, from, end }, { period_s, ...valuesOf(whose) })
+  const known = await database.read.one(range, { period_s })
+  return inTurns(database, select, within({ period_s, from, now }, known), { period_s, ...valuesOf(whose) })
 }
 
 /** The same by relayer and day (UTC). The present day, and others, may have two rows, which have to be added. */
 export async function activityDays(
   database: Database,
-  { from, ...whose }: Omit<ActivityFilter, 'period_s'>,
+  { from, now, ...whose }: Omit<ActivityFilter, 'period_s'>,
 ): Promise<DayRow[]> {
   const values = valuesOf(whose)
   const [quarters, days] = [await database.read.one(range, { period_s: 900 }), await database.read.one(rangeOfDays)]
   return [
-    ...(await inTurns(database, selectDays, within(dayS, from, days), values)),
-    ...(await inTurns(database, selectQuarters, within(900, from, quarters), values)),
+    ...(await inTurns(database, selectDays, within({ period_s: dayS, from, now }, days), values)),
+    ...(await inTurns(database, selectQuarters, within({ period_s: 900, from, now }, quarters), values)),
   ]
 }
 
@@ -174,11 +179,14 @@ export const pruneActivity = (database: Database, nowS: number): Promise<{ more:
     return { more: [quarters, days, callers].includes(maxRemoved) }
   })
 
-/** From the first to the last row of a table from then on. */
-const within = (periodS: number, from: number, known: { first: number | null; last: number | null } | undefined) => ({
-  period_s: periodS,
+/** From the first to the last row of a table between then and now. */
+const within = (
+  { period_s, from, now }: Pick<ActivityFilter, 'from' | 'now'> & { period_s: number },
+  known: { first: number | null; last: number | null } | undefined,
+) => ({
+  period_s,
   from: Math.max(from, known?.first ?? 0),
-  end: known?.last ?? 0,
+  end: Math.min(known?.last ?? 0, now),
 })
 
 const valuesOf = ({ ids, network }: Pick<ActivityFilter, 'ids' | 'network'>) => ({

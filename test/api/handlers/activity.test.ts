@@ -5,6 +5,7 @@ import { until } from '../../support/until.ts'
 
 const gwei = 10n ** 9n
 const minuteMs = 60_000
+const yearMs = 365 * 86_400_000
 
 /** What a client counts in all points together. */
 async function totals(
@@ -85,6 +86,21 @@ test('counts accepted, mined and failed transactions with times and fees, limite
   rig.clock.passed_ms += 61 * minuteMs
   expect((await totals(client, {})).accepted).toBe(0)
   expect((await totals(client, { period: 'day' })).accepted).toBe(5)
+})
+
+test('answers after a time in which the clock stood in a later year', async () => {
+  const rig = await testRig()
+  const one = await rig.addAccount()
+  rig.clock.ahead_ms = 900 * yearMs
+  await one.send(1, { gas_limit: 21_000 })
+  rig.clock.ahead_ms = 0
+  await one.send(2, { gas_limit: 21_000 })
+  for (const period of ['hour', 'day', 'week', 'month', 'quarter'] as const) {
+    expect((await totals(rig.client(), { period })).accepted).toBe(2)
+  }
+  const { data } = await rig.client().get('/api/v1/spending', { query: { days: 30 } })
+  expect(data.map(({ accepted }) => accepted)).toEqual([2])
+  await rig.client().get('/api/v1/spending/callers', { query: { days: 30 } })
 })
 
 test('tells what each API key’s transactions cost by day, and what repricing added', async () => {

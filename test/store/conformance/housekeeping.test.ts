@@ -87,7 +87,7 @@ onEveryStore((opened) => {
       )
     const days = async (from: number) => {
       const sums = new Map<string, number[]>()
-      for (const row of await store.activityDays({ from, ids, network: undefined })) {
+      for (const row of await store.activityDays({ from, now: today + dayS, ids, network: undefined })) {
         const key = `${row.relayer_id === one.id ? 'one' : 'other'} ${(today - row.at) / dayS}`
         const values = [row.accepted, row.mined, row.inclusion_ms, row.fee_gwei * 10 ** 9 + row.fee_wei]
         sums.set(
@@ -122,11 +122,11 @@ onEveryStore((opened) => {
          VALUES (${today - Number(ago) * dayS}, ${one.row_id}, '${caller}', 1, 0, ${wei}, 1, 0.5)`,
       )
     const callers = async () =>
-      (await store.callerDays({ from: at(3, 0), ids, network: undefined })).map(
+      (await store.callerDays({ from: at(3, 0), now: today + dayS, ids, network: undefined })).map(
         ({ at: day, caller, fee_wei }) => `${(today - day) / dayS} ${caller} ${fee_wei}`,
       )
     expect((await callers()).sort()).toEqual(['0 key 8', '0 other key 9', '2 key 7'])
-    const repricings = await store.repricings({ from: at(1, 0), ids, network: undefined })
+    const repricings = await store.repricings({ from: at(1, 0), now: today + dayS, ids, network: undefined })
     expect(repricings).toEqual([{ relayer_id: one.id, repriced: 2, repricing_gwei: 1 }])
     await store.pruneActivity(today + 98.5 * dayS)
     expect(Object.keys(await days(at(3, 0)))).toEqual(['one 0'])
