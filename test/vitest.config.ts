@@ -75,6 +75,7 @@ export default defineConfig({
     root: join(import.meta.dirname, '..'),
     projects,
     globalSetup: ['test/support/postgres-setup.ts'],
+    setupFiles: ['test/support/declared-responses.ts'],
     pool: 'forks',
     // A process runs many files, so that it imports the server and compiles the contract once.
     isolate: false,

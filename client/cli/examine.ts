@@ -122,6 +122,7 @@ const examined: ReadonlySet<ProblemKind> = new Set<ProblemKind>([
   'notification_disabled',
   'notification_failing',
   'deliveries_failed',
+  'unchecked',
 ])
 
 /** What else the service calls a problem. An acknowledged one is a warning: somebody deals with it. */

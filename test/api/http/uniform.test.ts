@@ -26,6 +26,8 @@ const operations = operationsOf(contract).map(({ path, method, operation, shared
   query: [...shared, ...(operation.parameters ?? [])].map((one) => lookUp(one as Schema).name),
   body: operation.requestBody as Schema | undefined,
   success: lookUp((operation.responses['200'] ?? operation.responses['201'] ?? {}) as Schema),
+  statuses: Object.keys(operation.responses),
+  guarded: operation.security?.length !== 0,
   speaksJsonRpc: operation['x-json-rpc'] === true,
 }))
 
@@ -101,6 +103,14 @@ test('every PATCH has one media type, and accepts {}', () => {
     expect.soft([operationId, Object.keys(body?.content ?? {})]).toEqual([operationId, ['application/json']])
     const schema = body?.content?.['application/json']?.schema as object
     expect.soft([operationId, checks.of(schema, {})]).toEqual([operationId, []])
+  }
+})
+
+test('declares every status that its form can have: the token, the body, the rate limit, the database', () => {
+  for (const { operationId, guarded, body, path, statuses } of operations) {
+    const own = guarded ? ['400', '401', '403', '429', '503', 'default'] : ['400', 'default']
+    const expected = [...own, ...(body ? ['413', '415'] : []), ...(/\{/.test(path) ? ['404'] : [])]
+    expect.soft([operationId, expected.filter((status) => !statuses.includes(status))]).toEqual([operationId, []])
   }
 })
 
