@@ -1,4 +1,5 @@
 import type { paths } from '../generated/client.ts'
+import type { ApiPromise, CallOptions, WithResponse } from './call.ts'
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 
@@ -43,7 +44,8 @@ type Part<Name extends string, T> = [T] extends [undefined]
 export type Input<P extends keyof paths, M extends Method> = Part<'path', Parameter<P, M, 'path'>> &
   Part<'query', Parameter<P, M, 'query'>> &
   Part<'header', Parameter<P, M, 'header'>> &
-  Part<'body', Body<P, M>> & { signal?: AbortSignal }
+  Part<'body', Body<P, M>> &
+  CallOptions
 
 export type Arguments<T> = Record<string, never> extends T ? [input?: T] : [input: T]
 
@@ -71,15 +73,13 @@ export type Item<P extends ListPath> = Answer<P, 'get'> extends { data: (infer T
 export type Call<M extends Method> = <P extends PathOf<M>>(
   path: P,
   ...input: Arguments<Input<P, M>>
-) => Promise<Answer<P, M>>
+) => ApiPromise<Answer<P, M>>
 
 type Query<P extends keyof paths, M extends Method> = NonNullable<Parameter<P, M, 'query'>>
-/** The members of the query, and a signal that ends the request. */
-export type Options<P extends keyof paths, M extends Method> = ([Query<P, M>] extends [never]
-  ? unknown
-  : Query<P, M>) & {
-  signal?: AbortSignal
-} & ('If-Match' extends keyof NonNullable<Parameter<P, M, 'header'>> ? MadeFrom : unknown)
+/** The members of the query, and the options of every call. */
+export type Options<P extends keyof paths, M extends Method> = ([Query<P, M>] extends [never] ? unknown : Query<P, M>) &
+  CallOptions &
+  ('If-Match' extends keyof NonNullable<Parameter<P, M, 'header'>> ? MadeFrom : unknown)
 
 /** Options of an operation that changes a resource. */
 export interface MadeFrom {
@@ -120,3 +120,19 @@ export interface ClientByPath {
 export type Described = readonly [method: Method, path: string, form: Form]
 /** `list`: page by page. `body`: has a body. `once`: has a body and an Idempotency-Key. */
 export type Form = 'plain' | 'list' | 'body' | 'once'
+
+/** Any input of an operation. */
+export interface AnyInput extends CallOptions {
+  path?: Record<string, string>
+  query?: Record<string, unknown>
+  header?: Record<string, string>
+  body?: unknown
+}
+
+/** Calls an operation and resolves to the body of its success. With an Idempotency-Key it is repeated while its outcome is unknown. */
+export type Send = (
+  method: Method,
+  path: string,
+  input: AnyInput,
+  hasKey?: boolean,
+) => Promise<WithResponse<{ data: unknown }>>

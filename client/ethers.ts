@@ -28,7 +28,7 @@ import type {
 import type { RelayerClient } from './index.ts'
 import { pause } from './pause.ts'
 import { createRelayerProvider } from './provider.ts'
-import { sendTransaction, waitForTransaction } from './transactions.ts'
+import { waitForTransaction } from './transactions.ts'
 
 const betweenReceiptsMs = 300
 /** Of the provider, for events and several confirmations. The default of ethers is 4 seconds. */
@@ -36,7 +36,7 @@ const pollingMs = 1_000
 
 /** `customData` of a transaction request. */
 export type RelayerOptions = Pick<SendTransactionRequest, 'speed' | 'valid_until' | 'reference'> & {
-  idempotency_key?: string
+  idempotencyKey?: string
 }
 
 /**
@@ -45,13 +45,13 @@ export type RelayerOptions = Pick<SendTransactionRequest, 'speed' | 'valid_until
  */
 export class RelayerSigner extends AbstractSigner<Provider> {
   readonly client: RelayerClient
-  readonly relayer_id: string
+  readonly relayerId: string
   #address: Promise<string> | undefined
 
   constructor(client: RelayerClient, relayerId: string) {
     super(new BrowserProvider(createRelayerProvider(client, relayerId), undefined, { pollingInterval: pollingMs }))
     this.client = client
-    this.relayer_id = relayerId
+    this.relayerId = relayerId
   }
 
   getAddress(): Promise<string> {
@@ -65,7 +65,7 @@ export class RelayerSigner extends AbstractSigner<Provider> {
   }
 
   async #findAddress() {
-    const path = { relayer_id: this.relayer_id }
+    const path = { relayer_id: this.relayerId }
     return getAddress((await this.client.get('/api/v1/relayers/{relayer_id}', { path })).data.address)
   }
 
@@ -105,11 +105,11 @@ export class RelayerSigner extends AbstractSigner<Provider> {
    * it throws TIMEOUT with the accepted transaction in `info`: it is sent later, so do not send it again.
    */
   override async sendTransaction(request: TransactionRequest): Promise<RelayerTransactionResponse> {
-    const { idempotency_key, ...options } = (request.customData ?? {}) as RelayerOptions
+    const { idempotencyKey, ...content } = (request.customData ?? {}) as RelayerOptions
     const { chainId } = await this.provider.getNetwork()
-    const body = { ...(await this.#bodyOf(request, chainId)), ...options }
-    const send = idempotency_key === undefined ? {} : { idempotencyKey: idempotency_key }
-    const accepted = await sendTransaction(this.client, this.relayer_id, body, { ...send, wait: 'submitted' })
+    const body = { ...(await this.#bodyOf(request, chainId)), ...content }
+    const options = { wait: 'submitted', ...(idempotencyKey !== undefined && { idempotencyKey }) } as const
+    const accepted = await this.client.transactions.send(this.relayerId, body, options)
     const { id, hash, status_reason: reason } = accepted
     if (hash === null) {
       const message = `the transaction ${id} is accepted and not signed yet: ${reason ?? 'its turn has not come'}`
@@ -146,7 +146,7 @@ export class RelayerSigner extends AbstractSigner<Provider> {
   }
 
   get #path() {
-    return { relayer_id: this.relayer_id }
+    return { relayer_id: this.relayerId }
   }
 }
 
@@ -197,10 +197,10 @@ export class RelayerTransactionResponse extends TransactionResponse {
    * ethers' `waitForTransaction`: that compares with a block number of its cache, and then waits for another block.
    */
   async #mined(signal: AbortSignal | undefined) {
-    const { client, relayer_id, provider } = this.#signer
+    const { client, relayerId, provider } = this.#signer
     const options = { until: 'mined', ...(signal && { signal }) } as const
     for (;;) {
-      const transaction = await waitForTransaction(client, relayer_id, this.id, options)
+      const transaction = await waitForTransaction(client, relayerId, this.id, options)
       const { hash, status, receipt: inBlock } = transaction
       if (!inBlock || hash === null || status === 'canceled' || status === 'expired')
         return { transaction, receipt: null }

@@ -1,8 +1,9 @@
 import type { Transaction } from '../generated/client.ts'
 import { type GeneratedMethods, methods } from '../generated/client-methods.ts'
-import type { ClientByPath, Described, MadeFrom, Once } from './contract-types.ts'
+import { apiPromise, type CallOptions } from './call.ts'
+import type { ClientByPath, Described, MadeFrom, Once, Send } from './contract-types.ts'
 import { ifMatch } from './revision.ts'
-import { once, type WaitOptions, waitForTransaction } from './transactions.ts'
+import { type WaitOptions, waitForTransaction } from './transactions.ts'
 
 /**
  * The operations by name. Each resolves to the member `data` of the answer; a list is iterated page by page. What takes an
@@ -15,9 +16,9 @@ export interface NamedMethods extends Omit<GeneratedMethods, 'transactions'> {
   }
 }
 
-export function namedMethods(client: ClientByPath): NamedMethods {
+export function namedMethods(client: ClientByPath, send: Send): NamedMethods {
   const byGroup = Object.entries<Record<string, Described>>(methods).map(([group, members]) => {
-    const named = Object.entries(members).map(([name, described]) => [name, byName(client, described)])
+    const named = Object.entries(members).map(([name, described]) => [name, byName(client, send, described)])
     return [group, Object.fromEntries(named)]
   })
   const named = Object.fromEntries(byGroup) as NamedMethods
@@ -26,29 +27,31 @@ export function namedMethods(client: ClientByPath): NamedMethods {
   return named
 }
 
-interface AnyOptions extends Once, MadeFrom {
-  signal?: AbortSignal
-}
+interface AnyOptions extends Once, MadeFrom, CallOptions {}
 
 /** The arguments: the parameters of the path in their order, the body where there is one, and options. */
-function byName(client: ClientByPath, [method, path, form]: Described) {
+function byName(client: ClientByPath, send: Send, [method, path, form]: Described) {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string)
   const hasBody = form === 'body' || form === 'once'
-  const call = client[method] as (path: string, input: object) => Promise<{ data: unknown }>
 
   return (...values: unknown[]) => {
     const inPath = Object.fromEntries(names.map((name, index) => [name, values[index] as string]))
-    const { idempotencyKey, signal, revision, ...query } = (values[names.length + (hasBody ? 1 : 0)] ??
-      {}) as AnyOptions
+    const options = (values[names.length + (hasBody ? 1 : 0)] ?? {}) as AnyOptions
+    const { idempotencyKey = crypto.randomUUID(), revision, signal, timeoutMs, attemptTimeoutMs, ...query } = options
     const input = {
       path: inPath,
       query,
+      header: {
+        ...(form === 'once' && { 'Idempotency-Key': idempotencyKey }),
+        ...(revision !== undefined && ifMatch(revision)),
+      },
       ...(hasBody && { body: values[names.length] }),
       ...(signal && { signal }),
-      ...(revision !== undefined && { header: ifMatch(revision) }),
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      ...(attemptTimeoutMs !== undefined && { attemptTimeoutMs }),
     }
     if (form === 'list') return client.all(path as never, input as never)
-    if (form !== 'once') return call(path, input).then(({ data }) => data)
-    return once((header) => call(path, { ...input, header }), { idempotencyKey, signal }).then(({ data }) => data)
+    const answered = send(method, path, input, form === 'once')
+    return apiPromise(answered.then(({ data, ...others }) => ({ ...others, data: data.data })))
   }
 }

@@ -1,6 +1,6 @@
+import { isUnknown } from './call.ts'
 import type { JsonRpcAnswer, RelayerClient } from './index.ts'
 import { pause } from './pause.ts'
-import { isUnknown } from './transactions.ts'
 
 const path = '/api/v1/relayers/{relayer_id}/rpc'
 const maxTries = 4

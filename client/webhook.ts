@@ -12,7 +12,7 @@ export class WebhookError extends Error {
 
 export interface VerifyOptions {
   /** The accepted difference between `webhook-timestamp` and now, in seconds. Default 300. */
-  tolerance_s?: number
+  toleranceSeconds?: number
   /** Milliseconds since the epoch. */
   now?: number
 }
@@ -23,7 +23,7 @@ type Bytes = Uint8Array<ArrayBuffer>
 type HeaderSource = Headers | Record<string, string | string[] | undefined>
 
 const prefix = 'whsec_'
-const defaultToleranceS = 300
+const defaultToleranceSeconds = 300
 const maxSignatures = 20
 
 /**
@@ -36,10 +36,10 @@ export async function verifyWebhook(
   signingKey: string,
   headers: HeaderSource,
   body: string | Uint8Array,
-  { tolerance_s = defaultToleranceS, now = Date.now() }: VerifyOptions = {},
+  { toleranceSeconds = defaultToleranceSeconds, now = Date.now() }: VerifyOptions = {},
 ): Promise<Event> {
-  if (!Number.isFinite(tolerance_s) || tolerance_s < 0 || !Number.isFinite(now))
-    throw new RangeError('tolerance_s and now must be numbers, and tolerance_s not negative')
+  if (!Number.isFinite(toleranceSeconds) || toleranceSeconds < 0 || !Number.isFinite(now))
+    throw new RangeError('toleranceSeconds and now must be numbers, and toleranceSeconds not negative')
   if (signingKey === '' || signingKey === prefix) throw new RangeError('the signing key must not be empty')
   const id = headerOf(headers, 'webhook-id')
   // The signed text joins id, time and body by dots, so an id with a dot could move a part of it.
@@ -47,8 +47,8 @@ export async function verifyWebhook(
   const timestamp = headerOf(headers, 'webhook-timestamp')
   const signatures = headerOf(headers, 'webhook-signature').split(' ').slice(0, maxSignatures)
   if (!/^\d{1,12}$/.test(timestamp)) throw new WebhookError('webhook-timestamp must be a Unix time in seconds')
-  if (Math.abs(now / 1_000 - Number(timestamp)) > tolerance_s)
-    throw new WebhookError(`webhook-timestamp must be within ${tolerance_s} s of now`)
+  if (Math.abs(now / 1_000 - Number(timestamp)) > toleranceSeconds)
+    throw new WebhookError(`webhook-timestamp must be within ${toleranceSeconds} s of now`)
 
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : new Uint8Array(body)
   const signed = concat(new TextEncoder().encode(`${id}.${timestamp}.`), bytes)

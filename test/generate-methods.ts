@@ -35,6 +35,8 @@ const lookUp = <T extends { $ref?: string }>(part: T): T =>
           .reduce((node, name) => node[name], contract) as T,
       )
 
+const camel = (name = '') => name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+
 /** "API keys" is apiKeys. */
 const groupOf = (tag: string): string =>
   tag
@@ -62,14 +64,16 @@ for (const [path, item] of Object.entries<Record<string, unknown>>(contract.path
     if (!operation || !schema || operation.tags[0] === 'JSON-RPC') continue
     const group = groupOf(operation.tags[0])
     const key = `'${path}', '${method}'`
-    const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => `${name}: ${typeIn(item, operation, name)}`)
+    const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(
+      ([, name]) => `${camel(name)}: ${typeIn(item, operation, name)}`,
+    )
     const isOnce = (operation.parameters ?? []).some((one) => lookUp(one).name === 'Idempotency-Key')
     const data = lookUp(lookUp(schema).properties?.data ?? {})
     const isList = method === 'get' && data.type === 'array' && hasPages(operation)
     const form = isList ? 'list' : isOnce ? 'once' : operation.requestBody ? 'body' : 'plain'
     if (operation.requestBody) parameters.push(`body${operation.requestBody.required ? '' : '?'}: Body<${key}>`)
     parameters.push(`options?: Options<${key}>${isOnce ? ' & Once' : ''}`)
-    const answer = isList ? `AsyncGenerator<ItemOf<'${path}'>, void, undefined>` : `Promise<Data<${key}>>`
+    const answer = isList ? `AsyncGenerator<ItemOf<'${path}'>, void, undefined>` : `ApiPromise<Data<${key}>>`
     const name = nameOf(group, operation.operationId)
     const type = `    /** ${operation.summary}. */\n    ${name}(${parameters.join(', ')}): ${answer}`
     const described = `    ${name}: ['${method}', '${path}', '${form}'],`
@@ -96,6 +100,7 @@ const block = (of: 'type' | 'described', end: string) =>
     .join('\n')
 
 const text = `// Written by test/generate-methods.ts from the contract. Do not change it by hand.
+import type { ApiPromise } from '../client/call.ts'
 import type { Body, Data, Described, ItemOf, Once, Options } from '../client/contract-types.ts'
 
 /** The operations of the contract by name: the parameters of the path in their order, the body, and options. */

@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander'
+import { isTimeout } from '../call.ts'
 import { RelayerError } from '../error.ts'
 
 /** Exit codes, for scripts. */
@@ -45,7 +46,7 @@ export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
   if (error instanceof RangeError) return exitCodes.usage
   if (error instanceof RelayerError) return codeOfStatus(error)
-  return isUnreached(error) ? exitCodes.unavailable : exitCodes.unexpected
+  return isUnreached(error) || isTimeout(error) ? exitCodes.unavailable : exitCodes.unexpected
 }
 
 function codeOfStatus({ status, code }: RelayerError): ExitCode {

@@ -90,8 +90,8 @@ function explain(error: unknown): string {
   return isTold ? told : (stack ?? message)
 }
 
-function withDetails({ status, code, message, details, request_id }: RelayerError): string {
+function withDetails({ status, code, message, details, requestId }: RelayerError): string {
   const more = details.slice(1).map((detail) => `  ${detail.path}: ${inLine(detail.message)}`)
-  const request = request_id === undefined ? [] : [`  request ${request_id}`]
+  const request = requestId === undefined ? [] : [`  request ${requestId}`]
   return [`${status} ${code ?? ''}: ${inLine(message)}`, ...more, ...request].join('\n')
 }

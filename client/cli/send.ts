@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
 import type { SendTransactionRequest } from '../../generated/client.ts'
-import { sendTransaction } from '../transactions.ts'
 import { readWei } from './amounts.ts'
 import { readCall } from './call.ts'
 import type { Context } from './context.ts'
@@ -56,7 +55,7 @@ export function addSend(program: Command, context: () => Context): void {
     if (options.dryRun)
       return print.one((await client.post(dryRunPath, { path: { relayer_id: relayerId }, body })).data)
     const { idempotencyKey } = options
-    const sent = await sendTransaction(client, relayerId, body, { ...(idempotencyKey && { idempotencyKey }) })
+    const sent = await client.transactions.send(relayerId, body, { ...(idempotencyKey && { idempotencyKey }) })
     return follow(world, relayerId, sent, options)
   })
 }

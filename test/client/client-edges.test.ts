@@ -20,9 +20,9 @@ test.each(['pending', '..', '.', ''])('never sends a DELETE of the transaction "
 })
 
 test.each([
-  { tolerance_s: Number.NaN },
-  { tolerance_s: -1 },
-  { tolerance_s: Number.POSITIVE_INFINITY },
+  { toleranceSeconds: Number.NaN },
+  { toleranceSeconds: -1 },
+  { toleranceSeconds: Number.POSITIVE_INFINITY },
   { now: Number.NaN },
 ])('verifies no delivery with the option %j', async (options) => {
   const headers = await signWebhook(key, 'id', body, 1)

@@ -65,16 +65,18 @@ test('contains the licence, the README and the build, and depends on the version
 
 test('runs the examples of its README in an empty project', async () => {
   const { url, api_key, client } = await startTestService()
-  const program = example.replace('http://127.0.0.1:8080', url).replace('the API key', api_key)
+  const program = example.replaceAll('http://127.0.0.1:8080', url).replaceAll('the API key', api_key)
   writeFileSync(join(project, 'example.mjs'), program)
   const lines = (await run(process.execPath, ['example.mjs'], project)).trim().split('\n')
 
   const { data: demo } = await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'demo' } })
   expect(lines).toEqual([
     expect.stringMatching(/^0x[0-9a-f]{130}$/),
+    'Demo 200 true',
     'demo',
     `demo ${demo.address}`,
     '404 not_found Relayer with ID nobody not found',
+    'GET 200',
   ])
   expect(verifyMessage('Hello', `${lines[0]}`)).toBe(getAddress(demo.address))
 })

@@ -41,7 +41,7 @@ test('throws a RelayerError with the message, code and details of a failure', as
     code: 'invalid_request',
     message: 'body/message: must be a string',
     retryAfter: undefined,
-    request_id: expect.stringMatching(/^[\w-]{36}$/),
+    requestId: expect.stringMatching(/^[\w-]{36}$/),
   })
   expect(error.details).toEqual([{ path: '/body/message', code: 'invalid_type', message: 'must be a string' }])
   expect(JSON.parse(JSON.stringify({ error }))).toEqual({
@@ -51,8 +51,8 @@ test('throws a RelayerError with the message, code and details of a failure', as
       code: 'invalid_request',
       message: error.message,
       details: error.details,
-      request_id: error.request_id,
-      doc_url: `${url}/docs#/section/errors/invalid_request`,
+      requestId: error.requestId,
+      docUrl: `${url}/docs#/section/errors/invalid_request`,
     },
   })
   const both = await rejection(client.post(signPath, { ...demo, body: { message: 1, more: 2 } as never }))

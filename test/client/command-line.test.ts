@@ -226,5 +226,5 @@ test('returns an exit code for each kind of failure', async () => {
     expect.soft(actual, err || out).toBe(code)
   }
   const { err } = await run(['relayers', 'show', 'nobody', '--json'])
-  expect(JSON.parse(err)).toMatchObject({ status: 404, code: 'not_found', request_id: expect.any(String) })
+  expect(JSON.parse(err)).toMatchObject({ status: 404, code: 'not_found', requestId: expect.any(String) })
 })

@@ -105,3 +105,8 @@ test('names every operation that answers JSON, except JSON-RPC', () => {
   expect(named).toHaveLength(operations.filter((id) => !/^stream\w*Events$/.test(id)).length)
   for (const group of Object.values(methods)) expect(new Set(Object.keys(group)).size).toBe(Object.keys(group).length)
 })
+
+test('lists every group in the README', () => {
+  const listed = [...readFileSync('client/README.md', 'utf8').matchAll(/^\| `(\w+)` +\| [^|]+\|$/gm)]
+  expect(listed.map(([, group]) => group).toSorted()).toEqual(Object.keys(methods).toSorted())
+})

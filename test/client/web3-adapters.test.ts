@@ -156,7 +156,7 @@ test('ethers: repeats a request without a response under its idempotency key, an
   const signer = new RelayerSigner(client, account.relayer_id)
   await signer.sendTransaction({ to, value: 1n })
   await signer.sendTransaction({ to, value: 1n })
-  await signer.sendTransaction({ to, value: 1n, customData: { idempotency_key: 'own' } })
+  await signer.sendTransaction({ to, value: 1n, customData: { idempotencyKey: 'own' } })
   expect(keys[1]).toBe(keys[0])
   expect(new Set(keys).size).toBe(3)
   expect(keys[3]).toBe('own')

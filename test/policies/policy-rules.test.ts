@@ -109,7 +109,7 @@ describe('every rule on every path that signs a transaction', () => {
         body: bodyOf(asked),
       })
       const details = data.refusals.flatMap((refusal) => refusal.details)
-      if (!data.accepted) throw new RelayerError(403, 'policy_violation', 'Forbidden', details, undefined)
+      if (!data.accepted) throw new RelayerError(403, 'Forbidden', { code: 'policy_violation', details })
       return data
     },
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Detail } from '../../../client/index.ts'
+import type { FailureDetail } from '../../../client/index.ts'
 import { type ContractOperation, operations } from '../../support/contract.ts'
 import { exchange, json, rawRequest } from '../../support/raw-http.ts'
 import { bad, bearer, type Case, expectRefused, get, missing, withBody } from '../../support/refusals.ts'
@@ -188,7 +188,7 @@ test('says what is wrong with the header of the API key, and nothing about a key
   const service = await startTestService()
   const told = async (headers: Record<string, string>) => {
     const answer = await fetch(`${service.url}/api/v1/relayers`, { headers })
-    return ((await answer.json()) as { details: Detail[] }).details[0]?.message
+    return ((await answer.json()) as { details: FailureDetail[] }).details[0]?.message
   }
   expect(await told({})).toBe('is missing; send Authorization: Bearer and the API key')
   expect(await told({ 'X-API-Key': service.api_key })).toMatch(/^is missing: X-API-Key is not read; send Authorization/)
@@ -200,7 +200,8 @@ test('says what is wrong with the header of the API key, and nothing about a key
 
 test('names the nearest path, and the form of the id of a network', async () => {
   const { raw } = await startTestService()
-  const told = async (path: string) => ((await (await raw(path)).json()) as { details: Detail[] }).details[0]?.message
+  const told = async (path: string) =>
+    ((await (await raw(path)).json()) as { details: FailureDetail[] }).details[0]?.message
   expect(await told('/api/v1/relayer/demo/transaction')).toBe(
     'there is no such path; the nearest path is /api/v1/relayers/demo/transactions',
   )
