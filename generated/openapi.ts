@@ -3716,8 +3716,16 @@ export interface components {
             request_id: string | null;
             /** @description The id of the signature request in the audit log of the key service (AWS KMS, Azure Key Vault). Null for other keys. */
             key_request_id: string | null;
-            /** @description How many requests the entry stands for. Refusals, and repetitions that changed nothing, of the same caller, operation and result are one entry a minute, beside the first. Such an entry has the ids that all of them had, and the time and the request of the last. */
+            /** @description How many requests the entry stands for. Refusals, and repetitions that changed nothing, of the same caller, operation, result and rule are one entry a minute, beside the first. Such an entry has the ids that all of them had, and the time, the request and the reason of the last. */
             count: number;
+            /** @description Of a failed operation, otherwise null. */
+            failure: components["schemas"]["AuditFailure"] | null;
+        };
+        AuditFailure: {
+            /** @description The `code` of the response. */
+            code: string;
+            /** @description What refused it, as its caller was told. Of an invalid request it names the members only, because a value may be a secret in the wrong place; empty where an unknown id was asked for. */
+            reason: string;
         };
         AuditHead: {
             /** @description The number of entries that the trail has had; old ones are removed (`RETENTION_DAYS_AUDIT`). */
@@ -4017,10 +4025,10 @@ export interface components {
         };
         /**
          * @description `network_down`: no node of a network is healthy. `network_still`: none of its nodes shows a new block, and transactions wait for one. `node_unhealthy`: some nodes are not healthy. `relayer_disabled`, `relayer_paused`. `transaction_waiting`: the first transaction in line waits, and all behind it. `transaction_slow`: it is not mined after 5 minutes, for no known reason; while the chain makes no blocks, after one minute. `nonces`: service and chain disagree on a relayer's nonces. `balance_low`: the balance is below the policy `min_balance`. `balance_empty`: it is
-         *     0. `funding`: the balance is below the minimum of its funding, and no refill starts. `notification_disabled`, `notification_failing`. `deliveries_failed`: deliveries ended without success. `transactions_failed`: transactions failed in the last 24 hours. `service`: a part of the service does not work. `unchecked`: something could not be found out, as the balances while no node answers, or the notifications for an API key without their scope.
+         *     0. `funding`: the balance is below the minimum of its funding, and no refill starts. `notification_disabled`, `notification_failing`. `deliveries_failed`: deliveries ended without success. `transactions_failed`: transactions failed in the last 24 hours. `sponsorship_used_up`: its budget has no room for another call. `requests_refused`: a policy, a limit or a pause of a relayer, pool or sponsorship refused requests since it was last changed; the problem ends with a change of it, or when it is acknowledged, until another request is refused. `service`: a part of the service does not work. `unchecked`: something could not be found out, as the balances while no node answers, or the notifications for an API key without their scope.
          * @enum {string}
          */
-        ProblemKind: "network_down" | "network_still" | "node_unhealthy" | "relayer_disabled" | "relayer_paused" | "transaction_waiting" | "transaction_slow" | "nonces" | "balance_low" | "balance_empty" | "funding" | "notification_disabled" | "notification_failing" | "deliveries_failed" | "transactions_failed" | "service" | "unchecked";
+        ProblemKind: "requests_refused" | "sponsorship_used_up" | "network_down" | "network_still" | "node_unhealthy" | "relayer_disabled" | "relayer_paused" | "transaction_waiting" | "transaction_slow" | "nonces" | "balance_low" | "balance_empty" | "funding" | "notification_disabled" | "notification_failing" | "deliveries_failed" | "transactions_failed" | "service" | "unchecked";
         Problem: {
             /** @description The same as long as the problem and its cause last. */
             id: string;
@@ -4033,19 +4041,33 @@ export interface components {
             summary: string;
             /** @description The cause, and what helps. */
             reason: string;
-            /** @description The resource that it concerns, in this and the next three members; null where it concerns none. */
+            /** @description The resource that it concerns, in this and the next five members; null where it concerns none. */
             relayer_id: components["schemas"]["IdOrNull"];
             network_id: components["schemas"]["IdOrNull"];
             notification_id: components["schemas"]["IdOrNull"];
+            pool_id: components["schemas"]["IdOrNull"];
+            sponsorship_id: components["schemas"]["IdOrNull"];
             transaction_id: components["schemas"]["IdOrNull"];
-            /** @description How many transactions, deliveries or nodes it concerns; of `unchecked`, relayers or networks. */
+            /** @description How many transactions, deliveries, nodes or requests it concerns; of `unchecked`, relayers or networks. Refused requests are counted within a minute. */
             count: number;
             /**
              * @description Since when, where that is known. Of a transaction that waits or is slow, the time of its acceptance; of a
              *     chain that makes no blocks, that of its last one.
              */
             since: components["schemas"]["TimestampOrNull"];
+            /** @description Of `requests_refused`; otherwise null. */
+            refusal: components["schemas"]["Refusal"] | null;
             acknowledgement: components["schemas"]["Acknowledgement"] | null;
+        };
+        Refusal: {
+            /** @description The policy or limit that refuses, or `paused`. */
+            rule: string;
+            last_at: components["schemas"]["Timestamp"];
+            /** @description Whose request was refused last, as the audit trail names it. */
+            last_caller: string;
+            /** @description Who made or changed the resource last, as the audit trail names it; null where that is not known. */
+            changed_by: string | null;
+            changed_at: components["schemas"]["TimestampOrNull"];
         };
         Acknowledgement: {
             /** @description The caller, as the audit trail names it. */
@@ -6147,6 +6169,7 @@ export type CreateApiKeyRequest = components['schemas']['CreateApiKeyRequest'];
 export type UpdateApiKeyRequest = components['schemas']['UpdateApiKeyRequest'];
 export type RotateApiKeyRequest = components['schemas']['RotateApiKeyRequest'];
 export type AuditEntry = components['schemas']['AuditEntry'];
+export type AuditFailure = components['schemas']['AuditFailure'];
 export type AuditHead = components['schemas']['AuditHead'];
 export type RpcUrl = components['schemas']['RpcUrl'];
 export type RpcUrlInput = components['schemas']['RpcUrlInput'];
@@ -6185,6 +6208,7 @@ export type ListedAbi = components['schemas']['ListedAbi'];
 export type Abi = components['schemas']['Abi'];
 export type ProblemKind = components['schemas']['ProblemKind'];
 export type Problem = components['schemas']['Problem'];
+export type Refusal = components['schemas']['Refusal'];
 export type Acknowledgement = components['schemas']['Acknowledgement'];
 export type AcknowledgeProblemRequest = components['schemas']['AcknowledgeProblemRequest'];
 export type SearchResult = components['schemas']['SearchResult'];
@@ -9570,7 +9594,7 @@ export const scopeValues: ReadonlyArray<FlattenedDeepRequired<components>["schem
 export const grantedScopesValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["GrantedScopes"]> = ["sign", "send", "read", "notifications", "manage", "relay"];
 export const privateMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PrivateMethod"]> = ["eth_sendRawTransaction", "eth_sendPrivateTransaction"];
 export const sponsoredCallStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SponsoredCall"]["status"]> = ["pending", "submitted", "success", "rejected", "reverted"];
-export const problemKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ProblemKind"]> = ["network_down", "network_still", "node_unhealthy", "relayer_disabled", "relayer_paused", "transaction_waiting", "transaction_slow", "nonces", "balance_low", "balance_empty", "funding", "notification_disabled", "notification_failing", "deliveries_failed", "transactions_failed", "service", "unchecked"];
+export const problemKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ProblemKind"]> = ["requests_refused", "sponsorship_used_up", "network_down", "network_still", "node_unhealthy", "relayer_disabled", "relayer_paused", "transaction_waiting", "transaction_slow", "nonces", "balance_low", "balance_empty", "funding", "notification_disabled", "notification_failing", "deliveries_failed", "transactions_failed", "service", "unchecked"];
 export const problemSeverityValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Problem"]["severity"]> = ["critical", "warning", "info"];
 export const searchResultKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SearchResult"]["kind"]> = ["relayer", "transaction", "network", "signer", "notification", "abi"];
 export const searchResultFound_byValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SearchResult"]["found_by"]> = ["id", "name", "address", "hash", "nonce", "receiver", "reference", "metadata"];

@@ -141,10 +141,10 @@ export interface OperationRequest<Id extends OperationId> {
   /** The request's audit entry. The handler sets `subject`: the signed digest, or the id of the changed resource. */
   auditEntry: PendingAuditEntry
   /**
-   * Begins the audit entry of another operation that this request carries out; `end` completes it with an HTTP status. Throws DomainError
-   * (503) while the trail cannot be written.
+   * Begins the audit entry of another operation that this request carries out; `end` completes it with an HTTP status, and the error of a
+   * failure. Throws DomainError (503) while the trail cannot be written.
    */
-  beginAudit(operation: OperationId): { auditEntry: PendingAuditEntry; end(result: number): void }
+  beginAudit(operation: OperationId): { auditEntry: PendingAuditEntry; end(result: number, error?: unknown): void }
   /**
    * Authenticates the caller again and checks its rights to an operation on the relayer of the path: before each member of a batch, and
    * before a key is used. Throws DomainError (401, 403, 404).

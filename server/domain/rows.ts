@@ -41,6 +41,17 @@ export interface AuditEntry {
   key_request_id?: string
   /** How many equal ones it stands for. Absent: one. */
   count?: number
+  /** Of a failure: its code, and what refused it. */
+  failure?: { code: string; reason: string }
+  /** The rule that refused it, which the store counts (store/queries/refusals.ts). */
+  refused_by?: RefusedBy
+}
+
+/** A rule of a resource that refuses a request: one of its policies, limits, or its pause. */
+export interface RefusedBy {
+  resource: 'relayer' | 'pool' | 'sponsorship'
+  id: string
+  rule: string
 }
 
 export interface PendingAuditEntry extends AuditEntry {
@@ -48,6 +59,9 @@ export interface PendingAuditEntry extends AuditEntry {
   recorded: boolean
   /** The answer is that of an earlier request with the same idempotency key. */
   replayed?: boolean
+  /** Of the path of the request, or of the API key. */
+  pool_id?: string | undefined
+  sponsorship_id?: string | undefined
 }
 
 export interface AuditFilter {

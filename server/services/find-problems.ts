@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import pLimit from 'p-limit'
-import type { NetworkNode, Problem, ProblemKind } from '../../generated/openapi.ts'
+import type { NetworkNode, Problem, ProblemKind, Usage } from '../../generated/openapi.ts'
 import type { NodeHealth } from '../chain/node-health.ts'
 import type { Fault } from '../domain/errors.ts'
 import { isBlocked } from '../domain/funding.ts'
@@ -10,7 +10,9 @@ import { type ChainPace, nextStep, reasonToWait, shownReason, standsStill } from
 import { BoundedMap } from '../lib/cache.ts'
 import { withTimeout, yieldToEventLoop } from '../lib/timers.ts'
 import type { FundingNote } from '../store/queries/funding.ts'
+import type { Refusals } from '../store/queries/refusals.ts'
 import type { Failures, NotificationState } from '../store/queries/service.ts'
+import type { SponsorshipRow } from '../store/queries/sponsorships.ts'
 
 /** A transaction that is not mined after this time is a problem, even without a known reason. */
 const slowMs = 5 * 60_000
@@ -40,6 +42,7 @@ export async function findProblems(facts: Facts): Promise<FoundProblem[]> {
     if (relayer) problems.push(ofFailures(relayer, failures))
   }
   problems.push(...facts.notifications.flatMap(ofNotification))
+  problems.push(...facts.sponsorships.flatMap(ofSponsorship), ...facts.refusals.map(ofRefusals))
   return problems.sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || startOf(a.since) - startOf(b.since))
 }
 
@@ -183,12 +186,45 @@ function ofNotification(state: NotificationState): FoundProblem[] {
   return [problem('deliveries_failed', `${failed}`, { ...its, summary, reason, count: failed })]
 }
 
+/** The next call may cost `max_fee`. */
+function ofSponsorship({ id, max_fee, paused, usage }: Facts['sponsorships'][number]): FoundProblem[] {
+  if (paused || BigInt(usage.remaining) >= BigInt(max_fee)) return []
+  const room = usage.resets_at === null ? '' : ` It has room again from ${usage.resets_at}.`
+  const reason = `${usage.used} of ${usage.limit} wei count for the last 24 hours, and a call may cost ${max_fee} wei: calls are refused.${room}`
+  const summary = `The sponsorship ${id} has used up its budget`
+  return [problem('sponsorship_used_up', '', { sponsorship_id: id, summary, reason })]
+}
+
+function ofRefusals(its: Refusals): FoundProblem {
+  const { resource, id, rule, count, caller, caller_name, changed_by, changed_by_name, changed_at, since, last_at } =
+    its
+  const at = (time: number) => new Date(time).toISOString()
+  const times = count === 1 ? 'a request' : `${count} requests`
+  const changed = changed_at === null ? '' : ` Last change: by ${changed_by_name}, ${at(changed_at)}.`
+  return problem('requests_refused', `${rule} ${since}`, {
+    [`${resource}_id`]: id,
+    count,
+    since: at(since),
+    summary: `${id} refused ${times} (${words(rule)})`,
+    reason: `The last one, of ${caller_name}: ${its.reason || 'it is paused'}.${changed}`,
+    refusal: {
+      rule,
+      last_at: at(last_at),
+      last_caller: caller,
+      changed_by,
+      changed_at: changed_at === null ? null : at(changed_at),
+    },
+    ended: its.is_acknowledged,
+  })
+}
+
 const sentence = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}.`
 const words = (code: string): string => code.replaceAll('_', ' ')
 
-/** A problem as it is found; `created_by`: of its notification. */
+/** A problem as it is found; `created_by`: of its notification; `ended`: it is listed as long as it is acknowledged. */
 export interface FoundProblem extends Omit<Problem, 'acknowledgement'> {
   created_by?: string
+  ended?: boolean
 }
 
 /** The account of a relayer on its chain. */
@@ -216,6 +252,8 @@ export interface Facts {
   notifications: NotificationState[]
   /** By the relayer's row id. */
   funding: ReadonlyMap<number, FundingNote>
+  refusals: Refusals[]
+  sponsorships: (SponsorshipRow & { usage: Usage })[]
   unready: Fault[]
 }
 
@@ -233,6 +271,8 @@ const severities: Record<ProblemKind, Problem['severity']> = {
   funding: 'critical',
   transactions_failed: 'critical',
   deliveries_failed: 'critical',
+  sponsorship_used_up: 'critical',
+  requests_refused: 'warning',
   transaction_slow: 'warning',
   balance_empty: 'warning',
   node_unhealthy: 'warning',
@@ -250,7 +290,7 @@ interface Its extends Partial<Omit<FoundProblem, 'id' | 'kind' | 'severity'>> {
 
 /** `cause`: what makes it another problem than the last of its kind and resource. */
 export function problem(kind: ProblemKind, cause: string, its: Its): FoundProblem {
-  const about = [kind, its.relayer_id, its.network_id, its.notification_id, cause]
+  const about = [kind, its.relayer_id, its.network_id, its.notification_id, its.pool_id, its.sponsorship_id, cause]
   return {
     id: createHash('sha256').update(JSON.stringify(about)).digest('base64url').slice(0, 22),
     kind,
@@ -258,7 +298,10 @@ export function problem(kind: ProblemKind, cause: string, its: Its): FoundProble
     relayer_id: null,
     network_id: null,
     notification_id: null,
+    pool_id: null,
+    sponsorship_id: null,
     transaction_id: null,
+    refusal: null,
     count: 1,
     since: null,
     ...its,

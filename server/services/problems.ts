@@ -2,7 +2,8 @@ import type { Problem, ProblemKind } from '../../generated/openapi.ts'
 import type { Chains } from '../chain/chains.ts'
 import { errorOf, type Fault } from '../domain/errors.ts'
 import { type Caller, creatorSeenBy, type Page, page } from '../domain/operation.ts'
-import type { PageRequest, PendingAuditEntry, RelayerRow } from '../domain/rows.ts'
+import { budgetOf } from '../domain/policies/sponsored-calls.ts'
+import type { PageRequest, PendingAuditEntry, RefusedBy, RelayerRow } from '../domain/rows.ts'
 import type { TransactionRow } from '../domain/transaction-rows.ts'
 import { showRpcUrls } from '../domain/values.ts'
 import { yieldToEventLoop } from '../lib/timers.ts'
@@ -35,6 +36,7 @@ const dayS = 24 * 3_600
 const quarterS = 900
 const maxRelayers = 1_000
 const turnQueues = 50
+const maxSponsorships = 1_000
 const minuteMs = 60_000
 
 /** The problems of the service, and what callers note of them. One look serves everybody for some seconds. */
@@ -77,14 +79,15 @@ export class ProblemList {
     const at = now()
     const until = new Date(at + minutes * minuteMs).toISOString()
     const acknowledgement = { by: caller.id, at: new Date(at).toISOString(), until, note: note ?? null }
-    await store.acknowledge(found.id, acknowledgement, auditEntry)
+    await store.acknowledge({ id: found.id, refused_by: refuserOf(found) }, acknowledgement, auditEntry)
     return { ...found, acknowledgement }
   }
 
   /** How many problems of each kind the database shows. No node is asked for it, so kinds that only the chain shows are not counted. */
   async counts(): Promise<{ kind: ProblemKind; severity: Problem['severity']; count: number }[]> {
     const { problems } = await this.#find({ accounts: new Map(), nodes: new Map() })
-    return [...Map.groupBy(problems, ({ kind }) => kind)].map(([kind, its]) => ({
+    const open = problems.filter(({ ended }) => !ended)
+    return [...Map.groupBy(open, ({ kind }) => kind)].map(([kind, its]) => ({
       kind,
       severity: (its[0] as FoundProblem).severity,
       count: its.length,
@@ -114,11 +117,13 @@ export class ProblemList {
   async #find(chain: Pick<Facts, 'accounts' | 'nodes'>): Promise<Snapshot> {
     const at = this.#context.now()
     const relayers = await this.#allRelayers()
-    const [queues, failures, notifications, funding, reasons] = await Promise.all([
+    const [queues, failures, notifications, funding, refusals, sponsorships, reasons] = await Promise.all([
       this.#queuesOf(relayers),
       this.#context.store.failuresSince((Math.floor(at / 1_000 / quarterS) + 1) * quarterS - dayS),
       this.#context.store.notificationStates(),
       this.#context.store.fundingNotes(),
+      this.#context.store.refusals(),
+      this.#sponsorshipUsage(),
       this.#context.unready(),
     ])
     const facts: Facts = {
@@ -128,10 +133,22 @@ export class ProblemList {
       failures,
       notifications,
       funding,
+      refusals,
+      sponsorships,
       ...chain,
       unready: reasons,
     }
     return { facts, problems: await findProblems(facts) }
+  }
+
+  async #sponsorshipUsage(): Promise<Facts['sponsorships']> {
+    const { items } = await this.#context.store.listSponsorships({ offset: 0, limit: maxSponsorships })
+    return Promise.all(
+      items.map(async (sponsorship) => ({
+        ...sponsorship,
+        usage: await this.#context.store.usage(budgetOf(sponsorship)),
+      })),
+    )
   }
 
   async #allRelayers(): Promise<RelayerRow[]> {
@@ -178,12 +195,22 @@ export class ProblemList {
     const { facts, problems } = await this.#look()
     const { sees, unchecked } = sightOf(caller, facts)
     const acknowledgements = await this.#context.store.acknowledgements(new Date(this.#context.now()).toISOString())
-    const seen = [...problems.filter(sees), ...unchecked].map(({ created_by: _, ...found }) => ({
+    const isListed = (found: FoundProblem) => !found.ended || acknowledgements.has(found.id)
+    const all = [...problems.filter((found) => sees(found) && isListed(found)), ...unchecked]
+    const seen = all.map(({ created_by: _, ended: __, ...found }) => ({
       ...found,
       acknowledgement: acknowledgements.get(found.id) ?? null,
     }))
     return seen.sort((a, b) => Number(!!a.acknowledgement) - Number(!!b.acknowledgement))
   }
+}
+
+const refuserOf = ({ refusal, relayer_id, pool_id, sponsorship_id }: Problem): RefusedBy | undefined => {
+  if (refusal === null) return undefined
+  const { rule } = refusal
+  if (relayer_id !== null) return { resource: 'relayer', id: relayer_id, rule }
+  if (pool_id !== null) return { resource: 'pool', id: pool_id, rule }
+  return { resource: 'sponsorship', id: sponsorship_id as string, rule }
 }
 
 /** Of a network, or of the service: callers see it who have a right to a part of it only. */
@@ -216,8 +243,10 @@ function sightOf(caller: Caller, { relayers, accounts, nodes }: Facts): Sight {
   ]
   return {
     unchecked,
-    sees({ relayer_id, network_id, notification_id, created_by }) {
+    sees({ relayer_id, network_id, notification_id, pool_id, sponsorship_id, created_by }) {
       if (relayer_id !== null) return ids.has(relayer_id)
+      // Others' requests go through them too.
+      if (pool_id !== null || sponsorship_id !== null) return relayer_ids === undefined
       if (network_id !== null) return networks.has(network_id.slice('evm:'.length))
       if (notification_id === null) return true
       return seesNotifications && (creator === undefined || creator === created_by)

@@ -226,7 +226,7 @@ test('fires RelayerTransactionsFailed for a transaction that reverts', async () 
   expect(firing(await scrape(service))).toEqual(['RelayerTransactionsFailed'])
 })
 
-test('fires RelayerDisabled, RelayerNonceGap and RelayerSponsorshipUsedUp for such states of the database', async () => {
+test('fires RelayerDisabled, RelayerNonceGap and those of a budget for such states of the database', async () => {
   const { service, client } = await start()
   await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { paused: true } })
   const rules = { id: 'game', relayer_id: 'demo', max_gas: 100_000, max_fee: '1', budget_per_day: '100' }
@@ -241,7 +241,9 @@ test('fires RelayerDisabled, RelayerNonceGap and RelayerSponsorshipUsedUp for su
   const bucket = Math.floor(Date.now() / 300_000)
   await change(`INSERT INTO spending (chain_id, address, asset, bucket, amount)
     VALUES (31337, 'sponsorship 1', 'fee', ${bucket}, '95')`)
-  expect(firing(await scrape(service))).toEqual(['RelayerSponsorshipUsedUp'])
+  expect(firing(await scrape(service))).toEqual(['RelayerSponsorshipNearlyUsedUp'])
+  await change("UPDATE spending SET amount = '100'")
+  expect(firing(await scrape(service))).toEqual(['RelayerSponsorshipUsedUp', 'RelayerSponsorshipNearlyUsedUp'])
   await change('DELETE FROM spending')
 
   const now = new Date().toISOString()
@@ -251,6 +253,18 @@ test('fires RelayerDisabled, RelayerNonceGap and RelayerSponsorshipUsedUp for su
     FROM relayers`)
   await change('INSERT INTO accounts (chain_id, address, next_nonce) SELECT chain_id, address, 10 FROM relayers')
   expect(firing(await scrape(service))).toEqual(['RelayerNonceGap'])
+})
+
+test('fires RelayerRequestsRefused for a policy that refuses, until it is changed', async () => {
+  const { service, client, send } = await start()
+  const change = (value: string | null) =>
+    client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { policies: { max_value: value } } })
+  await change('0')
+  await send().catch(() => undefined)
+  await until('it is counted', async () => firing(await scrape(service)).length > 0)
+  expect(firing(await scrape(service))).toEqual(['RelayerRequestsRefused'])
+  await change(null)
+  expect(firing(await scrape(service))).toEqual([])
 })
 
 test('fires RelayerRefillBlocked for a treasury that cannot pay', async () => {

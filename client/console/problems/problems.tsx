@@ -116,7 +116,8 @@ function Group({ problems }: { problems: Problem[] }) {
   const [first] = problems
   if (!first) return null
   const names = problems.map(
-    ({ relayer_id, notification_id, network_id }) => relayer_id ?? notification_id ?? network_id,
+    ({ relayer_id, notification_id, network_id, pool_id, sponsorship_id }) =>
+      relayer_id ?? notification_id ?? network_id ?? pool_id ?? sponsorship_id,
   )
   const Chevron = isShown ? ChevronUp : ChevronDown
   return (
@@ -156,6 +157,8 @@ const alike: Record<Problem['kind'], string> = {
   notification_disabled: 'notifications are disabled',
   notification_failing: 'notifications fail',
   deliveries_failed: 'notifications have failed deliveries',
+  requests_refused: 'rules refused requests',
+  sponsorship_used_up: 'sponsorships have used up their budget',
   transactions_failed: 'relayers had failed transactions in the last 24 hours',
   service: 'parts of the service do not work',
   unchecked: 'parts of the service could not be checked',

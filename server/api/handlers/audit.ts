@@ -39,5 +39,6 @@ const show = ({ at, ...entry }: ListedAuditEntry): Shown => ({
   ...entry,
   key_request_id: entry.key_request_id ?? null,
   count: entry.count ?? 1,
+  failure: entry.failure ?? null,
   at: new Date(at).toISOString(),
 })

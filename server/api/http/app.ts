@@ -202,7 +202,7 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
         beginAudit(id: OperationId) {
           const other = audit.of(operationOf(id))
           const entry = other.begin(context, path)
-          return { auditEntry: entry, end: (result: number) => other.end(entry, result) }
+          return { auditEntry: entry, end: (result: number, error?: unknown) => other.end(entry, result, error) }
         },
         authorize: (id: OperationId) => authorize(request, operationOf(id), identify),
         holdAnswer,
@@ -231,7 +231,7 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
         streamPace.waitMs(caller, event.length),
       )
     } catch (error) {
-      recorder.end(auditEntry, toFailure(error, context).status)
+      recorder.end(auditEntry, toFailure(error, context).status, error)
       throw error
     }
   }

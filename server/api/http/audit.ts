@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { errorOf } from '../../domain/errors.ts'
 import type { Observer } from '../../domain/observer.ts'
+import { failureIn, isRuleChange } from '../../domain/refusals.ts'
 import type { AuditEntry, PendingAuditEntry } from '../../domain/rows.ts'
 import { looksLikeToken } from '../../lib/ids.ts'
 import { firstRefusal } from '../../store/queries/audit.ts'
@@ -15,7 +16,7 @@ interface Recorder {
    */
   begin(context: RequestContext, path: Record<string, string>): PendingAuditEntry
   /** Completes the entry. A change of the store has recorded it in its own commit; any other entry goes into the next batch. */
-  end(auditEntry: PendingAuditEntry, result: number): void
+  end(auditEntry: PendingAuditEntry, result: number, error?: unknown): void
 }
 
 /**
@@ -83,10 +84,14 @@ export class Audit {
           result: operation.status,
           request_id,
           recorded: false,
+          pool_id: path.pool_id,
+          sponsorship_id: path.sponsorship_id,
         }
       },
-      end: (auditEntry, result) => {
-        if (!isRecorded || auditEntry.recorded) return
+      end: (auditEntry, result, error) => {
+        if (!isRecorded) return
+        if (auditEntry.recorded) return this.#settleFor(auditEntry)
+        if (error !== undefined) Object.assign(auditEntry, failureIn(error, auditEntry))
         auditEntry.result = result
         auditEntry.recorded = true
         // What does not exist is no id: it may be a secret that was pasted into the path.
@@ -105,6 +110,11 @@ export class Audit {
     this.#repeats.settleOverdue()
     if (this.#waiting.length > 0 && !this.#isBroken && this.#context.elapsed() - this.#waitingSince >= flushMs)
       void this.#flush()
+  }
+
+  /** What was refused before a rule was changed is counted before its change. */
+  #settleFor({ operation }: AuditEntry): void {
+    if (isRuleChange(operation)) this.#repeats.settle()
   }
 
   /** Writes the remaining entries. */
@@ -190,7 +200,7 @@ interface Counted {
 }
 
 /**
- * Counts equal entries: those of a caller, an operation and a result. The first is added at once, and those of the next minute as one
+ * Counts equal entries: those of a caller, an operation, a result and a rule that refuses. The first is added at once, and those of the next minute as one
  * entry with their number. It has the ids that all of them had, and the time and the request of the last. A kill -9 loses that number.
  */
 export class CountedEntries {
@@ -206,7 +216,8 @@ export class CountedEntries {
   }
 
   count(entry: AuditEntry): void {
-    const key = `${entry.caller} ${entry.operation} ${entry.result}`
+    const { resource, id, rule } = entry.refused_by ?? {}
+    const key = JSON.stringify([entry.caller, entry.operation, entry.result, entry.failure?.code, resource, id, rule])
     const known = this.#counted.get(key)
     if (known) {
       known.later = known.later ? together(known.later, entry) : { ...entry, count: 1 }
@@ -215,6 +226,14 @@ export class CountedEntries {
     if (this.#counted.size >= maxCounted) this.#settle(true)
     this.#counted.set(key, { until: this.#elapsed() + countMs, later: undefined })
     this.#add(entry)
+  }
+
+  /** Adds all counts now; who goes on is counted again. */
+  settle(): void {
+    for (const its of this.#counted.values()) {
+      if (its.later) this.#add(its.later)
+      its.later = undefined
+    }
   }
 
   /** Called before each request. */
@@ -240,9 +259,10 @@ export class CountedEntries {
   }
 }
 
-function together(known: AuditEntry, { at, relayer_id, subject, request_id }: AuditEntry): AuditEntry {
+function together(known: AuditEntry, { at, relayer_id, subject, request_id, failure }: AuditEntry): AuditEntry {
   return {
     ...known,
+    ...(failure && { failure }),
     at,
     request_id,
     relayer_id: known.relayer_id === relayer_id ? relayer_id : null,

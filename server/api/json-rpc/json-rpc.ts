@@ -100,7 +100,9 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
         end(status)
         return result
       } catch (error) {
-        end(error instanceof DomainError ? statusOf[error.code] : error instanceof JsonRpcError ? error.status : 500)
+        const status =
+          error instanceof DomainError ? statusOf[error.code] : error instanceof JsonRpcError ? error.status : 500
+        end(status, error)
         throw error
       }
     }

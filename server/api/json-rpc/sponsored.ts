@@ -48,6 +48,7 @@ export function sponsoredJsonRpc(service: JsonRpcDependencies): Pick<Handlers, '
     const call = checked(contract, 'SponsoredCallRequest', readSend(membersIn(params), sponsorship.chain_id))
     const idempotency = readIdempotency(request.header['Idempotency-Key'], request.caller)
     const { auditEntry, end } = request.beginAudit('sendSponsoredCall')
+    auditEntry.sponsorship_id = sponsorship.id
     try {
       const authorize = async () => sponsorshipOf((await request.authorize('sendSponsoredCall')).id, request)
       const asker = { idempotency, auditEntry, nodes: request.nodes, authorize }
@@ -55,7 +56,7 @@ export function sponsoredJsonRpc(service: JsonRpcDependencies): Pick<Handlers, '
       end(201)
       return callIdOf(id)
     } catch (error) {
-      end(error instanceof DomainError ? statusOf[error.code] : 500)
+      end(error instanceof DomainError ? statusOf[error.code] : 500, error)
       throw error
     }
   }

@@ -191,7 +191,7 @@ async function offerTo(
 ): Promise<AcceptedTransaction | undefined> {
   const { auditEntry } = asker
   const { request, pool_row_id, more } = offer
-  let refusal: unknown
+  let refusal: Refused | undefined
   const count = preparedAtOnce[request.gas_limit === null ? 'estimated' : 'given']
   for (let from = 0; from < members.length; from += count) {
     const asked = members.slice(from, from + count)
@@ -199,7 +199,7 @@ async function offerTo(
     refusal ??= errors[0]
     const [first] = candidates
     if (!first) {
-      if (errors.every(isOfRequest)) throw refusal
+      if (errors.every(({ error }) => isOfRequest(error))) break
       continue
     }
     auditEntry.subject = first.transaction.id
@@ -214,10 +214,16 @@ async function offerTo(
       return unwrapInsert(creation, first.relayer.id, auditEntry)
     } catch (error) {
       if (!isOfRelayer(error)) throw error
-      refusal ??= error
+      refusal ??= { error, relayer_id: first.relayer.id }
     }
   }
-  throw refusal
+  auditEntry.relayer_id = refusal?.relayer_id ?? null
+  throw refusal?.error
+}
+
+interface Refused {
+  error: unknown
+  relayer_id: string
 }
 
 /** Those of some members that can take it, and why the others cannot. */
@@ -235,8 +241,8 @@ async function candidatesOf(
   const pool = await authorize()
   checkPoolPolicies(pool, request)
   const candidates: Candidate[] = []
-  const errors: unknown[] = []
-  for (const its of prepared) {
+  const errors: Refused[] = []
+  for (const [index, its] of prepared.entries()) {
     try {
       if (its.status === 'rejected') throw its.reason
       const { weight, ...prepared } = its.value
@@ -245,7 +251,7 @@ async function candidatesOf(
       const transaction = countedBy(pool, request, newTransaction(context, { relayer, quote }, request))
       candidates.push({ weight, relayer, quote, transaction: complete({ ...transaction, id }, quote, relayer) })
     } catch (error) {
-      errors.push(error)
+      errors.push({ error, relayer_id: members[index]?.relayer.id as string })
     }
   }
   return { candidates, errors }

@@ -10,6 +10,7 @@ import {
   readBatch,
 } from '../queries/audit.ts'
 import { type Session, sql, type Transaction, UnknownOutcome } from '../queries/database.ts'
+import { countRefusals } from '../queries/refusals.ts'
 import type { Store } from '../store.ts'
 
 interface Chain {
@@ -95,6 +96,7 @@ export class ServerTrail {
         // A former commit that is still under way holds the lock.
         const head = await this.lock(transaction)
         if (before && (await transaction.one(selectBatch, { chain: this.#chain, ...before }))) return
+        await countRefusals(transaction, entries)
         made = await this.append(transaction, entries, head)
       })
       if (before) this.#doubtful = undefined

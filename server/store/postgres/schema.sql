@@ -602,6 +602,29 @@ CREATE TABLE audit_checkpoints (
   hash  BYTEA NOT NULL CHECK (length(hash) = 32)
 );
 
+-- What a rule of a resource refused since its last change, and that change; as the audit trail counts it. Times: milliseconds of the epoch.
+CREATE TABLE refusals (
+  resource        TEXT NOT NULL CHECK (resource IN ('relayer', 'pool', 'sponsorship')),
+  id              TEXT NOT NULL,
+  rule            TEXT NOT NULL,
+  count           BIGINT NOT NULL CHECK (count > 0),
+  since           BIGINT NOT NULL,
+  last_at         BIGINT NOT NULL,
+  -- Of the last one.
+  caller          TEXT NOT NULL,
+  reason          TEXT NOT NULL,
+  -- Those until then are acknowledged.
+  acknowledged_at BIGINT NOT NULL DEFAULT 0,
+  PRIMARY KEY (resource, id, rule)
+);
+CREATE TABLE rule_changes (
+  resource TEXT NOT NULL,
+  id       TEXT NOT NULL,
+  caller   TEXT NOT NULL,
+  at       BIGINT NOT NULL,
+  PRIMARY KEY (resource, id)
+);
+
 -- Who deals with a problem, until when.
 CREATE TABLE acknowledgements (
   problem_id TEXT NOT NULL PRIMARY KEY,

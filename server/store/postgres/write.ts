@@ -9,6 +9,7 @@ import {
   type Transaction,
   UnknownOutcome,
 } from '../queries/database.ts'
+import { countRefusals } from '../queries/refusals.ts'
 import { LeaseLost, type WorkKind } from '../worker.ts'
 import type { ServerTrail } from './audit.ts'
 import { isLockTimeout, isUnanswered, LockHeld, repeated } from './failures.ts'
@@ -76,6 +77,7 @@ async function writeOnce<T, Ahead>(
   /** The entries are sent with COMMIT: when PostgreSQL refuses them, it answers COMMIT with ROLLBACK. */
   async function commit(): Promise<void> {
     const locked = entries.length > 0 ? await trail.lock(session) : undefined
+    await countRefusals(session, entries)
     const [written, ended] = await Promise.allSettled([
       locked && trail.append(session, entries, locked),
       client.query('COMMIT'),

@@ -14,8 +14,10 @@ export type AuditRow = [
   request_id: string | null,
   // Only where a key service gave one; null only before a count.
   key_request_id?: string | null,
-  // Only above one.
-  count?: number,
+  // Only above one; null only before a failure.
+  count?: number | null,
+  // Only of a failure.
+  failure?: AuditEntry['failure'],
 ]
 
 export type ListedAuditEntry = AuditEntry & { chain: number; sequence: number }
@@ -91,12 +93,15 @@ const rowOf = (entry: AuditEntry, sequence: number): AuditRow => [
   entry.subject,
   entry.result,
   entry.request_id,
-  ...lastOf(entry),
+  ...(lastOf(entry) as []),
 ]
 
-function lastOf({ key_request_id, count = 1 }: AuditEntry): [] | [string] | [string | null, number] {
-  if (count > 1) return [key_request_id ?? null, count]
-  return key_request_id === undefined ? [] : [key_request_id]
+function lastOf({ key_request_id, count = 1, failure }: AuditEntry): (string | number | object | null)[] {
+  const keyRequestId = key_request_id ?? null
+  const counted = count > 1 ? count : null
+  if (failure) return [keyRequestId, counted, failure]
+  if (counted !== null) return [keyRequestId, counted]
+  return keyRequestId === null ? [] : [keyRequestId]
 }
 
 /** The entries of a batch, newest first. */
@@ -105,7 +110,7 @@ export const readBatch = (chain: number, entries: string): ListedAuditEntry[] =>
 
 const readEntry = (
   chain: number,
-  [sequence, at, caller, operation, relayerId, subject, result, requestId, keyRequestId, count]: AuditRow,
+  [sequence, at, caller, operation, relayerId, subject, result, requestId, keyRequestId, count, failure]: AuditRow,
 ): ListedAuditEntry => ({
   chain,
   sequence,
@@ -117,7 +122,8 @@ const readEntry = (
   result,
   request_id: requestId,
   ...(keyRequestId != null && { key_request_id: keyRequestId }),
-  ...(count !== undefined && { count }),
+  ...(count != null && { count }),
+  ...(failure && { failure }),
 })
 
 /** The lowest HTTP status of a refusal. */

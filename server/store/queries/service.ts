@@ -1,7 +1,8 @@
 import type { Acknowledgement, TransactionStatus } from '../../../generated/openapi.ts'
-import type { Incident, PendingAuditEntry } from '../../domain/rows.ts'
+import type { Incident, PendingAuditEntry, RefusedBy } from '../../domain/rows.ts'
 import { yieldToEventLoop } from '../../lib/timers.ts'
 import { type Database, indexedBy, least, sql } from './database.ts'
+import { acknowledgeRefusals } from './refusals.ts'
 import { unfinishedOfAll } from './transaction-reads.ts'
 
 interface DatabaseFacts {
@@ -161,15 +162,17 @@ export async function acknowledgements(database: Database, now: string): Promise
   )
 }
 
+/** `refused_by`: of a problem of refusals, which ends with it, until another request is refused. */
 export const acknowledge = (
   database: Database,
-  problemId: string,
+  { id, refused_by }: { id: string; refused_by?: RefusedBy | undefined },
   its: Acknowledgement,
   auditEntry?: PendingAuditEntry,
 ): Promise<void> =>
   database.write(async (transaction) => {
     await transaction.run(removeOldProblems, { now: its.at })
-    await transaction.run(insertProblems, { problem_id: problemId, ...its })
+    await transaction.run(insertProblems, { problem_id: id, ...its })
+    if (refused_by) await acknowledgeRefusals(transaction, refused_by, Date.parse(its.at))
   }, auditEntry)
 
 /** False: there is none. */

@@ -15,6 +15,7 @@ import * as networks from './networks.ts'
 import * as nonceCompaction from './nonce-compaction.ts'
 import * as notifications from './notifications.ts'
 import * as pools from './pools.ts'
+import * as refusals from './refusals.ts'
 import * as relayers from './relayers.ts'
 import * as retention from './retention.ts'
 import * as search from './search.ts'
@@ -46,6 +47,7 @@ const queries = {
   ...nonceCompaction,
   ...notifications,
   ...pools,
+  ...refusals,
   ...relayers,
   ...retention,
   ...search,

@@ -8,6 +8,7 @@ import {
   type Transaction,
   UnknownOutcome,
 } from '../queries/database.ts'
+import { countRefusals } from '../queries/refusals.ts'
 import type { Trail } from './audit.ts'
 import type { SqliteRights } from './row-mac.ts'
 import { createSession } from './session.ts'
@@ -62,6 +63,7 @@ export function createCommit(db: Sqlite.Database, { effects, trail, rights, brok
       done = await transaction.attributed(its, async () => work(transaction))
       for (const change of before) await change()
       await rights.seal(session)
+      await countRefusals(session, entries)
       trail.append(entries)
       atCommit = true
       end.run()

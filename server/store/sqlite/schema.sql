@@ -579,6 +579,29 @@ CREATE TABLE audit_checkpoints (
   hash  BLOB NOT NULL CHECK (length(hash) = 32)
 ) STRICT;
 
+-- What a rule of a resource refused since its last change, and that change; as the audit trail counts it. Times: milliseconds of the epoch.
+CREATE TABLE refusals (
+  resource        TEXT NOT NULL CHECK (resource IN ('relayer', 'pool', 'sponsorship')),
+  id              TEXT NOT NULL,
+  rule            TEXT NOT NULL,
+  count           INTEGER NOT NULL CHECK (count > 0),
+  since           INTEGER NOT NULL,
+  last_at         INTEGER NOT NULL,
+  -- Of the last one.
+  caller          TEXT NOT NULL,
+  reason          TEXT NOT NULL,
+  -- Those until then are acknowledged.
+  acknowledged_at INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (resource, id, rule)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE rule_changes (
+  resource TEXT NOT NULL,
+  id       TEXT NOT NULL,
+  caller   TEXT NOT NULL,
+  at       INTEGER NOT NULL,
+  PRIMARY KEY (resource, id)
+) STRICT, WITHOUT ROWID;
+
 -- Who deals with a problem, until when.
 CREATE TABLE acknowledgements (
   problem_id TEXT NOT NULL PRIMARY KEY,

@@ -8,20 +8,21 @@ import { until } from '../../support/until.ts'
 
 const relayers = '/api/v1/relayers/{relayer_id}'
 const hourMs = 3_600_000
+const payment = { to: `0x${'5a'.repeat(20)}`, value: '2', gas_limit: 60_000 }
 /** Longer than a list, an account or a node is kept. */
 const laterMs = 61_000
 
 async function start(options: Parameters<typeof testRig>[0] = {}) {
   const rig = await testRig(options)
   const client = rig.client()
-  const list = async (its: RelayerClient = client) => {
+  const list = async (its: RelayerClient = rig.client()) => {
     rig.clock.passed_ms += laterMs
     const problems = (await its.get('/api/v1/problems', { query: { per_page: 1_000 } })).data
     return { problems, unchecked: problems.filter(({ kind }) => kind === 'unchecked') }
   }
   const kindsOf = async (relayerId: string) =>
     (await list()).problems.filter((problem) => problem.relayer_id === relayerId).map(({ kind }) => kind)
-  return { ...rig, client, list, kindsOf }
+  return { ...rig, client, clientNow: rig.client, list, kindsOf }
 }
 
 test('every relayer is examined: the 60th without funds is found, and a funded one is no problem', async () => {
@@ -206,6 +207,100 @@ test('a problem is acknowledged only by who has a right to its subject: a networ
   await until('the balance is known again', async () => (await list(limited)).problems.some(({ id }) => id === own.id))
   expect(await acknowledge(limited, own)).toBe('done')
   expect(await withdraw(limited, own)).toBe('done')
+})
+
+const outcome = (asked: Promise<unknown>) =>
+  asked.then(
+    () => 'accepted',
+    ({ code }) => code,
+  )
+
+test('what a policy or a pause refused since its last change is a problem: who, how many, which rule, changed by whom', async () => {
+  const rig = await start()
+  const { addAccount, clock } = rig
+  const client = rig.clientNow
+  const account = await addAccount()
+  const path = { relayer_id: account.relayer_id }
+  const send = () => outcome(client().post(`${relayers}/transactions`, { path, body: payment }))
+  const found = async () =>
+    (await rig.list()).problems.filter(
+      ({ kind, relayer_id }) => kind === 'requests_refused' && relayer_id === path.relayer_id,
+    )
+  const { data: payer } = await client().post('/api/v1/api-keys', { body: { name: 'payer', scopes: ['send'] } })
+  const paying = createRelayerClient({ baseUrl: rig.url(), token: payer.token })
+  expect(await outcome(paying.post(`${relayers}/transactions`, { path, body: payment }))).toBe('accepted')
+  expect(await found()).toEqual([])
+
+  await client().patch(relayers, { path, body: { policies: { max_value: '1' } } })
+  for (let count = 0; count < 6; count += 1)
+    expect(await outcome(paying.post(`${relayers}/transactions`, { path, body: payment }))).toBe('policy_violation')
+  const changed = { changed_by: 'environment', changed_at: expect.any(String) }
+  const ofPolicy = { rule: 'max_value', last_caller: payer.api_key.id, ...changed }
+  await until('all are counted', async () => (await found())[0]?.count === 6)
+  expect(await found()).toMatchObject([{ severity: 'warning', count: 6, refusal: ofPolicy, pool_id: null }])
+  expect((await found())[0]?.reason).toMatch(
+    /^The last one, of payer: 2 wei is above the limit of 1 wei. Last change: by environment, 20.{22}\.$/,
+  )
+
+  await rig.restart(() => undefined)
+  expect(await found()).toMatchObject([{ count: 6, refusal: ofPolicy }])
+
+  const [problem] = await found()
+  await client().put('/api/v1/problems/{problem_id}/acknowledgement', {
+    path: { problem_id: problem?.id as string },
+    body: { minutes: 60 },
+  })
+  expect(await found()).toMatchObject([{ acknowledgement: { by: 'environment' } }])
+  clock.passed_ms += 2 * hourMs
+  expect(await found(), 'it ended with its acknowledgement').toEqual([])
+  expect(await send()).toBe('policy_violation')
+  expect(await found()).toMatchObject([
+    { acknowledgement: null, refusal: { rule: 'max_value', last_caller: 'environment' } },
+  ])
+
+  await client().patch(relayers, { path, body: { paused: true, policies: { max_value: null } } })
+  expect(await found(), 'the rules are changed').toEqual([])
+  expect(await send()).toBe('relayer_paused')
+  expect(await found()).toMatchObject([{ count: 1, refusal: { rule: 'paused' } }])
+  await client().patch(relayers, { path, body: { paused: false } })
+  expect(await send()).toBe('accepted')
+  expect(await found()).toEqual([])
+})
+
+test('refusals of a pool and a sponsorship are theirs, and a sponsorship without budget is a problem', async () => {
+  const { client, addAccount, list, kindsOf } = await start()
+  const account = await addAccount()
+  const pool = { id: 'payouts', network: 'local', relayer_ids: [account.relayer_id], policies: { max_value: '1' } }
+  await client.post('/api/v1/pools', { body: pool })
+  const path = { pool_id: 'payouts' }
+  const send = () => outcome(client.post('/api/v1/pools/{pool_id}/transactions', { path, body: payment }))
+  expect(await send()).toBe('policy_violation')
+  const rules = { id: 'game', relayer_id: account.relayer_id, max_gas: 100_000, max_fee: '10', budget_per_day: '5' }
+  await client.post('/api/v1/sponsorships', { body: rules })
+  const call = { to: payment.to, data: '0x12345678' }
+  const ask = client.post('/api/v1/sponsorships/{sponsorship_id}/calls', {
+    path: { sponsorship_id: 'game' },
+    body: call,
+  })
+  expect(await outcome(ask)).toBe('policy_violation')
+  const { problems } = await list()
+  const refused = problems.filter(({ kind }) => kind === 'requests_refused')
+  expect(refused.map(({ pool_id, sponsorship_id, refusal }) => [pool_id, sponsorship_id, refusal?.rule])).toEqual([
+    ['payouts', null, 'max_value'],
+    [null, 'game', 'targets'],
+  ])
+  const usedUp = problems.find(({ kind }) => kind === 'sponsorship_used_up')
+  expect(usedUp).toMatchObject({ severity: 'critical', sponsorship_id: 'game' })
+
+  await client.patch('/api/v1/pools/{pool_id}', { path, body: { policies: { max_value: null } } })
+  await client.patch(relayers, {
+    path: { relayer_id: account.relayer_id },
+    body: { policies: { whitelist_receivers: [account.address] } },
+  })
+  expect(await send()).toBe('policy_violation')
+  expect(await kindsOf(account.relayer_id)).toEqual(['requests_refused'])
+  await client.delete('/api/v1/sponsorships/{sponsorship_id}', { path: { sponsorship_id: 'game' } })
+  expect((await list()).problems.filter(({ sponsorship_id }) => sponsorship_id !== null)).toEqual([])
 })
 
 test('the search finds everything that the key may see, and nothing else', async () => {

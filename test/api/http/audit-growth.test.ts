@@ -25,7 +25,7 @@ const ask = (service: TestService, method: string, path: string, body?: object) 
     ...(body && { body: JSON.stringify(body) }),
   }).then(({ status }) => status)
 
-test('equal refusals are one entry with their number a minute, beside the first, by caller, operation and status', async () => {
+test('equal refusals are one entry with their number a minute, beside the first, by caller, operation, status and rule', async () => {
   const { service, clock, entries } = await start()
   const others = await createRelayer(service.client, {})
   await service.client.patch('/api/v1/relayers/{relayer_id}', {
@@ -47,13 +47,14 @@ test('equal refusals are one entry with their number a minute, beside the first,
   })
   await expect.poll(async () => (await entries(of)).length).toBe(3)
   expect((await entries(of)).at(-1)).toMatchObject({ result: 403, relayer_id: 'demo', count: 99 })
-  // They go on: no entry of its own for the first of this minute. What differs among them is left out.
+  // They go on: no entry of its own for the first of this minute. The rule of another relayer is another one.
   for (const id of ['demo', others.id, 'demo']) await refuse(id)
-  await expect.poll(async () => (await entries(of)).length).toBe(3)
+  await expect.poll(async () => (await entries(of)).length).toBe(4)
   clock.passed_ms += minuteMs
   expect(await ask(service, 'GET', '/relayers')).toBe(200)
-  await expect.poll(async () => (await entries(of)).length).toBe(4)
-  expect((await entries(of)).at(-1)).toMatchObject({ result: 403, relayer_id: null, count: 3 })
+  await expect.poll(async () => (await entries(of)).length).toBe(5)
+  const failure = { code: 'policy_violation', reason: expect.stringContaining('whitelist_receivers') }
+  expect((await entries(of)).at(-1)).toMatchObject({ result: 403, relayer_id: 'demo', count: 2, failure })
 })
 
 test('counts the refusals of the last minute when the service stops', async () => {

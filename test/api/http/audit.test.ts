@@ -72,6 +72,7 @@ describe('recorded entries', () => {
       request_id: 'mine-1',
       key_request_id: null,
       count: 1,
+      failure: null,
     })
     expect(second).toMatchObject({ operation: 'signTypedData', subject: expect.stringMatching(/^0x[0-9a-f]{64}$/) })
     expect(JSON.stringify([first, second])).not.toContain('nobody')
