@@ -1,5 +1,15 @@
 import { createHash } from 'node:crypto'
-import { most, type PriceColumns, type Prices, pricesOf, stepAbove } from './fees.ts'
+import {
+  bump,
+  type Ceiling,
+  liftedTo,
+  limitTo,
+  most,
+  type PriceColumns,
+  type Prices,
+  pricesOf,
+  stepAbove,
+} from './fees.ts'
 
 /** The columns of an attempt that its replacement depends on. */
 export interface PricedAttempt extends PriceColumns {
@@ -47,6 +57,22 @@ export function aboveRefused(attempts: PricedAttempt[], nonce: number | null): P
   if (last?.refusal_kind !== 'underpriced' || last.refusal === null || /base ?fee/i.test(last.refusal)) return undefined
   const prices = pricesOf(last)
   return prices && stepAbove(prices, last.refusal)
+}
+
+/**
+ * The prices at which the next version at this nonce is signed when the market asks for `asked`. Undefined: the ceiling leaves no room for what
+ * replaces the version that a node has.
+ */
+export function nextPrices(
+  attempts: PricedAttempt[],
+  nonce: number | null,
+  asked: Prices,
+  ceiling: Ceiling,
+): Prices | undefined {
+  const taken = highestTaken(attempts, nonce)
+  if (taken) return bump(taken, asked, ceiling)
+  const refused = aboveRefused(attempts, nonce)
+  return limitTo(refused ? liftedTo(asked, refused) : asked, ceiling)
 }
 
 const highest = (attempts: PricedAttempt[]): Prices | undefined =>

@@ -62,6 +62,8 @@ export type Subject =
   | 'pool_id'
   /** The page of a list. */
   | 'page'
+  /** The ceiling of a cancellation. */
+  | 'max_fee_per_gas'
   | 'signer'
   | 'network'
   | 'node'

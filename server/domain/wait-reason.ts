@@ -56,6 +56,12 @@ export interface WaitFacts {
 
 const endsWhenPayable: ReadonlySet<WaitReason> = new Set(['base_fee', 'fee_too_low'])
 
+const forbidsRaise: ReadonlySet<WaitReason | null> = new Set(['price_cap', 'fee_multiplier', 'fee_budget'])
+
+/** What forbids a higher price stays the cause, with its time, as long as the price is too low: the next signature tells whether it has ended. */
+export const isRaiseForbidden = ({ wait_reason }: Pick<WaitColumns, 'wait_reason'>): boolean =>
+  forbidsRaise.has(wait_reason)
+
 /** The reasons to wait that depend on the state of the lane. */
 const ofLane: ReadonlySet<WaitReason> = new Set(['unreachable', 'disabled', 'paused'])
 
@@ -80,7 +86,7 @@ export function laneWait(
   if (paused) return { wait_reason: 'paused', text: 'the relayer is paused' }
   const isWithNode = row.status === 'submitted'
   const priceWait = isWithNode ? waitForPrice(prices) : undefined
-  if (priceWait) return priceWait
+  if (priceWait) return isRaiseForbidden(row) ? undefined : priceWait
   if (row.wait_reason === null) return undefined
   return ofLane.has(row.wait_reason) || (isWithNode && endsWhenPayable.has(row.wait_reason)) ? null : undefined
 }
@@ -105,7 +111,7 @@ export function waitForPrice({
 /** The price that a caller gave is a ceiling, and too low. `why`: what the chain requires. */
 export const tooLow = (ceiling: bigint, why: string): Wait => ({
   wait_reason: 'fee_too_low',
-  text: `the request allows a price of at most ${gwei(ceiling)}, and ${why}. Replace it with a higher price or without one, or cancel it`,
+  text: `the request allows a price of at most ${gwei(ceiling)}, and ${why}. Allow a higher price, or give none`,
 })
 
 /** A node shows its receipt, and most endpoints prove no outcome. */

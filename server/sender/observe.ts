@@ -154,7 +154,7 @@ export async function recordRelayerWait(
     ...(relayer.disabled_reason !== null && { disabled: relayer.disabled_reason }),
     cap: capOf(relayer),
     price: prices && most(prices),
-    ceiling: row.intent === 'send' ? ceilingOf(row).fee : undefined,
+    ceiling: ceilingOf(row).fee,
     ...known,
   })
   const { row_id, revision, wait_reason, waits_told } = row

@@ -7,7 +7,7 @@ import { gwei, isEnough, minReplacementFee, most, pricesOf } from '../domain/fee
 import { errorOf } from '../domain/outcome.ts'
 import { isPrivate } from '../domain/submission.ts'
 import type { TransactionRow, TransactionUpdate } from '../domain/transaction-rows.ts'
-import { isSameWait, tooLow, type Wait, waitColumns } from '../domain/wait-reason.ts'
+import { isRaiseForbidden, isSameWait, tooLow, type Wait, waitColumns } from '../domain/wait-reason.ts'
 import { ceilingOf, type SenderContext } from './context.ts'
 import { askGas, type Hopeless, type SignedBytes } from './sign.ts'
 
@@ -284,10 +284,11 @@ function laterWait(kind: string | undefined, text: string, isPrivate: boolean): 
 
 /** The chain requires a higher price than the attempt pays. */
 function cheapWait(row: TransactionRow, cap: bigint | undefined, text: string): Wait {
+  if (row.wait_reason !== null && isRaiseForbidden(row))
+    return { wait_reason: row.wait_reason, text: row.wait_text ?? text }
   const price = pricesOf(row)
   const { fee } = ceilingOf(row)
-  if (row.intent === 'send' && fee !== undefined && (cap === undefined || fee <= cap))
-    return tooLow(fee, `a node says "${text}"`)
+  if (fee !== undefined && (cap === undefined || fee <= cap)) return tooLow(fee, `a node says "${text}"`)
   if (cap !== undefined && price !== undefined && most(price) >= cap) {
     const words = `the policy gas_price_cap (${gwei(cap)}) is below the price that the chain requires: ${text}`
     return { wait_reason: 'price_cap', text: words }

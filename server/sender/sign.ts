@@ -42,7 +42,7 @@ import { ceilingOf, type NetworkClient, tierOf } from './context.ts'
 import type { TickContext } from './relayer-state.ts'
 
 /** A cancellation is urgent, because the original may be mined at any moment. */
-const withdrawalTier = 'fast'
+export const withdrawalTier = 'fast'
 const atLimitMs = 15_000
 
 /** Signed bytes, with what is known of them. */
@@ -221,13 +221,14 @@ async function priceOf(
   const { gas_limit } = content
   const taken = highestTaken(attempts, row.nonce)
   const cap = capOf(relayer, gas_limit, BigInt(row.data_fee ?? 0))
-  const ceiling = purpose === 'send' ? ceilingOf(row) : { fee: undefined, tip: undefined }
+  const ceiling = ceilingOf(row)
   // Prices from the acceptance, or from a replacement request, are used unchanged.
   const given = purpose === 'send' && !slow ? pricesOf(row) : undefined
   const tier = purpose === 'send' ? tierOf(row) : withdrawalTier
   const kind = purpose === 'send' ? priceKindOf(row.type) : (taken?.kind ?? kindFor(relayer))
   const isSweep = purpose === 'send' && row.is_sweep
-  const wanted = given ?? withCeiling(row, await askedFor(market, tier, kind, isSweep), ceiling)
+  const asked = given ?? (await askedFor(market, tier, kind, isSweep))
+  const wanted = given ?? (purpose === 'send' ? withCeiling(row, asked, ceiling) : limitTo(asked, ceiling))
   if (!taken) return untaken(relayer, aboveRefused(attempts, row.nonce), wanted, { ceiling, cap, tier, market })
   if (given && isReplacing(given, taken)) return limit(given, cap)
   const before = (slow && highestOutbid(attempts, row.nonce)) || taken
@@ -321,7 +322,7 @@ function withCeiling(row: TransactionRow, quoted: Prices, ceiling: Ceiling): Pri
 
 const isReplacing = (given: Prices, taken: Prices): boolean => isEnough(given, minReplacementFee(taken, given.kind))
 
-const kindFor = ({ policies }: RelayerRow) => (policies.eip1559_pricing === false ? 'legacy' : undefined)
+export const kindFor = ({ policies }: RelayerRow) => (policies.eip1559_pricing === false ? 'legacy' : undefined)
 
 /** What a limit of the price means: the lower one of the prices that the request gave and of the policies decides. */
 function atLimit(
@@ -331,7 +332,7 @@ function atLimit(
   { least, gas_limit, cap }: { least: Prices; gas_limit: number; cap: bigint | undefined },
 ): Wait | 'at_ceiling' {
   const { fee, tip } = ceilingOf(row)
-  if (row.intent === 'send' && (tip !== undefined || (fee !== undefined && (cap === undefined || fee <= cap)))) {
+  if (tip !== undefined || (fee !== undefined && (cap === undefined || fee <= cap))) {
     const baseFee = market.kind === 'eip1559' ? market.base_fee : 0n
     const ceiling = fee ?? (tip as bigint)
     if (fee !== undefined && fee < baseFee) return tooLow(fee, `the base fee is ${gwei(baseFee)}`)

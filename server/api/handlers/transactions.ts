@@ -99,7 +99,10 @@ export const transactions = (context: ServicesContext): Transactions => ({
   },
 
   cancelTransaction: ({ path, query, auditEntry }) =>
-    cancelTransaction(context, auditEntry, path, query.submission === 'public'),
+    cancelTransaction(context, auditEntry, path, {
+      isReleased: query.submission === 'public',
+      max_fee_per_gas: query.max_fee_per_gas,
+    }),
 
   cancelPendingTransactions: ({ path, auditEntry }) => cancelPending(context, auditEntry, path.relayer_id),
 })

@@ -62,6 +62,7 @@ const placeOf: Record<Subject, string> = {
   origin: '/headers/origin',
   pool_id: '/path/pool_id',
   page: '/query/page',
+  max_fee_per_gas: '/query/max_fee_per_gas',
   api_key_id: '/path/api_key_id',
   policies: 'policies',
   pool_policies: 'pool/policies',

@@ -56,7 +56,7 @@ function feeRule({ policies }: Policed, fee: bigint): Fault[] {
 }
 
 /** Without `gas_price_cap`, prices are limited to a multiple of the market's, so that a mistyped price cannot cost the balance. */
-function marketRule(relayer: Policed, prices: Prices, market: Market): Fault[] {
+export function marketRule(relayer: Policed, prices: Prices, market: Market): Fault[] {
   if (relayer.policies.gas_price_cap !== undefined) return []
   const multiple = multipleOf(relayer)
   const highest = greatest(multiple * most(quote(market, referenceTier)), customaryPrice)

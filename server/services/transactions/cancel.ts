@@ -1,9 +1,12 @@
 import type { PendingCancellation, Transaction } from '../../../generated/openapi.ts'
+import { highestTaken } from '../../domain/attempts.ts'
 import { DomainError, transactionNotFound } from '../../domain/errors.ts'
+import { gwei, minReplacementFee, most } from '../../domain/fees.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { shownTransaction } from '../../domain/show-transaction.ts'
 import { isUnmined } from '../../domain/statuses.ts'
 import { yieldToEventLoop } from '../../lib/timers.ts'
+import type { Store } from '../../store/store.ts'
 import type { ServicesContext } from '../context.ts'
 import { stateOf } from './replace.ts'
 
@@ -19,17 +22,21 @@ const maxCanceledAtOnce = 10_000
 const canceledPerBatch = 50
 const reason = 'Canceled by request'
 
-/** Withdraws a transaction. `isReleased`: its cancellation goes to all nodes. Throws DomainError (404, 409). */
+/**
+ * Withdraws a transaction. `isReleased`: its cancellation goes to all nodes. `max_fee_per_gas`: its highest price, in wei. Throws DomainError
+ * (404, 409).
+ */
 export async function cancelTransaction(
   context: CancelContext,
   auditEntry: PendingAuditEntry,
   { relayer_id, transaction_id }: Named,
-  isReleased: boolean,
+  { isReleased, max_fee_per_gas }: { isReleased: boolean; max_fee_per_gas: string | undefined },
 ): Promise<Transaction> {
   const { row_id } = await context.keyring.findRelayer(relayer_id)
+  if (max_fee_per_gas !== undefined) await checkCeiling(context.store, row_id, transaction_id, BigInt(max_fee_per_gas))
   const withdrawn = await context.store.withdraw(
     { relayer_row_id: row_id, id: transaction_id },
-    { intent: 'cancel', status_reason: reason, isReleased },
+    { intent: 'cancel', status_reason: reason, isReleased, fee_ceiling: max_fee_per_gas ?? null },
     auditEntry,
   )
   if (withdrawn === 'missing') throw transactionNotFound(transaction_id)
@@ -41,6 +48,16 @@ export async function cancelTransaction(
   }
   context.pollNow(row_id)
   return shownTransaction(withdrawn)
+}
+
+/** Throws DomainError (409) when no node takes a cancellation at this price. */
+async function checkCeiling(store: Store, relayerRowId: number, id: string, ceiling: bigint): Promise<void> {
+  const row = await store.getTransaction(relayerRowId, id)
+  const taken = row && highestTaken(await store.attempts(row.row_id), row.nonce)
+  const least = taken && most(minReplacementFee(taken))
+  if (least === undefined || ceiling >= least) return
+  const message = `is below ${gwei(least)}, the least that replaces the signed version. Nothing was changed`
+  throw new DomainError('invalid_state', [{ of: 'max_fee_per_gas', field: [], message }])
 }
 
 /** Releases what is signed of a private transaction, or of its cancellation. Throws DomainError (404, 409). */

@@ -1,4 +1,4 @@
-import type { Explanation, Suggestion } from '../../../generated/openapi.ts'
+import type { Explanation, Suggestion, TransactionChange } from '../../../generated/openapi.ts'
 import { within } from '../../chain/chain.ts'
 import {
   atLeastPrices,
@@ -14,12 +14,14 @@ import type { NodeAccess } from '../../domain/node-access.ts'
 import { capOf, multipleOf } from '../../domain/policies/fee-policies.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
 import { isOfPool } from '../../domain/show-transaction.ts'
+import { isUnmined } from '../../domain/statuses.ts'
 import { isPrivate } from '../../domain/submission.ts'
 import { priceKindOf } from '../../domain/transaction-form.ts'
 import type { TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
 import { type ChainPace, nextStep, reasonToWait, waitForPrice } from '../../domain/wait-reason.ts'
 import { ceilingOf, type NetworkClient, tierOf } from '../../sender/context.ts'
 import type { ServicesContext } from '../context.ts'
+import { changesOf } from './changes.ts'
 
 /** The time limit for the answers of the nodes. */
 const patienceMs = 2_000
@@ -40,12 +42,12 @@ export async function explainTransaction(
   { relayer, row, pool_row_id }: Asked,
 ): Promise<Explanation> {
   const [client, first] = await Promise.all([chains.clientFor(nodes, relayer), store.firstInLine(relayer.row_id)])
-  const seen = client && (await ask(client, relayer, row))
+  const [seen, attempts] = await Promise.all([client && ask(client, relayer, row), store.attempts(row.row_id)])
   const facts: Facts = {
     relayer,
     first,
     isFirstSeen: first !== undefined && isOfPool(first, pool_row_id),
-    attempts: (await store.listAttempts(row.row_id, { offset: 0, limit: 0 })).total_items,
+    attempts: attempts.length,
     market: seen?.market,
     head: seen?.head,
     balance: seen?.balance,
@@ -54,7 +56,7 @@ export async function explainTransaction(
     head_at: seen?.head_at,
     average_blocktime_ms: client?.network.average_blocktime_ms,
     required_confirmations: client?.network.required_confirmations,
-    gas_limit: seen?.gas_limit ?? row.gas_limit ?? 0,
+    gas_limit: (row.intent === 'send' ? row.gas_limit : seen?.transfer_gas) ?? row.gas_limit ?? 0,
   }
   const explained = explain(row, facts)
   // The steps that help the blocking transaction also help the transactions behind it.
@@ -62,25 +64,37 @@ export async function explainTransaction(
     explained.wait_reason === 'earlier_nonce' && first
       ? await store.getTransaction(relayer.row_id, first.id)
       : undefined
-  if (blocker && !facts.isFirstSeen) return { ...explained, suggestions: [] }
+  const priceFacts = { relayer, market: seen?.market, transfer_gas: seen?.transfer_gas }
+  const changes = changesOf(row, { ...priceFacts, attempts })
+  if (blocker && !facts.isFirstSeen) return { ...explained, changes, suggestions: [] }
   const waitReason = blocker ? explain(blocker, facts).wait_reason : explained.wait_reason
-  return { ...explained, suggestions: suggestionsOf(blocker ?? row, waitReason, facts) }
+  const helping = blocker
+    ? changesOf(blocker, { ...priceFacts, attempts: await store.attempts(blocker.row_id) })
+    : changes
+  const suggestions = suggestionsOf(blocker ?? row, waitReason, facts).filter((one) => isOfUse(one, helping))
+  return { ...explained, changes, suggestions }
+}
+
+/** What would be signed at a price that no block takes helps nothing. */
+function isOfUse({ operation }: Suggestion, changes: TransactionChange[]): boolean {
+  const its = changes.filter((change) => change.operation === operation)
+  return its.length === 0 || its.some(({ is_mineable }) => is_mineable !== false)
 }
 
 /** Each fact by itself: one that no node tells in time leaves the others. */
-async function ask(client: NetworkClient, { address }: RelayerRow, { intent }: WholeTransactionRow) {
-  const [market, poll, funds, gasLimit] = await Promise.all([
+async function ask(client: NetworkClient, { address }: RelayerRow, { status }: WholeTransactionRow) {
+  const [market, poll, funds, transferGas] = await Promise.all([
     within(patienceMs, client.market()),
     within(patienceMs, client.watch.poll(address, maxAgeMs)),
     within(patienceMs, client.funds(address)),
-    intent === 'send' ? undefined : within(patienceMs, transferGas(client, address)),
+    isUnmined(status) ? within(patienceMs, gasOfTransfer(client, address)) : undefined,
   ])
   const { number: head, at_ms: headAt } = poll?.head ?? {}
-  return { market, head, head_at: headAt, next_nonce: poll?.latest, balance: funds?.balance, gas_limit: gasLimit }
+  return { market, head, head_at: headAt, next_nonce: poll?.latest, balance: funds?.balance, transfer_gas: transferGas }
 }
 
 /** The gas limit of the transfer that uses the nonce of a withdrawn transaction. */
-const transferGas = (client: NetworkClient, address: string): Promise<number> =>
+const gasOfTransfer = (client: NetworkClient, address: string): Promise<number> =>
   client.mempoolOf({ submission: null }).gas.limit({ from: address, to: address, value: 0n, data: null })
 
 /** The observations that an explanation depends on. */
@@ -112,13 +126,13 @@ interface Cause {
 const maxMultiple = 1_000
 
 /** Explains a transaction. Pure. */
-export function explain(row: WholeTransactionRow, facts: Facts): Omit<Explanation, 'suggestions'> {
+export function explain(row: WholeTransactionRow, facts: Facts): Omit<Explanation, 'suggestions' | 'changes'> {
   const { relayer, market, head, required_confirmations } = facts
   const prices = pricesOf(row)
   const cap = capOf(relayer, row.gas_limit ?? undefined, BigInt(row.data_fee ?? 0))
   const baseFee = market?.kind === 'eip1559' ? market.base_fee : undefined
   const price = prices && most(prices)
-  const ceiling = row.intent === 'send' ? ceilingOf(row).fee : undefined
+  const ceiling = ceilingOf(row).fee
   const confirmations = row.block_number === null || head === undefined ? 0 : Math.max(0, head - row.block_number + 1)
   const { wait_reason, text } = causeOf(row, facts, { base_fee: baseFee, price, cap, ceiling, confirmations })
   return {
@@ -211,6 +225,9 @@ export function suggestionsOf(
   const isWithdrawn = row.intent !== 'send'
   const own = { ...its, transaction_id: row.id }
   const cancel = isWithdrawn ? [] : [{ ...own, operation: 'cancelTransaction', summary: 'Cancel it.' }]
+  const summary = 'Cancel it again with a higher max_fee_per_gas, or without one.'
+  const again =
+    isWithdrawn && ceilingOf(row).fee !== undefined ? [{ ...own, operation: 'cancelTransaction', summary }] : []
   const speedUp = (summary: string, body: NonNullable<Suggestion['body']>) =>
     isWithdrawn || row.sponsored ? [] : [{ ...own, operation: 'speedUpTransaction', summary, body }]
   switch (waitReason) {
@@ -232,9 +249,13 @@ export function suggestionsOf(
         ...cancel,
       ]
     case 'base_fee':
-      return [...speedUp('Speed it up: sign it at the price of a faster tier.', { speed: 'fast' }), ...cancel]
+      return [...speedUp('Speed it up: sign it at the price of a faster tier.', { speed: 'fast' }), ...again, ...cancel]
     case 'fee_too_low':
-      return [...speedUp('Speed it up without a price, so that the service chooses one.', { speed: 'fast' }), ...cancel]
+      return [
+        ...speedUp('Speed it up without a price, so that the service chooses one.', { speed: 'fast' }),
+        ...again,
+        ...cancel,
+      ]
     case 'funds':
       return [advise(`Fund ${row.from}${row.reserved ? `; it costs up to ${row.reserved} wei` : ''}.`), ...cancel]
     case 'node':

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { SendTransactionRequest, Transaction } from '../../../generated/openapi.ts'
-import { aboveRefused, highestTaken } from '../../domain/attempts.ts'
+import { highestTaken, nextPrices } from '../../domain/attempts.ts'
 import { readCall } from '../../domain/decoding/decoded-call.ts'
 import { badRequest, DomainError, inputFault, transactionNotFound } from '../../domain/errors.ts'
 import {
@@ -11,7 +11,6 @@ import {
   type FeeMarketPrices,
   gwei,
   isEnough,
-  liftedTo,
   limit,
   limitTo,
   minReplacementFee,
@@ -133,9 +132,9 @@ async function newPrices(
   const attempts = await store.attempts(row.row_id)
   const before = highestTaken(attempts, row.nonce)
   if (before) return atLeast(before, request, { relayer, quote, ceiling }, row)
-  const refused = isPriced(request) ? undefined : aboveRefused(attempts, row.nonce)
   const cap = capOf(relayer, quote.gas_limit, quote.data_fee)
-  const asked = refused ? limit(liftedTo(quote.prices, refused), cap) : quote.prices
+  const next = isPriced(request) ? undefined : nextPrices(attempts, row.nonce, quote.prices, under(noCeiling, cap))
+  const asked = next ?? quote.prices
   if (!ceiling) return asked
   // What another sender has put into the pool may cost more than the market.
   return row.wait_reason === 'nonce_conflict' ? limit(applyMaxFee(asked, ceiling), cap) : limitTo(asked, ceiling)

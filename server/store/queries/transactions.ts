@@ -110,7 +110,8 @@ export const replaceTransaction = (
 /**
  * Withdraws a transaction. When it was never signed and has the account's highest nonce, it ends at once and the nonce is returned;
  * otherwise its intent is set, and the sender uses the nonce. `error`: of a transaction that fails. `isReleased`: the cancellation of a
- * private transaction goes to the public nodes. `refused`: it is already mined, final or withdrawn.
+ * private transaction goes to the public nodes. Withdrawn again, it gets another ceiling. `refused`: it is already mined, final or withdrawn
+ * with this ceiling.
  */
 export const withdraw = (
   database: Database,
@@ -166,8 +167,11 @@ const newestPurpose = async (transaction: Transaction, rowId: number) =>
 export const transactionById = (transaction: Transaction, relayerRowId: number, id: string) =>
   transaction.one(byId, { id, relayer_row_id: relayerRowId })
 
-/** A withdrawal of a transaction. `error`: of one that fails. `isReleased`: its cancellation goes to the public nodes. */
-interface Withdrawal extends Pick<TransactionRow, 'status_reason'> {
+/**
+ * A withdrawal of a transaction. `error`: of one that fails. `isReleased`: its cancellation goes to the public nodes. `fee_ceiling`: the
+ * highest price of its cancellation.
+ */
+interface Withdrawal extends Pick<TransactionRow, 'status_reason'>, Partial<Pick<TransactionRow, 'fee_ceiling'>> {
   intent: Exclude<Intent, 'send'>
   error?: TransactionError | undefined
   isReleased?: boolean
@@ -177,20 +181,28 @@ interface Withdrawal extends Pick<TransactionRow, 'status_reason'> {
 export async function endUnmined(
   transaction: Transaction,
   { relayer_row_id, id }: { relayer_row_id: number; id: string },
-  { intent, status_reason, error, isReleased = false }: Withdrawal,
+  { intent, status_reason, error, isReleased = false, fee_ceiling = null }: Withdrawal,
 ): ReturnType<typeof withdraw> {
   const row = await transactionById(transaction, relayer_row_id, id)
   if (!row) return 'missing'
   const { row_id, revision, chain_id, from, nonce, status } = row
   const account = { chain_id, address: from }
   const data = hexOf(row.data)
+  const isPricedAgain = row.intent !== 'send' && row.block_hash === null && fee_ceiling !== row.fee_ceiling
+  if (isUnmined(status) && intent === 'cancel' && isPricedAgain) {
+    const set = { resign: true, fee_ceiling, status_reason: row.status_reason }
+    return { ...done(await move(transaction, { row_id, revision, set })), data }
+  }
   if (!isUnmined(status) || row.intent !== 'send') return { refused: withoutData(row) }
   const unsigned = neverSigned(row)
   // A concurrent signature fails its compare-and-set. A transaction that had another nonce before was signed for that one.
   if (unsigned && !(await isSigned(transaction, row_id))) await giveSpendingBack(transaction, [row])
   const isHighest = unsigned && nonce !== null && (await nextNonce(transaction, account)) === nonce + 1
   if (isHighest) await setNonce(transaction, account, nonce)
-  const change = withdrawn({ intent, status_reason, error: error ?? null }, isHighest ? unsigned : undefined)
+  const change = withdrawn(
+    { intent, status_reason, error: error ?? null, fee_ceiling },
+    isHighest ? unsigned : undefined,
+  )
   const submission = isReleased ? releasedCancellation(withoutData(row), undefined) : null
   const set = { ...change.set, ...(submission && { submission }) }
   return { ...done(await move(transaction, { row_id, revision, ...change, set })), data }
@@ -198,12 +210,12 @@ export async function endUnmined(
 
 /** What a withdrawal changes. `unsigned`: it was never signed and has the account's highest nonce, so it ends at once. */
 export const withdrawn = (
-  given: { intent: Exclude<Intent, 'send'> } & Pick<TransactionRow, 'status_reason' | 'error'>,
+  given: { intent: Exclude<Intent, 'send'> } & Pick<TransactionRow, 'status_reason' | 'error' | 'fee_ceiling'>,
   unsigned: NeverSigned | undefined,
 ): Pick<TransactionUpdate, 'set' | 'end'> =>
   unsigned
     ? { set: { nonce: null, ...given }, end: { status: endOfIntent[given.intent], proof: unsigned } }
-    : { set: { resign: true, ...given } }
+    : { set: { resign: true, tip_ceiling: null, ...given } }
 
 export const withoutData = ({ data: _, ...row }: WholeRow): TransactionRow => read(row)
 
@@ -254,7 +266,10 @@ export const withdrawBatch = (
       const unsigned = neverSigned(row)
       const isHighest = unsigned && (await nextNonce(transaction, account)) === nonce + 1
       if (isHighest) await setNonce(transaction, account, nonce)
-      const change = withdrawn({ intent, status_reason: reason, error: null }, isHighest ? unsigned : undefined)
+      const change = withdrawn(
+        { intent, status_reason: reason, error: null, fee_ceiling: null },
+        isHighest ? unsigned : undefined,
+      )
       moves.push({ row_id, revision, ...change })
       transaction.record({ ...auditEntry, subject: id })
     }

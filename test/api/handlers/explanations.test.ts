@@ -97,7 +97,10 @@ test('explains a cap below the base fee, also for later transactions and dry run
   expect(first.summary).toMatch(/^It waits: the policy gas_price_cap \(5 gwei\) is below the .+\.$/)
   expect(first.figures).toMatchObject({ price: `${cap}`, price_cap: `${cap}` })
   expect(BigInt(first.figures.base_fee ?? 0)).toBeGreaterThan(cap)
-  expect(first.suggestions.map(({ operation }) => operation)).toEqual(['updateRelayer', 'cancelTransaction'])
+  expect(first.suggestions.map(({ operation }) => operation)).toEqual(['updateRelayer'])
+  // A cancellation would be signed below the base fee, or not at all.
+  expect(first.changes.length).toBe(4)
+  for (const change of first.changes) expect(change).toMatchObject({ is_mineable: false, reason: expect.any(String) })
 
   const { id } = await byNonce(0)
   const behind = await waitsFor('earlier_nonce', 1)
@@ -128,12 +131,43 @@ test('suggests a speed-up that pays a base fee above the price', async () => {
   await waitsFor('block')
   await chain.setBaseFee(100n * gwei)
   await chain.mine()
-  const [help] = (await waitsFor('base_fee')).suggestions
+  const {
+    suggestions: [help],
+    changes,
+  } = await waitsFor('base_fee')
   expect(help).toMatchObject({ operation: 'speedUpTransaction', relayer_id })
   const path = { relayer_id, transaction_id: help?.transaction_id as string }
-  await client().post(`${base}/transactions/{transaction_id}/speed-up`, { path, body: help?.body as SpeedUpRequest })
+  const change = changes.find(({ operation, speed }) => operation === help?.operation && speed === 'fast')
+  expect(change).toMatchObject({ is_mineable: true, reason: null })
+  const { data } = await client().post(`${base}/transactions/{transaction_id}/speed-up`, {
+    path,
+    body: { ...(help?.body as SpeedUpRequest), max_fee_per_gas: change?.price as string },
+  })
+  // The operation signs at the price that the explanation gave.
+  expect(data.max_fee_per_gas).toBe(change?.price)
   await finished(chain.mine)
   expect((await byNonce(0)).status).toBe('confirmed')
+})
+
+test('keeps the cause and its time while a policy forbids the higher price that the base fee asks for', async () => {
+  const { send, waitsFor, explain, patch, chain, clock } = await start()
+  await send(1)
+  await waitsFor('block')
+  const price = BigInt((await explain()).figures.price as string)
+  // Room for the base fee, and none for the tenth more that replaces the signed version.
+  await patch({ policies: { gas_price_cap: `${(price * 108n) / 100n}` } })
+  const nextBlock = async () => {
+    clock.passed_ms += 60_000
+    // After an empty block, the base fee falls by an eighth.
+    await chain.setBaseFee((price * 6n) / 5n)
+    await chain.mine()
+  }
+  await until('it waits', async () => (await explain()).wait_reason === 'price_cap', nextBlock)
+  const { since } = await explain()
+  for (let round = 0; round < 8; round += 1) {
+    await nextBlock()
+    expect(await explain()).toMatchObject({ wait_reason: 'price_cap', since })
+  }
 })
 
 test('names no limit of the price as the reason while the chain makes no blocks', async () => {

@@ -34,6 +34,43 @@ async function rollup(policies = {}) {
   return { rig, node, account, state }
 }
 
+test('H9: signs no cancellation above the price that was confirmed, and says how to raise it', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const account = await rig.addAccount()
+  const [{ id = '' } = {}] = await account.send(1)
+  await until('a node has it', async () => (await firstOf(account))?.status === 'submitted')
+  const { changes } = await explain(rig, id)
+  const price = BigInt(changes.find(({ operation }) => operation === 'cancelTransaction')?.price as string)
+  const path = { relayer_id: account.relayer_id, transaction_id: id }
+  const cancel = (query: { max_fee_per_gas?: string }) => rig.client().delete(transaction, { path, query })
+  await expect(cancel({ max_fee_per_gas: '7' })).rejects.toMatchObject({
+    status: 409,
+    details: [{ path: '/query/max_fee_per_gas', message: expect.stringContaining('Nothing was changed') }],
+  })
+  expect((await firstOf(account))?.is_canceling).toBeFalsy()
+  // The market rises between the confirmation and the signature.
+  await rig.chain.setBaseFee(price * 4n)
+  await rig.chain.mine()
+  await cancel({ max_fee_per_gas: `${price}` })
+  await until(
+    'it waits',
+    async () => (await explain(rig, id)).wait_reason === 'fee_too_low',
+    async () => {
+      rig.clock.passed_ms += 60_000
+      await rig.chain.mine()
+    },
+  )
+  const { data: attempts } = await rig.client().get(`${transaction}/attempts`, { path })
+  for (const attempt of attempts.filter(({ purpose }) => purpose === 'cancel'))
+    expect(BigInt(attempt.max_fee_per_gas ?? 0)).toBeLessThanOrEqual(price)
+  const { suggestions } = await explain(rig, id)
+  expect(suggestions.map(({ operation }) => operation)).toEqual(['cancelTransaction'])
+  await expect(cancel({ max_fee_per_gas: `${price}` })).rejects.toMatchObject({ status: 409 })
+  await cancel({})
+  await account.finished(rig.chain.mine)
+  expect(await firstOf(account)).toMatchObject({ status: 'canceled' })
+})
+
 test('H2: estimates the gas of a cancellation again, with a margin, when the requirement has risen', async () => {
   const { rig, account, state } = await rollup()
   const [{ id = '' } = {}] = await account.send(1, { gas_limit: 100_000 })
