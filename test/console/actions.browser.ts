@@ -224,7 +224,7 @@ test('cancels a transaction', async () => {
   const { account, page, read } = await waiting()
   await act(page, named(page, 'Cancel'), async (dialog) => {
     await named(dialog, 'Keep it').waitFor()
-    await dialog.getByText('Fee at most, for 21,000 gas').waitFor()
+    await dialog.getByText('New price at most').waitFor()
   })
   await replaced(account)
   await page.locator('h1').getByText('canceling').waitFor()
@@ -361,7 +361,7 @@ test('chooses nothing that is out of sight after another filter', async () => {
   const account = await stage.rig.addAccount()
   await account.send(2)
   const { page } = await at('/transactions/unfinished')
-  await page.getByRole('button', { name: /^Choose the \d+ unfinished$/ }).click()
+  await page.getByRole('button', { name: /^Choose the \d+ that can be changed/ }).click()
   await named(page, 'Cancel chosen').waitFor()
   await named(page, 'failed').click()
   await expect.poll(() => named(page, 'Cancel chosen').count()).toBe(0)

@@ -36,14 +36,15 @@ test('shows what speeding up several costs, and leaves out with its reason what 
     expect(cells.slice(1)).toEqual([
       expect.stringMatching(/ gwei$/),
       expect.stringMatching(/ gwei$/),
+      expect.stringMatching(/ gwei$/),
       expect.stringMatching(/ ETH$/),
     ])
-    expect(cells[1]).not.toBe(cells[2])
-    await dialog.getByText('More on local, at most').waitFor()
+    expect(cells[1]).not.toBe(cells[3])
+    await dialog.getByText('More than now on local, at most').waitFor()
     await dialog
       .getByRole('listitem')
       .filter({ hasText: capped.relayer_id })
-      .getByText(/the price cap is/)
+      .getByText(/the policies allow at most/)
       .waitFor()
   })
   await page.getByText('1 sped up.').waitFor()

@@ -42,6 +42,7 @@ test('a dialog that pauses never resumes: it closes when somebody else has pause
   await dialog.getByRole('heading', { name: 'Pause relayer demo' }).waitFor()
   await client.relayers.update('demo', { paused: true })
   await dialog.waitFor({ state: 'hidden' })
+  await page.getByText('Relayer demo is paused already: somebody else has changed it. Nothing was sent.').waitFor()
   expect((await client.relayers.get('demo')).paused).toBe(true)
   await named(page, 'Resume').waitFor()
   await client.relayers.update('demo', { paused: false })

@@ -68,6 +68,9 @@ type ActionProps<Result> = Outcome<Result> & {
   to?: string
   /** Asked before the dialog opens: it stays closed while something is missing. */
   isReady?: () => boolean
+  /** What the action starts from: when it changes while the dialog is open, the dialog closes, and the message `ended` says so. */
+  premise?: string
+  ended?: string
   /** Called when the dialog opens, to reset its input to the current values. */
   opened?: () => void
   closed?: () => void
@@ -100,12 +103,15 @@ export function Action<Result>({
   isReady = () => true,
   opened,
   closed,
+  premise,
+  ended,
   ...its
 }: ActionProps<Result>) {
   const isInMenu = useContext(InMenu)
   const [isOpen, setOpen] = useState(false)
   const button = useRef<HTMLButtonElement>(null)
   const isUsed = useRef(false)
+  const openedWith = useRef(premise)
   // The action may remove its own button: the focus, which nothing has then, moves to the content.
   useLayoutEffect(
     () => () => {
@@ -120,10 +126,18 @@ export function Action<Result>({
   function change(next: boolean) {
     if (next && !isReady()) return
     if (next) opened?.()
+    openedWith.current = premise
     isUsed.current = true
     setOpen(next)
     if (!next) closed?.()
   }
+
+  const isOver = isOpen && openedWith.current !== premise
+  useEffect(() => {
+    if (!isOver) return
+    setOpen(false)
+    if (ended !== undefined) tell(ended)
+  }, [isOver, ended])
 
   const title = titleOf(its)
   const message =
@@ -399,7 +413,8 @@ export function Bulk<Item>({
   effect,
   children,
   choice,
-  items = choice.items,
+  items,
+  idOf,
   opened,
   nameOf,
   run,
@@ -408,10 +423,12 @@ export function Bulk<Item>({
 }: Pick<ActionProps<Item>, 'label' | 'title' | 'dismiss' | 'tone' | 'effect' | 'lack' | 'disabled' | 'opened'> & {
   /** What is known of each item, in the place of their names. */
   children?: ReactNode
-  choice: Choice<Item>
-  items?: Item[]
+  choice: Choice
+  /** The chosen ones as they are now. */
+  items: Item[]
+  idOf(item: NoInfer<Item>): string
   nameOf(item: NoInfer<Item>): string
-  run(client: RelayerClient, item: Item): Promise<unknown>
+  run(client: RelayerClient, item: NoInfer<Item>): Promise<unknown>
   /** What is done to each, such as "paused". */
   did: string
 }) {
@@ -447,7 +464,7 @@ export function Bulk<Item>({
           await run(client, item).catch((error) => refused.push({ item, why: `${nameOf(item)}: ${errorText(error)}` }))
           setEnded(index + 1)
         }
-        choice.set(refused.map(({ item }) => item))
+        choice.set(refused.map(({ item }) => idOf(item)))
         return { good: items.length - refused.length, refused }
       }}
       message={({ good }) => `${count(good)} ${did}.`}

@@ -108,7 +108,7 @@ interface TableProps<Row> {
   rows: Row[]
   idOf(row: Row): string
   /** Rows that can be chosen, for actions on several. */
-  choice?: Choice<Row>
+  choice?: Choice
   per_page?: number
   /** The heading that the rows are sorted by at first. Absent: they are shown as given. */
   sorted?: string
@@ -180,8 +180,8 @@ function Rows<Row>({
                   <input
                     type="checkbox"
                     aria-label="Choose all of this page"
-                    checked={shown.every((row) => choice.has(row))}
-                    onChange={({ target }) => choice.set(target.checked ? shown : [])}
+                    checked={shown.every((row) => choice.has(idOf(row)))}
+                    onChange={({ target }) => choice.set(target.checked ? shown.map(idOf) : [])}
                   />
                 </th>
               )}
@@ -204,7 +204,7 @@ function Rows<Row>({
               <tr key={idOf(row)}>
                 {choice && (
                   <td className="pick">
-                    <ChooseRow name={idOf(row)} row={row} choice={choice} />
+                    <ChooseRow name={idOf(row)} id={idOf(row)} choice={choice} />
                   </td>
                 )}
                 {columns.map((column, index) => (
@@ -350,37 +350,32 @@ export function Pages({ of, page, per_page, total, go }: PagesProps) {
   )
 }
 
-/** The items that are chosen in a list, by their names. Another `filter` of the list ends the choice, which may be out of sight. */
-export function useChoice<Item>(nameOf: (item: Item) => string, filter: string) {
-  const [chosen, setChosen] = useState<ReadonlyMap<string, Item>>(new Map())
+/** What is chosen in a list, by ID: an action reads the rows as they are then. Another `filter` ends the choice, which may be out of sight. */
+export function useChoice(filter: string) {
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const [before, setBefore] = useState(filter)
   if (before !== filter) {
     setBefore(filter)
-    setChosen(new Map())
+    setChosen(new Set())
   }
   return {
-    items: [...chosen.values()],
-    has: (item: Item) => chosen.has(nameOf(item)),
-    toggle(item: Item) {
-      const next = new Map(chosen)
-      if (!next.delete(nameOf(item))) next.set(nameOf(item), item)
+    size: chosen.size,
+    has: (id: string) => chosen.has(id),
+    toggle(id: string) {
+      const next = new Set(chosen)
+      if (!next.delete(id)) next.add(id)
       setChosen(next)
     },
-    set: (items: Item[]) => setChosen(new Map(items.map((item) => [nameOf(item), item]))),
+    set: (ids: string[]) => setChosen(new Set(ids)),
   }
 }
 
-export type Choice<Item> = ReturnType<typeof useChoice<Item>>
+export type Choice = ReturnType<typeof useChoice>
 
 /** Chooses a row. The label is what a finger touches. */
-export const ChooseRow = <Row,>({ name, row, choice }: { name: string; row: Row; choice: Choice<Row> }) => (
+export const ChooseRow = ({ name, id, choice }: { name: string; id: string; choice: Choice }) => (
   <label>
-    <input
-      type="checkbox"
-      aria-label={`Choose ${name}`}
-      checked={choice.has(row)}
-      onChange={() => choice.toggle(row)}
-    />
+    <input type="checkbox" aria-label={`Choose ${name}`} checked={choice.has(id)} onChange={() => choice.toggle(id)} />
   </label>
 )
 

@@ -6,7 +6,7 @@ import { useSession } from './session.tsx'
 type GetPath = PathOf<'get'>
 
 /** What is read by more than one request, or not by a GET of the contract. */
-type Composed = 'transactions' | 'whole transaction' | 'price figures' | 'search' | 'token' | 'logs' | 'block time'
+type Composed = 'transactions' | 'whole transaction' | 'search' | 'token' | 'logs' | 'block time'
 
 declare module '@tanstack/react-query' {
   /** An answer is kept under its path and parameters; another kind of key does not compile. */

@@ -158,9 +158,9 @@ function RelayerActions({ relayer }: { relayer: Relayer }) {
   return (
     <div className="buttons">
       <EditRelayer relayer={relayer} />
-      {/* Another key closes the dialog when somebody else has done it. */}
       <Action
-        key={paused ? 'resume' : 'pause'}
+        premise={paused ? 'paused' : 'running'}
+        ended={`Relayer ${id} is ${paused ? 'paused' : 'running'} already: somebody else has changed it. Nothing was sent.`}
         label={paused ? 'Resume' : 'Pause'}
         thing={thing}
         tone={paused ? 'primary' : undefined}

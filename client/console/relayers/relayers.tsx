@@ -32,7 +32,7 @@ interface RelayerTableProps {
 export function RelayerTable({ rows, find, here, heading }: RelayerTableProps) {
   const { may } = useSession()
   const [{ text, status }, choose] = useAddressState(here, find, { status: statuses, text: '' })
-  const choice = useChoice(({ relayer }: RelayerRow) => relayer.id, `${status} ${text}`)
+  const choice = useChoice(`${status} ${text}`)
   const spending = useSpending({ days: basisDays }).data
   const ids = rows.map(({ relayer }) => relayer.id)
   const funds = useFunds(ids, spending, basisDays)
@@ -57,7 +57,9 @@ export function RelayerTable({ rows, find, here, heading }: RelayerTableProps) {
         <Segments label="Status" values={statuses} value={status} choose={(one) => choose({ status: one })} />
         <SearchField kinds="ID, name, network or address" value={text} change={(its) => choose({ text: its })} />
       </Filters>
-      {choice.items.length > 0 && <ChosenRelayers choice={choice} />}
+      {choice.size > 0 && (
+        <ChosenRelayers choice={choice} rows={rows.filter(({ relayer }) => choice.has(relayer.id))} />
+      )}
       <Table
         of="relayers"
         sorted="Relayer"
@@ -161,15 +163,17 @@ type RelayerRow = NonNullable<ReturnType<typeof useRelayersWithQueues>['data']>[
 } & Partial<Funds>
 
 /** What can be done with the relayers that are chosen. */
-function ChosenRelayers({ choice }: { choice: Choice<RelayerRow> }) {
+function ChosenRelayers({ choice, rows }: { choice: Choice; rows: RelayerRow[] }) {
   const set = (paused: boolean) => ({
     choice,
+    items: rows,
+    idOf: ({ relayer }: RelayerRow) => relayer.id,
     nameOf: ({ relayer }: RelayerRow) => relayer.id,
     run: (client: RelayerClient, { relayer }: RelayerRow) => client.relayers.update(relayer.id, { paused }),
   })
   return (
     <section className="bar chosen" aria-label="Chosen relayers">
-      <span>{count(choice.items.length)} chosen</span>
+      <span>{count(choice.size)} chosen</span>
       <Bulk
         {...set(true)}
         label="Pause chosen"
@@ -180,7 +184,7 @@ function ChosenRelayers({ choice }: { choice: Choice<RelayerRow> }) {
         {...set(false)}
         label="Resume chosen"
         did="resumed"
-        disabled={!choice.items.some(({ relayer }) => relayer.paused)}
+        disabled={!rows.some(({ relayer }) => relayer.paused)}
         effect="They sign and send again, and their waiting transactions continue."
       />
       <button type="button" onClick={() => choice.set([])}>

@@ -1,9 +1,11 @@
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type {
   Explanation,
   RelayerPoliciesPatch,
   SendTransactionRequest,
+  Speed,
   SpeedUpRequest,
   Suggestion,
   Transaction,
@@ -12,13 +14,12 @@ import { Action } from '../components/action.tsx'
 import { Callout, type Severity } from '../components/feedback.tsx'
 import { about, Bytes, Copyable, Figures, Lasting, Moment, RelayerLink } from '../components/values.tsx'
 import { amount, gwei, reasonText } from '../data/format.ts'
-import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
 import { useNetworkOf, useProblems, useSymbolOf } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { isSlow, type Tone, toneOf } from '../data/statuses.ts'
 import { useIsStill } from '../relayers/relayer-troubles.tsx'
-import { again, lackOfPrice, PriceChange, type PriceFigures, speedUpTo } from './price-change.tsx'
+import { cancelTo, changeIn, lackOfChange, type Operation, PriceChange, speedUpTo } from './price-change.tsx'
 import { Reason } from './reason.tsx'
 
 /** Why a transaction waits or failed, with what the service suggests. */
@@ -178,7 +179,15 @@ function Remedy({
     case 'speedUpTransaction':
       if (!may('send')) return null
       if (isAbove) return <span className="hint">“Speed up”</span>
-      return <SpeedUp relayer_id={relayer_id} id={id} body={body as SpeedUpRequest} whileOpen={whileOpen} />
+      return (
+        <ChangeOther
+          operation={operation}
+          relayer_id={relayer_id}
+          id={id}
+          speed={(body as SpeedUpRequest).speed ?? 'fastest'}
+          whileOpen={whileOpen}
+        />
+      )
     case 'replaceTransaction':
       if (!may('send')) return null
       if (isAbove) return <span className="hint">“Speed up”</span>
@@ -195,18 +204,7 @@ function Remedy({
     case 'cancelTransaction':
       if (!may('send')) return null
       if (isAbove) return <span className="hint">“Cancel”</span>
-      return (
-        <Action
-          {...whileOpen}
-          label="Cancel it"
-          title="Cancel transaction"
-          dismiss="Keep it"
-          tone="danger"
-          effect="Replaces it with a transfer of 0 to the relayer itself with the same nonce, which costs a fee. If it is mined first, it stays."
-          message={<>{link} is being canceled. Its page shows whether it was mined first.</>}
-          run={(client) => client.transactions.cancel(relayer_id, id)}
-        />
-      )
+      return <ChangeOther operation={operation} relayer_id={relayer_id} id={id} speed="fast" whileOpen={whileOpen} />
     case 'reconcileNonce':
       if (!may('send')) return null
       return (
@@ -232,41 +230,51 @@ function Remedy({
   }
 }
 
-/** Of another transaction than the page's. */
-function SpeedUp({
-  relayer_id,
-  id,
-  body,
-  whileOpen,
-}: {
+interface ChangeOtherProps {
+  operation: Operation
   relayer_id: string
   id: string
-  body: SpeedUpRequest
+  speed: Speed
   whileOpen: { opened: () => void; closed: () => void }
-}) {
-  const [figures, setFigures] = useState<PriceFigures>()
-  const other = useGet('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', {
-    path: { relayer_id, transaction_id: id },
-  })
-  const { speed = 'fastest' } = body
+}
+
+/** Speeds up or cancels another transaction than the page's. The prices are those of the moment at which the dialog was opened. */
+function ChangeOther({ operation, relayer_id, id, speed, whileOpen }: ChangeOtherProps) {
+  const { client } = useSession()
+  const asked = useMutation({ mutationFn: () => client.transactions.explain(id) })
+  const change = asked.data && changeIn(asked.data, operation, speed)
+  const isCancellation = operation === 'cancelTransaction'
   return (
     <Action
-      {...whileOpen}
-      label="Speed up"
-      tone="primary"
-      effect="Signs the same transaction again with the same nonce, at most at the price shown here."
-      lack={lackOfPrice(figures)}
+      closed={whileOpen.closed}
+      opened={() => {
+        whileOpen.opened()
+        asked.mutate()
+      }}
+      label={isCancellation ? 'Cancel it' : 'Speed up'}
+      {...(isCancellation && { title: 'Cancel transaction', dismiss: 'Keep it' })}
+      tone={isCancellation ? 'danger' : 'primary'}
+      effect={
+        isCancellation
+          ? 'Replaces it with a transfer of 0 to the relayer itself with the same nonce, at most at the price shown here. If it is mined first, it stays.'
+          : 'Signs the same transaction again with the same nonce, at most at the price shown here.'
+      }
+      lack={asked.isSuccess ? (isCancellation ? undefined : lackOfChange(change)) : 'The price is not known yet.'}
       run={(client, idempotencyKey) =>
-        client.transactions.speedUp(relayer_id, id, speedUpTo(speed, figures as PriceFigures), { idempotencyKey })
+        isCancellation
+          ? client.transactions.cancel(relayer_id, id, cancelTo(change))
+          : client.transactions.speedUp(relayer_id, id, speedUpTo(speed, change ?? { price: null }), { idempotencyKey })
       }
       message={
         <>
-          <Link to={paths.transaction({ relayer_id, id })}>The transaction</Link> is sped up. Its timeline shows what
-          the nodes answer.
+          <Link to={paths.transaction({ relayer_id, id })}>The transaction</Link>{' '}
+          {isCancellation
+            ? 'is being canceled. Its page shows whether it was mined first.'
+            : 'is sped up. Its timeline shows what the nodes answer.'}
         </>
       }
     >
-      {other.data && <PriceChange of={other.data} body={again(other.data, speed)} shown={setFigures} />}
+      <PriceChange of={change} relayer_id={relayer_id} />
     </Action>
   )
 }

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import type { Speed, Transaction } from '../../index.ts'
+import type { Explanation, SendDataRequest, Speed, Transaction } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { Field, Select } from '../components/fields.tsx'
 import { useForm, weiIn } from '../data/form.ts'
@@ -9,36 +9,38 @@ import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
 import { usePools, useSymbolOf } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
-import { again, lackOfPrice, PriceChange, type PriceFigures, priceOf, speedUpTo } from './price-change.tsx'
+import { cancelTo, changeIn, lackOfChange, PriceChange, speedUpTo } from './price-change.tsx'
 import { SubmissionFields, submissionOf, submissionStart, submissionText } from './submission.tsx'
 
 const speeds = ['average', 'fast', 'fastest'] as const
 
 interface TransactionActionsProps {
   transaction: Transaction
+  why: Explanation
   isEnded: boolean
   /** Something else helps first: a suggested action, or blocks of the chain. */
   hasRemedy: boolean
 }
 
 /** The actions on a transaction that is not mined. */
-export function TransactionActions({ transaction, isEnded, hasRemedy }: TransactionActionsProps) {
+export function TransactionActions({ transaction, why, isEnded, hasRemedy }: TransactionActionsProps) {
   const { may } = useSession()
   const { id, relayer_id, status, to, value, nonce } = transaction
   const [speed, setSpeed] = useState<Speed>('fastest')
   const other = useForm({ to: to ?? '', value: exactly(value) })
   const submission = useForm(submissionStart)
-  // The other content of a replacement is that of this moment.
-  const [opened, setOpened] = useState(transaction)
-  const [figures, setFigures] = useState<PriceFigures>()
+  // What is confirmed is the content and the prices of the moment at which a dialog was opened.
+  const [opened, setOpened] = useState({ transaction, why })
+  const open = () => setOpened({ transaction, why })
   const symbol = useSymbolOf(relayer_id)
   if (!may('send') || isEnded || status === 'mined') return null
   const name = nonce === null ? 'transaction' : `nonce ${nonce}`
   const link = <Link to={paths.transaction(transaction)}>{nonce === null ? 'The transaction' : `Nonce ${nonce}`}</Link>
   const released = submissionOf(submission.values)
-  const faster = again(transaction, speed)
   const way = released && { submission: released }
-  const lack = lackOfPrice(figures)
+  const faster = changeIn(opened.why, 'speedUpTransaction', speed)
+  const cancellation = changeIn(opened.why, 'cancelTransaction', speed)
+  const lack = lackOfChange(faster)
   const isSame = other.values.to.trim() === (to ?? '') && weiOf(other.values.value) === value
   const price = (
     <>
@@ -50,7 +52,7 @@ export function TransactionActions({ transaction, isEnded, hasRemedy }: Transact
           only={['public']}
         />
       )}
-      <PriceChange of={transaction} body={faster} shown={setFigures} />
+      <PriceChange of={faster} relayer_id={relayer_id} />
     </>
   )
   return (
@@ -61,8 +63,9 @@ export function TransactionActions({ transaction, isEnded, hasRemedy }: Transact
         tone={hasRemedy ? undefined : 'primary'}
         effect={`Signs the same transaction again with nonce ${nonce}, at a higher price: at most the one shown here. Only one version can be mined.`}
         lack={lack}
+        opened={open}
         run={(client, idempotencyKey) => {
-          const body = { ...speedUpTo(speed, figures as PriceFigures), ...way }
+          const body = { ...speedUpTo(speed, faster ?? { price: null }), ...way }
           return client.transactions.speedUp(relayer_id, id, body, { idempotencyKey })
         }}
         message={<>{link} is sped up. The timeline shows what the nodes answer.</>}
@@ -74,7 +77,7 @@ export function TransactionActions({ transaction, isEnded, hasRemedy }: Transact
         title={`Replace ${name}`}
         message={<>{link} is replaced. Its page shows which version is mined.</>}
         opened={() => {
-          setOpened(transaction)
+          open()
           other.reset()
         }}
         effect={`Signs a different transaction with nonce ${nonce}. Either version may be mined; this page shows which one was.`}
@@ -84,13 +87,14 @@ export function TransactionActions({ transaction, isEnded, hasRemedy }: Transact
             relayer_id,
             id,
             {
-              ...again(opened, speed),
+              ...contentOf(opened.transaction),
               ...way,
-              ...priceOf(transaction, figures),
+              ...priceOf(opened.transaction, faster?.price),
+              speed,
               to: other.values.to.trim() || null,
               value: weiIn('value', other.values.value, symbol),
             },
-            { revision: opened.revision ?? '*' },
+            { revision: opened.transaction.revision ?? '*' },
           )
         }
       >
@@ -106,16 +110,23 @@ export function TransactionActions({ transaction, isEnded, hasRemedy }: Transact
         tone="danger"
         message={<>{link} is being canceled. Its page shows whether it was mined first.</>}
         effect={`Replaces it with a transfer of 0 to the relayer itself with nonce ${nonce}, which costs a fee. An unsigned last transaction ends at once. If it is mined first, it stays as it is.`}
-        run={(client) => client.transactions.cancel(relayer_id, id)}
+        opened={open}
+        run={(client) => client.transactions.cancel(relayer_id, id, cancelTo(cancellation))}
       >
-        {transaction.hash !== null && (
-          <PriceChange of={transaction} body={{ to: transaction.from, value: '0', speed: 'fast' }} isOther />
-        )}
+        <PriceChange of={cancellation} relayer_id={relayer_id} />
       </Action>
       {status === 'pending' && transaction.hash === null && <MoveActions transaction={transaction} />}
     </div>
   )
 }
+
+const contentOf = ({ to, value, data, gas_limit, access_list, authorization_list }: Transaction): SendDataRequest => ({
+  ...{ to, value, data, gas_limit, access_list, authorization_list },
+})
+
+/** The price of a replacement, which is signed at it. */
+const priceOf = ({ gas_price }: Transaction, price: string | null | undefined): SendDataRequest =>
+  price == null ? {} : gas_price === null ? { max_fee_per_gas: price } : { gas_price: price }
 
 /** A transaction that went through a pool, and was never signed, can go to another relayer of the pool. */
 function MoveActions({ transaction: { id, relayer_id } }: { transaction: Transaction }) {

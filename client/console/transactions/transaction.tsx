@@ -54,6 +54,7 @@ export function TransactionPage(path: { relayer_id: string; transaction_id: stri
         {whole.data && shown && (
           <TransactionActions
             transaction={shown}
+            why={whole.data.why}
             isEnded={isFinal(shown.status) || shown.is_canceling === true}
             hasRemedy={isStill || whole.data.why.suggestions.some(isRemedy)}
           />

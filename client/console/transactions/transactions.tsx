@@ -11,7 +11,7 @@ import {
 } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { Transaction, TransactionStatus } from '../../index.ts'
-import { Action, Bulk } from '../components/action.tsx'
+import { Action } from '../components/action.tsx'
 import { Csv } from '../components/csv.tsx'
 import { ClearFilters, EmptyState, Loaded, SendOne } from '../components/feedback.tsx'
 import { Filters, Matches, PeriodFields, periodIn, SearchField, Segments } from '../components/filters.tsx'
@@ -22,9 +22,9 @@ import { count, exactAmount, fixed, short, shortCount, wide } from '../data/form
 import { decoded, type ListPage, paths, type TransactionGroup } from '../data/paths.ts'
 import { type AddressName, useAddressNames, useStatus, useSymbolsOfRelayers } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
-import { isFinal, isSlow } from '../data/statuses.ts'
+import { isSlow } from '../data/statuses.ts'
+import { ChangeChosen } from './change-chosen.tsx'
 import { allTransactions, csvHeader, type Place, useTransactions } from './read-transactions.ts'
-import { SpeedUpChosen } from './speed-up-chosen.tsx'
 import { amountPlace, type Token, tokenAmount, useToken } from './tokens.ts'
 import {
   type Filter,
@@ -54,6 +54,7 @@ const groups: Record<TransactionGroup, TransactionStatus[]> = {
 }
 const groupNames = Object.keys(groups) as TransactionGroup[]
 const changeable: ReadonlySet<TransactionStatus> = new Set(['pending', 'sent', 'submitted'])
+const isChangeable = ({ status, is_canceling }: Transaction) => changeable.has(status) && !is_canceling
 
 interface FilteredTransactionsProps {
   place: Place
@@ -71,7 +72,7 @@ export function FilteredTransactions({ place, here, group: named = 'all', find =
   const [, go] = useLocation()
   const typed = decoded(find)
   const { period, rest } = periodOf(typed)
-  const choice = useChoice(({ id }: Transaction) => id, `${named} ${typed}`)
+  const choice = useChoice(`${named} ${typed}`)
   const group = groupNames.find((one) => one === named) ?? 'all'
   const hasNonces = 'relayer_id' in place
   const show = (wanted: TransactionGroup, text: string) => go(paths.group(here, wanted, text), { replace: true })
@@ -79,7 +80,8 @@ export function FilteredTransactions({ place, here, group: named = 'all', find =
     ...(group !== 'all' && { status: groups[group] }),
     ...filterOf(typed.trim(), hasNonces),
   }
-  const found = useTransactions(place, filter).data?.pages[0]?.pagination.total_items
+  const { data } = useTransactions(place, filter)
+  const found = data?.pages[0]?.pagination.total_items
   return (
     <>
       <Filters apply={(form) => show(group, withPeriod(rest, periodIn(form)))}>
@@ -97,7 +99,12 @@ export function FilteredTransactions({ place, here, group: named = 'all', find =
           This text finds the newest {count(maxFound)} only. Type more of it, or a whole address, hash or reference:….
         </p>
       )}
-      {may('send') && choice.items.length > 0 && <Chosen choice={choice} />}
+      {may('send') && choice.size > 0 && (
+        <Chosen
+          choice={choice}
+          rows={data?.pages.flatMap((page) => page.data).filter(({ id }) => choice.has(id)) ?? []}
+        />
+      )}
       <TransactionList
         place={place}
         filter={filter}
@@ -137,27 +144,16 @@ function CancelPending({ relayer_id }: { relayer_id: string }) {
 }
 
 /** What can be done with the chosen ones. From the highest nonce down, since what is canceled last needs no transfer. */
-function Chosen({ choice }: { choice: Choice<Transaction> }) {
-  const changed = choice.items
-    .filter(({ status, is_canceling }) => changeable.has(status) && !is_canceling)
-    .sort((a, b) => (b.nonce ?? 0) - (a.nonce ?? 0))
+function Chosen({ choice, rows }: { choice: Choice; rows: Transaction[] }) {
+  const changed = [...new Map(rows.filter(isChangeable).map((row) => [row.id, row])).values()]
+  changed.sort((a, b) => (b.nonce ?? 0) - (a.nonce ?? 0))
   return (
     <section className="bar chosen" aria-label="Chosen transactions">
       <span>
-        {count(choice.items.length)} chosen, {count(changed.length)} can be changed
+        {count(choice.size)} chosen, {count(changed.length)} can be changed
       </span>
-      <SpeedUpChosen choice={choice} changeable={changed} />
-      <Bulk
-        label="Cancel chosen"
-        tone="danger"
-        effect="Cancels each. Signed ones are replaced by transfers of 0, which cost fees."
-        choice={choice}
-        items={changed}
-        nameOf={transactionName}
-        run={(client, { relayer_id, id }) => client.transactions.cancel(relayer_id, id)}
-        dismiss="Keep them"
-        did="being canceled"
-      />
+      <ChangeChosen operation="speedUpTransaction" choice={choice} changeable={changed} />
+      <ChangeChosen operation="cancelTransaction" choice={choice} changeable={changed} />
       <button type="button" onClick={() => choice.set([])}>
         Choose none
       </button>
@@ -191,7 +187,7 @@ interface ListProps {
   clear(): void
   /** Buttons for the whole list. */
   actions: ReactNode
-  choice?: Choice<Transaction>
+  choice?: Choice
 }
 
 /** A virtual list: renders the visible rows only, and loads pages as the user scrolls. On a phone, the whole page scrolls. */
@@ -221,7 +217,7 @@ function List({
     [query.data],
   )
   const letters = useMemo(() => Math.max(0, ...rows.map(({ relayer_id }) => relayer_id.length)), [rows])
-  const unfinished = rows.filter(({ status, is_canceling }) => !isFinal(status) && !is_canceling)
+  const changed = rows.filter(isChangeable)
   const total = query.data?.pages[0]?.pagination.total_items ?? 0
   const scroller = useRef<HTMLDivElement>(null)
   const list = useRows(rows.length, scroller)
@@ -245,9 +241,10 @@ function List({
         ) : (
           <>
             <Matches total={total} of={['transaction', 'transactions']}>
-              {choice && !unfinished.every((row) => choice.has(row)) && (
-                <button type="button" onClick={() => choice.set(unfinished)}>
-                  Choose the {count(unfinished.length)} unfinished
+              {choice && !changed.every(({ id }) => choice.has(id)) && (
+                <button type="button" onClick={() => choice.set(changed.map(({ id }) => id))}>
+                  Choose the {count(changed.length)} that can be changed
+                  {hasNextPage && ` of the newest ${count(rows.length)}`}
                 </button>
               )}
               {actions}
@@ -309,7 +306,7 @@ interface RowProps {
   symbol: string
   start: number
   isOfOne: boolean
-  choice: Choice<Transaction> | undefined
+  choice: Choice | undefined
   names: Names
 }
 
@@ -320,7 +317,7 @@ function Row({ transaction, start, isOfOne, choice, names, symbol }: RowProps) {
   return (
     <tr style={{ transform: `translateY(${start}px)` }}>
       <td className="pick">
-        {choice && <ChooseRow name={transactionName(transaction)} row={transaction} choice={choice} />}
+        {choice && <ChooseRow name={transactionName(transaction)} id={transaction.id} choice={choice} />}
       </td>
       <td className="state">
         <TransactionState transaction={transaction} />
