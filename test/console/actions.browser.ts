@@ -333,8 +333,7 @@ test('lists the transactions of all relayers, cancels several of them at once, a
 
   const dialog = opened(page)
   await named(page, 'Cancel chosen').click()
-  await dialog.getByText('For 2').waitFor()
-  await named(dialog, 'Cancel chosen').click()
+  await named(dialog, 'Cancel 2 transactions').click()
   await page.getByText('2 being canceled.').waitFor()
   await expect.poll(() => page.getByText('2 chosen').count()).toBe(0)
   await Promise.all([replaced(first, 1), replaced(second)])

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { type Funding, type FundingState, type Pool, type Relayer, RelayerError } from '../../index.ts'
 import { Action } from '../components/action.tsx'
+import { useEdited } from '../components/edited.tsx'
 import { EmptyState, Loaded, Problem } from '../components/feedback.tsx'
 import { Field, Select } from '../components/fields.tsx'
 import { ageColumn, type Column, relayerColumn, Table } from '../components/table.tsx'
@@ -87,7 +88,7 @@ export function PoolFunding({ pool: { id: poolId, network } }: { pool: Pool }) {
 }
 
 type SourceProps = Refilled & {
-  known: { funding: Funding } | null
+  known: { funding: Funding; revision: string } | null
   pool_id: string | null
   state?: FundingState['state'] | undefined
 }
@@ -119,7 +120,7 @@ function Source({ place, network, known, pool_id, state }: SourceProps) {
       </p>
       {mayManageAll && (
         <div className="buttons">
-          <ChangeFunding place={place} network={network} known={known.funding} />
+          <ChangeFunding place={place} network={network} known={known} />
           {pool_id === null && (
             <Action
               label="End"
@@ -218,9 +219,10 @@ function State({ network, known }: { network: string; known: FundingState }) {
 }
 
 /** Tokens are set with the API: their amounts have units of their own. */
-function ChangeFunding({ place, network, known }: Refilled & { known: Funding | undefined }) {
+function ChangeFunding({ place, network, known: state }: Refilled & { known: SourceProps['known'] | undefined }) {
   const symbol = useSymbols()(network)
   const relayers = useRelayers().data ?? []
+  const known = state?.funding
   const { values, bind, reset } = useForm({
     from: known?.from ?? '',
     min_balance: known ? exactly(known.min_balance) : '',
@@ -228,6 +230,7 @@ function ChangeFunding({ place, network, known }: Refilled & { known: Funding | 
     max_per_day: known ? exactly(known.max_per_day) : '',
     max_fee_per_gas: known ? exactly(known.max_fee_per_gas, 9) : '',
   })
+  const { opened, open, lack, difference } = useEdited({ ...known, revision: state?.revision ?? '' }, reset)
   if (known && known.asset !== null) return null
   const name = nameOf(place)
   const wei = (field: 'min_balance' | 'target_balance' | 'max_per_day') => weiIn(field, values[field], symbol)
@@ -240,7 +243,8 @@ function ChangeFunding({ place, network, known }: Refilled & { known: Funding | 
       title={`${known ? 'Edit' : 'Set up'} refills of ${name}`}
       message={`The refills of ${name} are ${known ? 'edited' : 'set up'}.`}
       tone={known ? undefined : 'primary'}
-      opened={reset}
+      opened={open}
+      lack={lack}
       effect={`When ${name} has less than the minimum, the treasury sends what is missing to the target. The limit per day is what a burnt key can cost the treasury.`}
       run={async (client) => {
         const body = {
@@ -250,11 +254,13 @@ function ChangeFunding({ place, network, known }: Refilled & { known: Funding | 
           max_per_day: wei('max_per_day'),
           max_fee_per_gas: weiIn('max_fee_per_gas', values.max_fee_per_gas, 'gwei', 9),
         }
+        const from = known && { revision: opened.revision }
         return 'pool_id' in place
-          ? client.funding.setPool(place.pool_id, body)
-          : client.funding.set(place.relayer_id, body)
+          ? client.funding.setPool(place.pool_id, body, from)
+          : client.funding.set(place.relayer_id, body, from)
       }}
     >
+      {difference}
       <Select
         label="Treasury"
         none="Choose a relayer of the same chain"
