@@ -386,7 +386,7 @@ export interface paths {
         post?: never;
         /**
          * Cancel a transaction
-         * @description An unsigned transaction with the relayer's highest nonce is `canceled` at once, and its nonce is used again. Any other is replaced by a transfer of 0 wei from the relayer to itself at the same nonce; it is `canceled` when that transfer is confirmed. If the original is mined first, it continues as if it had not been canceled. A transaction that is mined or finished is refused with 409.
+         * @description An unsigned transaction with the relayer's highest nonce is `canceled` at once, and its nonce is used again. Any other is replaced by a transfer of 0 wei from the relayer to itself at the same nonce; it is `canceled` when that transfer is confirmed. If the original is mined first, it continues as if it had not been canceled. A transaction that is mined or finished is refused with 409, and so is one that is being canceled with the same `max_fee_per_gas`.
          *
          *     Of a private transaction, the transfer goes to the private relays, and to the public nodes with `submission=public`: it holds nothing of the transaction, whose own bytes stay with the relays. This also applies to a transaction that is being canceled already, or that expires.
          */
@@ -3140,8 +3140,26 @@ export interface components {
             blocked_by: components["schemas"]["IdOrNull"];
             figures: components["schemas"]["ExplanationFigures"];
             call?: components["schemas"]["DecodedCall"];
+            /** @description What a speed-up at each speed, and a cancellation, would be signed at now. Empty when the transaction is in a block, being canceled or finished. */
+            changes: components["schemas"]["TransactionChange"][];
             /** @description Steps that can resolve the situation, the best first. Empty when no action is needed. */
             suggestions: components["schemas"]["Suggestion"][];
+        };
+        /** @description Another version of a transaction at its nonce, at the prices of this moment. Prices in wei per unit of gas, amounts in wei; null when nothing would be signed, or when it is not known: `reason` says why. */
+        TransactionChange: {
+            /** @enum {string} */
+            operation: "speedUpTransaction" | "cancelTransaction";
+            speed: components["schemas"]["Speed"];
+            /** @description The highest price of the version. As `max_fee_per_gas`, it keeps the operation from paying more. */
+            price: components["schemas"]["AmountOrNull"];
+            /** @description The highest fee of the version. */
+            max_fee: components["schemas"]["AmountOrNull"];
+            /** @description How much more than the present version that is at most. */
+            extra_fee: components["schemas"]["AmountOrNull"];
+            /** @description Whether a block with the present base fee includes the version, once its nonce is the next one. Null when no node tells. */
+            is_mineable: boolean | null;
+            /** @description Why nothing would be signed, or why no block would include it. Null when neither is so. */
+            reason: string | null;
         };
         /** @description Prices in wei per unit of gas, amounts in wei. Null where unknown. */
         ExplanationFigures: {
@@ -6108,6 +6126,7 @@ export type SignBatchRequest = components['schemas']['SignBatchRequest'];
 export type SignAuthorizationRequest = components['schemas']['SignAuthorizationRequest'];
 export type Attempt = components['schemas']['Attempt'];
 export type Explanation = components['schemas']['Explanation'];
+export type TransactionChange = components['schemas']['TransactionChange'];
 export type ExplanationFigures = components['schemas']['ExplanationFigures'];
 export type Suggestion = components['schemas']['Suggestion'];
 export type GasNeed = components['schemas']['GasNeed'];
@@ -6922,6 +6941,11 @@ export interface operations {
                  * @example public
                  */
                 submission?: "unchanged" | "public";
+                /**
+                 * @description The highest price of the transfer, in wei per unit of gas, also of its later versions: send the price that was confirmed. When it does not cover what replaces the signed version, the request is refused with 409 and nothing changes. Given again, it changes the ceiling of a transaction that is being canceled. Without it, only the policies limit the price.
+                 * @example 89000000000
+                 */
+                max_fee_per_gas?: components["schemas"]["Amount"];
             };
             header?: never;
             path: {
@@ -9580,6 +9604,7 @@ export const sendCallRequestTypeAnyOf0Values: ReadonlyArray<FlattenedDeepRequire
 export const redeliverPendingRequestStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RedeliverPendingRequest"]["status"]> = ["pending"];
 export const attemptPurposeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Attempt"]["purpose"]> = ["send", "cancel"];
 export const explanationWait_reasonAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Explanation"]["wait_reason"]> = ["signature", "acceptance", "block", "confirmations"];
+export const transactionChangeOperationValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionChange"]["operation"]> = ["speedUpTransaction", "cancelTransaction"];
 export const fundingStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FundingStatus"]> = ["sufficient", "refilling", "limit_reached", "treasury_short", "fee_too_high", "refused", "unknown"];
 export const nonceStateStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NonceState"]["status"]> = ["in_step", "chain_ahead", "gap", "chain_restarted", "unreachable"];
 export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationType"]> = ["webhook"];
