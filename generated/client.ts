@@ -799,7 +799,7 @@ export interface paths {
          *
          *     `{"chain_restarted": true}` is for a test chain that was reset. Unfinished transactions end with a reason, the `nonce` of every earlier transaction becomes null, the next nonce is that of the new chain, and the relayer is enabled again. The request is refused with 409 if the network is not a test network (`is_testnet`, or chain id 1337 or 31337), or if the chain was not reset.
          *
-         *     `{"acknowledge_unknown": true}`: what "List the transactions that the database does not know" lists was compared with what should be sent. The list becomes empty, and equal requests are accepted again.
+         *     `{"acknowledge_unknown": true}`: what "List the transactions that the database does not know" lists was compared with what should be sent. The list becomes empty, equal requests are accepted again, and the problem `external_transactions` ends.
          */
         post: operations["reconcileNonce"];
         delete?: never;
@@ -3409,7 +3409,7 @@ export interface components {
             explanation: string;
             /** @description The relayer's unmined transaction with the lowest nonce, while it waits. All later transactions wait for it. Null while nothing blocks. */
             blocking: components["schemas"]["Blocking"] | null;
-            /** @description The last transaction of this address that the chain or a node has and this service did not send: another program uses the key, or another copy of this service's database is or was in use. Null when none was seen. */
+            /** @description The last transaction of this address that the chain or a node has and this service did not send: another program uses the key, or another copy of this service's database is or was in use. Null when none was seen, and after it was acknowledged ("Repair a relayer's nonces" with `acknowledge_unknown`). */
             foreign: components["schemas"]["ForeignTransaction"] | null;
         };
         ForeignTransaction: {
@@ -4043,10 +4043,10 @@ export interface components {
         };
         /**
          * @description `network_down`: no node of a network is healthy. `network_still`: none of its nodes shows a new block, and transactions wait for one. `node_unhealthy`: some nodes are not healthy. `relayer_disabled`, `relayer_paused`. `transaction_waiting`: the first transaction in line waits, and all behind it. `transaction_slow`: it is not mined after 5 minutes, for no known reason; while the chain makes no blocks, after one minute. `nonces`: service and chain disagree on a relayer's nonces. `balance_low`: the balance is below the policy `min_balance`. `balance_empty`: it is
-         *     0. `funding`: the balance is below the minimum of its funding, and no refill starts. `notification_disabled`, `notification_failing`. `deliveries_failed`: deliveries ended without success. `transactions_failed`: transactions failed in the last 24 hours. `sponsorship_used_up`: its budget has no room for another call. `requests_refused`: a policy, a limit or a pause of a relayer, pool or sponsorship refused requests since it was last changed; the problem ends with a change of it, or when it is acknowledged, until another request is refused. `service`: a part of the service does not work. `unchecked`: something could not be found out, as the balances while no node answers, or the notifications for an API key without their scope.
+         *     0. `funding`: the balance is below the minimum of its funding, and no refill starts. `notification_disabled`, `notification_failing`. `deliveries_failed`: deliveries ended without success. `transactions_failed`: transactions failed in the last 24 hours. `external_transactions`: the chain or a node has transactions of a relayer's key that this service did not send; it ends when they are acknowledged ("Repair a relayer's nonces"). `sponsorship_used_up`: its budget has no room for another call. `requests_refused`: a policy, a limit or a pause of a relayer, pool or sponsorship refused requests since it was last changed; the problem ends with a change of it, or when it is acknowledged, until another request is refused. `service`: a part of the service does not work. `unchecked`: something could not be found out, as the balances while no node answers, or the notifications for an API key without their scope.
          * @enum {string}
          */
-        ProblemKind: "requests_refused" | "sponsorship_used_up" | "network_down" | "network_still" | "node_unhealthy" | "relayer_disabled" | "relayer_paused" | "transaction_waiting" | "transaction_slow" | "nonces" | "balance_low" | "balance_empty" | "funding" | "notification_disabled" | "notification_failing" | "deliveries_failed" | "transactions_failed" | "service" | "unchecked";
+        ProblemKind: "external_transactions" | "requests_refused" | "sponsorship_used_up" | "network_down" | "network_still" | "node_unhealthy" | "relayer_disabled" | "relayer_paused" | "transaction_waiting" | "transaction_slow" | "nonces" | "balance_low" | "balance_empty" | "funding" | "notification_disabled" | "notification_failing" | "deliveries_failed" | "transactions_failed" | "service" | "unchecked";
         Problem: {
             /** @description The same as long as the problem and its cause last. */
             id: string;
@@ -9619,7 +9619,7 @@ export const scopeValues: ReadonlyArray<FlattenedDeepRequired<components>["schem
 export const grantedScopesValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["GrantedScopes"]> = ["sign", "send", "read", "notifications", "manage", "relay"];
 export const privateMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PrivateMethod"]> = ["eth_sendRawTransaction", "eth_sendPrivateTransaction"];
 export const sponsoredCallStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SponsoredCall"]["status"]> = ["pending", "submitted", "success", "rejected", "reverted"];
-export const problemKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ProblemKind"]> = ["requests_refused", "sponsorship_used_up", "network_down", "network_still", "node_unhealthy", "relayer_disabled", "relayer_paused", "transaction_waiting", "transaction_slow", "nonces", "balance_low", "balance_empty", "funding", "notification_disabled", "notification_failing", "deliveries_failed", "transactions_failed", "service", "unchecked"];
+export const problemKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ProblemKind"]> = ["external_transactions", "requests_refused", "sponsorship_used_up", "network_down", "network_still", "node_unhealthy", "relayer_disabled", "relayer_paused", "transaction_waiting", "transaction_slow", "nonces", "balance_low", "balance_empty", "funding", "notification_disabled", "notification_failing", "deliveries_failed", "transactions_failed", "service", "unchecked"];
 export const problemSeverityValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Problem"]["severity"]> = ["critical", "warning", "info"];
 export const searchResultKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SearchResult"]["kind"]> = ["relayer", "transaction", "network", "signer", "notification", "abi"];
 export const searchResultFound_byValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SearchResult"]["found_by"]> = ["id", "name", "address", "hash", "nonce", "receiver", "reference", "metadata"];

@@ -6,7 +6,7 @@ import { openRegistry } from '../server/telemetry/metrics.ts'
 const file = join(import.meta.dirname, '..', 'docs', 'operations.md')
 const [begin, end] = ['<!-- metrics: npm run generate:metrics -->\n', '<!-- end of metrics -->']
 
-const rows = openRegistry({ readGauges: async () => undefined, balances: () => [] })
+const rows = openRegistry({ readGauges: async () => undefined, unreadable() {}, balances: () => [] })
   .list()
   .map(({ name, type, help, labels }) => [`\`${name}\``, type, labels.map((label) => `\`${label}\``).join(', '), help])
 const table = [['metric', 'type', 'labels', 'meaning'], ...rows]

@@ -60,7 +60,6 @@ export async function* examineRelayers({ client }: Context): AsyncGenerator<Find
     const part = `relayer ${relayer.id}`
     yield stateOf(part, relayer)
     yield nonceOf(part, relayer, nonce)
-    if (nonce.foreign !== null) yield foreignOf(part, nonce.foreign)
     yield balanceOf(part, relayer, status)
   }
 }
@@ -88,15 +87,6 @@ function nonceOf(part: string, { id }: Relayer, { status, explanation, blocking 
       ? 'Check the nodes of its network.'
       : `The service corrects it. If it stays: POST /api/v1/relayers/${id}/nonce/reconcile`
   return (status === 'chain_restarted' ? problem : warning)(part, `nonces: ${explanation}`, remedy)
-}
-
-function foreignOf(part: string, { nonce, hash, noticed_at }: NonNullable<NonceState['foreign']>): Finding {
-  const other = hash === null ? 'a transaction' : `the transaction ${hash}`
-  return warning(
-    part,
-    `${other} with nonce ${nonce}, seen at ${noticed_at}, was not sent by this service`,
-    'Stop the other program that uses the key, or the other copy of this database.',
-  )
 }
 
 function balanceOf(part: string, { address, policies }: Relayer, { balance }: RelayerStatus): Finding {

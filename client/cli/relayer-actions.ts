@@ -27,9 +27,18 @@ export function addRelayerActions(program: Command, context: () => Context): voi
     const { status, explanation, ...others } = await client.relayers.getNonce(id)
     print.one({ status, explanation, ...others }, `${status}: ${explanation}`)
   })
-  add('reconcile', "reconcile the relayer's nonces with the chain now", async ({ client, print }, id) =>
-    print.one(await client.relayers.reconcileNonce(id)),
-  )
+  program
+    .command('reconcile [relayer]')
+    .description("reconcile the relayer's nonces with the chain now")
+    .option(
+      '--acknowledge-unknown',
+      'what this service did not send was compared, for example after a restore of its database',
+    )
+    .action(async (given: string | undefined, { acknowledgeUnknown }: { acknowledgeUnknown?: true }) => {
+      const { client, print, relayerId } = context()
+      const body = acknowledgeUnknown && { acknowledge_unknown: acknowledgeUnknown }
+      print.one(await client.relayers.reconcileNonce(given ?? (await relayerId()), body))
+    })
   add('pause', 'let the relayer sign and send nothing', async ({ client, print }, id) =>
     print.one(await client.relayers.update(id, { paused: true }), `${id} is paused; to continue: relayer resume ${id}`),
   )

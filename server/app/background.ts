@@ -4,7 +4,7 @@ import type { Foundation } from './foundation.ts'
 /** A worker for this process's part of a kind of work. */
 export function startWorker(
   kind: WorkKind,
-  { store, audit, elapsed, logger }: Foundation,
+  { store, audit, elapsed, logger, observer }: Foundation,
   { work, find, leave }: Pick<WorkerContext, 'work' | 'find' | 'leave'>,
   share: WorkShare = store.share(kind),
 ): Worker {
@@ -19,5 +19,6 @@ export function startWorker(
     version: store.version,
     elapsed,
     logger,
+    failed: () => observer.backgroundFailed?.(kind),
   })
 }

@@ -131,6 +131,7 @@ async function openMetrics(settings: ObservationSettings, { store, chains, logge
         problems: (await problems?.counts()) ?? [],
       }
     },
+    unreadable: (error) => logger.error({ err: error }, 'the database cannot be read for the metrics'),
     balances: () => balances.read(),
   })
   let server: Awaited<ReturnType<typeof serveMetrics>> | undefined

@@ -29,6 +29,8 @@ export interface Observer {
   rowRefused?(table: string): void
   /** The audit trail cannot be written, or can again. Reported once per change. */
   auditWritable?(isWritable: boolean): void
+  /** Background work failed, or the search for it. It is tried again. */
+  backgroundFailed?(kind: string): void
   /** A database transaction committed or rolled back. */
   committed?(durationMs: number): void
   /** Wraps a request to a node. It rejects when the node does not answer. */

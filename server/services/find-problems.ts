@@ -9,6 +9,7 @@ import type { TransactionRow } from '../domain/transaction-rows.ts'
 import { type ChainPace, nextStep, reasonToWait, shownReason, standsStill } from '../domain/wait-reason.ts'
 import { BoundedMap } from '../lib/cache.ts'
 import { withTimeout, yieldToEventLoop } from '../lib/timers.ts'
+import type { ExternalTransactions } from '../store/queries/accounts.ts'
 import type { FundingNote } from '../store/queries/funding.ts'
 import type { Refusals } from '../store/queries/refusals.ts'
 import type { Failures, NotificationState } from '../store/queries/service.ts'
@@ -28,6 +29,9 @@ export async function findProblems(facts: Facts): Promise<FoundProblem[]> {
     ...[...facts.nodes].flatMap(([network, nodes]) => (nodes instanceof Error ? [] : ofNodes(network, nodes.nodes))),
     ...ofStillChains(facts),
     ...facts.relayers.flatMap(ofState),
+    ...facts.external.flatMap((its) =>
+      facts.relayers.filter((relayer) => isOn(relayer, its)).map((one) => ofExternal(one, its)),
+    ),
     ...facts.relayers.flatMap((relayer) => ofFunding(relayer, facts.funding.get(relayer.row_id))),
   ]
   await yieldToEventLoop()
@@ -107,6 +111,26 @@ function ofFunding({ id }: RelayerRow, note: FundingNote | undefined): FoundProb
   return [
     problem('funding', note.state, { relayer_id: id, summary, reason: note.reason ?? summary, since: note.since }),
   ]
+}
+
+const isOn = ({ chain_id, address }: RelayerRow, its: ExternalTransactions) =>
+  chain_id === its.chain_id && address === its.address
+
+/** Of another program, or of another copy of the database. */
+function ofExternal({ id }: RelayerRow, { nonce, hash, noticed_at, unknown }: ExternalTransactions): FoundProblem {
+  const last = nonce === null ? '' : `The last one has nonce ${nonce}${hash === null ? '' : ` and hash ${hash}`}. `
+  const compare =
+    unknown > 0 ? `compare the ${unknown} that GET /api/v1/relayers/${id}/unknown-transactions lists, and ` : ''
+  const reason =
+    `${last}Stop the other program that uses the key, or the other copy of this database. After a restore of this database: ${compare}` +
+    `acknowledge them with POST /api/v1/relayers/${id}/nonce/reconcile {"acknowledge_unknown": true}, or relayer reconcile ${id} --acknowledge-unknown.`
+  return problem('external_transactions', `${nonce}`, {
+    relayer_id: id,
+    count: Math.max(1, unknown),
+    since: noticed_at,
+    summary: `${id}: transactions with its key were not sent by this service`,
+    reason,
+  })
 }
 
 const isSlow = ({ created_at }: TransactionRow, pace: ChainPace): boolean =>
@@ -252,6 +276,7 @@ export interface Facts {
   notifications: NotificationState[]
   /** By the relayer's row id. */
   funding: ReadonlyMap<number, FundingNote>
+  external: ExternalTransactions[]
   refusals: Refusals[]
   sponsorships: (SponsorshipRow & { usage: Usage })[]
   unready: Fault[]
@@ -266,6 +291,7 @@ const severities: Record<ProblemKind, Problem['severity']> = {
   network_still: 'critical',
   relayer_disabled: 'critical',
   transaction_waiting: 'critical',
+  external_transactions: 'critical',
   nonces: 'critical',
   balance_low: 'critical',
   funding: 'critical',

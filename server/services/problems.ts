@@ -117,13 +117,14 @@ export class ProblemList {
   async #find(chain: Pick<Facts, 'accounts' | 'nodes'>): Promise<Snapshot> {
     const at = this.#context.now()
     const relayers = await this.#allRelayers()
-    const [queues, failures, notifications, funding, refusals, sponsorships, reasons] = await Promise.all([
+    const [queues, failures, notifications, funding, refusals, sponsorships, external, reasons] = await Promise.all([
       this.#queuesOf(relayers),
       this.#context.store.failuresSince((Math.floor(at / 1_000 / quarterS) + 1) * quarterS - dayS),
       this.#context.store.notificationStates(),
       this.#context.store.fundingNotes(),
       this.#context.store.refusals(),
       this.#sponsorshipUsage(),
+      this.#context.store.externalTransactions(),
       this.#context.unready(),
     ])
     const facts: Facts = {
@@ -135,6 +136,7 @@ export class ProblemList {
       funding,
       refusals,
       sponsorships,
+      external,
       ...chain,
       unready: reasons,
     }

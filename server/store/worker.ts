@@ -54,6 +54,8 @@ export interface WorkerContext {
   /** A monotonic clock in milliseconds. */
   elapsed(): number
   logger: Logger
+  /** Called when work, or the search for it, failed; it is tried again. */
+  failed?(): void
 }
 
 // Polling for commits of other processes costs 2 us. Work that they accept starts after at most this time.
@@ -130,6 +132,7 @@ export class Worker {
   #logFailure(error: unknown, message: string, rowId?: number): void {
     const isLogged = error instanceof StoreUnavailable && error.isLogged
     this.#context.logger[isLogged ? 'debug' : 'error']({ err: error, row_id: rowId }, message)
+    this.#context.failed?.()
   }
 
   /** When the store does not answer, the lane ends; the periodic search finds its work again. */

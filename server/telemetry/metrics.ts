@@ -33,6 +33,8 @@ export interface ProblemCount {
 export interface MetricsDependencies {
   /** Undefined: another server exposes the gauges of the store. */
   readGauges(): Promise<(Gauges & { budgets: Budget[]; problems: ProblemCount[] }) | undefined>
+  /** Called when the gauges of the store cannot be read. */
+  unreadable(error: unknown): void
   /** The last known balances. */
   balances(): Balance[]
 }
@@ -56,7 +58,7 @@ export interface Metrics {
 }
 
 /** All metrics and their names; the only file that imports prom-client. Gauges of the store are read on each scrape. */
-export function openRegistry({ readGauges, balances }: MetricsDependencies): Metrics {
+export function openRegistry({ readGauges, balances, unreadable }: MetricsDependencies): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })
@@ -148,16 +150,21 @@ export function openRegistry({ readGauges, balances }: MetricsDependencies): Met
   const leastBalance = gauge('relayer_min_balance_wei', 'The policy min_balance; 0 without it', ['relayer', 'chain_id'])
   const auditWritable = gauge('relayer_audit_writable', 'Whether the audit trail can be written: 1 or 0', [])
   auditWritable.set(1)
+  const databaseUp = gauge('relayer_database_up', 'Whether the database answers: 1 or 0', [])
+  const backgroundFailures = counter(
+    'relayer_background_failures_total',
+    'Runs of background work that failed, and are tried again',
+    ['kind'],
+  )
 
   /** With a value per row of a table. */
   const perRow = [problems, gaps, poolRelayers, poolUnfinished, budgetUsed, budgetLimit, balance, leastBalance]
 
   async function readStore(): Promise<void> {
-    const gauges = await readGauges()
-    if (!gauges) {
+    const gauges = await readGauges().finally(() => {
       for (const one of [unfinished, oldest, pending, due, ...perRow]) one.reset()
-      return
-    }
+    })
+    if (!gauges) return
     for (const status of unfinishedStatuses) {
       const found = gauges.transactions.find((group) => group.status === status)
       unfinished.set({ status }, found?.count ?? 0)
@@ -165,7 +172,6 @@ export function openRegistry({ readGauges, balances }: MetricsDependencies): Met
     }
     pending.set(gauges.deliveries.pending)
     due.set(gauges.deliveries.due)
-    for (const one of perRow) one.reset()
     for (const { pool_id: pool, relayers, unfinished: count } of gauges.pools) {
       poolRelayers.set({ pool }, relayers)
       poolUnfinished.set({ pool }, count)
@@ -202,6 +208,7 @@ export function openRegistry({ readGauges, balances }: MetricsDependencies): Met
       },
       keyServiceWaits: (type, change) => keyWaits.inc({ type }, change),
       rowRefused: (table) => refusedRows.inc({ table }),
+      backgroundFailed: (kind) => backgroundFailures.inc({ kind }),
       auditWritable: (isWritable) => auditWritable.set(isWritable ? 1 : 0),
       committed: (durationMs) => commits.observe(durationMs / 1_000),
       async rpc({ host: given, isCustom, methods }, run) {
@@ -230,7 +237,11 @@ export function openRegistry({ readGauges, balances }: MetricsDependencies): Met
     },
     contentType: registry.contentType,
     async expose() {
-      await readStore()
+      databaseUp.set(1)
+      await readStore().catch((error) => {
+        databaseUp.set(0)
+        unreadable(error)
+      })
       return registry.metrics()
     },
     list: () => made,

@@ -204,6 +204,22 @@ test('fires RelayerServiceDown for a service that does not answer', async () => 
   expect(firing(await scrape(service))).toEqual(['RelayerServiceDown'])
 })
 
+test('fires RelayerDatabaseDown and RelayerBackgroundFailing while tables cannot be read, and not after', async () => {
+  const { service, send, chain } = await start({}, { noMining: true })
+  await send()
+  const before = await scrape(service)
+  const rename = async (from: string, to: string) => void (await rowsOf(service, `ALTER TABLE ${from} RENAME TO ${to}`))
+  await rename('attempts', 'hidden_attempts')
+  await rename('delivery_blocks', 'hidden_blocks')
+  await chain.mine()
+  await until('the work failed', async () => fires('RelayerBackgroundFailing', await scrape(service), before))
+  const during = await scrape(service)
+  expect(firing(during, before)).toEqual(['RelayerDatabaseDown', 'RelayerBackgroundFailing'])
+  await rename('hidden_attempts', 'attempts')
+  await rename('hidden_blocks', 'delivery_blocks')
+  expect(firing(await scrape(service), during)).not.toContain('RelayerDatabaseDown')
+})
+
 test('fires RelayerTransactionWaiting for a transaction below the price of the chain', async () => {
   const { service, client } = await start({}, { noMining: true })
   const body = { to: `0x${'5a'.repeat(20)}`, value: '1', gas_limit: 21_000, gas_price: '1' }
@@ -253,6 +269,9 @@ test('fires RelayerDisabled, RelayerNonceGap and those of a budget for such stat
     FROM relayers`)
   await change('INSERT INTO accounts (chain_id, address, next_nonce) SELECT chain_id, address, 10 FROM relayers')
   expect(firing(await scrape(service))).toEqual(['RelayerNonceGap'])
+
+  await change(`UPDATE accounts SET foreign_nonce = 9, foreign_at = '${now}'`)
+  expect(firing(await scrape(service))).toEqual(['RelayerExternalTransaction', 'RelayerNonceGap'])
 })
 
 test('fires RelayerRequestsRefused for a policy that refuses, until it is changed', async () => {

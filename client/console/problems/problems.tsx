@@ -157,6 +157,7 @@ const alike: Record<Problem['kind'], string> = {
   notification_disabled: 'notifications are disabled',
   notification_failing: 'notifications fail',
   deliveries_failed: 'notifications have failed deliveries',
+  external_transactions: 'relayers have transactions that this service did not send',
   requests_refused: 'rules refused requests',
   sponsorship_used_up: 'sponsorships have used up their budget',
   transactions_failed: 'relayers had failed transactions in the last 24 hours',

@@ -93,7 +93,11 @@ export class Nonces {
   ): Promise<NonceState> {
     const { store } = this.#context
     const { next_nonce, foreign } = await store.getAccount(relayer.chain_id, relayer.address)
-    const base = { next_nonce, chain_latest: latest ?? null, gaps: [] as number[], foreign }
+    const { is_acknowledged, ...other } = foreign ?? { is_acknowledged: true }
+    const base = {
+      ...{ next_nonce, chain_latest: latest ?? null, gaps: [] as number[] },
+      foreign: is_acknowledged ? null : (other as NonceState['foreign']),
+    }
     const why = (explanation: string) => relayer.disabled_reason ?? explanation
     if (latest === undefined) {
       const explanation = why('No node of the network answers. Accepted transactions wait.')

@@ -11,7 +11,7 @@ interface AccountState {
   reserved: string
   released: string
   /** The last transaction of the account that this service did not send; null: none was seen. */
-  foreign: { nonce: number; hash: string | null; noticed_at: string } | null
+  foreign: { nonce: number; hash: string | null; noticed_at: string; is_acknowledged: boolean } | null
 }
 
 /** The name of an account. */
@@ -22,10 +22,11 @@ type StoredAccount = Omit<AccountState, 'foreign'> & {
   foreign_nonce: number | null
   foreign_hash: string | null
   foreign_at: string | null
+  foreign_acknowledged: number
 }
 
-const accountColumns =
-  'next_nonce, used_below, compared_count, genesis_hash, reserved, released, foreign_nonce, foreign_hash, foreign_at'
+const accountColumns = `next_nonce, used_below, compared_count, genesis_hash, reserved, released,
+  foreign_nonce, foreign_hash, foreign_at, foreign_acknowledged`
 
 const unused: AccountState = {
   next_nonce: 0,
@@ -41,11 +42,16 @@ const unused: AccountState = {
 function readAccount(row: StoredAccount | undefined): AccountState {
   if (!row) return unused
   const { next_nonce, used_below, compared_count, genesis_hash, reserved, released } = row
-  const { foreign_nonce, foreign_hash, foreign_at } = row
+  const { foreign_nonce, foreign_hash, foreign_at, foreign_acknowledged } = row
   const foreign =
     foreign_nonce === null || foreign_at === null
       ? null
-      : { nonce: foreign_nonce, hash: foreign_hash, noticed_at: foreign_at }
+      : {
+          nonce: foreign_nonce,
+          hash: foreign_hash,
+          noticed_at: foreign_at,
+          is_acknowledged: foreign_acknowledged === 1,
+        }
   return { next_nonce, used_below, compared_count, genesis_hash, reserved, released, foreign }
 }
 
@@ -88,9 +94,37 @@ const setForeign = sql(`
   INSERT INTO accounts AS known (chain_id, address, next_nonce, foreign_nonce, foreign_hash, foreign_at)
   VALUES ($chain_id, $address, 0, $nonce, $hash::text, $at)
   ON CONFLICT (chain_id, address) DO UPDATE SET foreign_nonce = excluded.foreign_nonce,
-    foreign_hash = excluded.foreign_hash, foreign_at = excluded.foreign_at
+    foreign_hash = excluded.foreign_hash, foreign_at = excluded.foreign_at,
+    foreign_acknowledged = CASE WHEN known.foreign_nonce = excluded.foreign_nonce THEN known.foreign_acknowledged ELSE 0 END
   WHERE known.foreign_nonce IS DISTINCT FROM excluded.foreign_nonce
     OR (known.foreign_hash IS DISTINCT FROM excluded.foreign_hash AND excluded.foreign_hash IS NOT NULL)`)
+
+const acknowledge = sql(`
+  UPDATE accounts SET foreign_acknowledged = 1
+  WHERE chain_id = $chain_id AND address = $address AND foreign_nonce IS NOT NULL`)
+const selectExternal = sql<ExternalTransactions>(`
+  SELECT * FROM (
+    SELECT chain_id, address, foreign_nonce AS nonce, foreign_hash AS hash, foreign_at AS noticed_at, foreign_acknowledged, (
+      SELECT count(*) FROM unknown_transactions AS its
+      WHERE its.chain_id = accounts.chain_id AND its.address = accounts.address) AS unknown
+    FROM accounts) AS its
+  WHERE unknown > 0 OR (nonce IS NOT NULL AND foreign_acknowledged = 0)`)
+
+/** What the chain or a node has of an account, this service did not send, and nobody has acknowledged. */
+export interface ExternalTransactions extends Account {
+  /** Of the last one; null: it was not noticed while the service ran. */
+  nonce: number | null
+  hash: string | null
+  noticed_at: string | null
+  /** How many the operator has to compare (unknown-transactions.ts). */
+  unknown: number
+}
+
+export const externalTransactions = ({ read }: Database): Promise<ExternalTransactions[]> => read.all(selectExternal)
+
+/** The last transaction of the account that this service did not send is known to an operator. */
+export const acknowledgeForeign = (session: Session, { chain_id, address }: Account): Promise<number> =>
+  session.run(acknowledge, { chain_id, address })
 
 const raise = sql(
   (engine) => `

@@ -1,5 +1,6 @@
 import type { Listing, PageRequest } from '../../domain/rows.ts'
 import type { Account } from '../../domain/transaction-rows.ts'
+import { acknowledgeForeign } from './accounts.ts'
 import { type Database, sql } from './database.ts'
 
 /** What a transaction does: two with the same content may be one payment. `data_hash`: the keccak-256 of its data. */
@@ -125,4 +126,8 @@ export const possiblySent = (
   database.read.one(selectEqual, { chain_id, address, ...content })
 
 export const acknowledgeUnknown = (database: Database, { chain_id, address }: Account): Promise<void> =>
-  database.write(async (transaction) => void (await transaction.run(remove, { chain_id, address })))
+  database.write(async (transaction) => {
+    await transaction.lockRelayers({ accounts: [{ chain_id, address }] })
+    await transaction.run(remove, { chain_id, address })
+    await acknowledgeForeign(transaction, { chain_id, address })
+  })

@@ -260,6 +260,8 @@ CREATE TABLE accounts (
   foreign_nonce  INTEGER,
   foreign_hash   TEXT,
   foreign_at     TEXT,
+  -- An operator knows of it.
+  foreign_acknowledged INTEGER NOT NULL DEFAULT 0 CHECK (foreign_acknowledged IN (0, 1)),
   -- The account's count on chain when it was last compared with this database.
   compared_count INTEGER,
   PRIMARY KEY (chain_id, address)

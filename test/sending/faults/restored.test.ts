@@ -32,6 +32,11 @@ const unknownOf = async (rig: Rig, { relayer_id }: Account) => {
   return data
 }
 
+const externalOf = async (rig: Rig, { relayer_id }: Account) => {
+  const { data } = await rig.client().get('/api/v1/problems', { query: { per_page: 1_000 } })
+  return data.filter((problem) => problem.kind === 'external_transactions' && problem.relayer_id === relayer_id)
+}
+
 const acknowledge = (rig: Rig, { relayer_id }: Account) =>
   rig.client().post(`${relayer}/nonce/reconcile`, { path: { relayer_id }, body: { acknowledge_unknown: true } })
 
@@ -69,6 +74,7 @@ test.each([
         ...{ nonce: before + index, hash: hashes.toReversed()[index], to: receiver, value: `${value}` },
       })),
     )
+    expect(await externalOf(rig, account)).toMatchObject([{ severity: 'critical', count: payments.length }])
     expect(await send(rig, account, 2_000)).toBe('accepted')
     await account.finished()
     expect((await received(rig)) - start).toBe(paid + 2_000n)
@@ -78,7 +84,9 @@ test.each([
     expect(await send(rig, account, 1_000)).toBe('409 possibly_sent')
     await acknowledge(rig, account)
     await rig.restart()
-    expect(await unknownOf(rig, account)).toEqual([])
+    expect([await unknownOf(rig, account), await externalOf(rig, account)]).toEqual([[], []])
+    const { data: nonces } = await rig.client().get(`${relayer}/nonce`, { path: { relayer_id: account.relayer_id } })
+    expect(nonces.foreign).toBeNull()
     expect(await send(rig, account, 1_000)).toBe('accepted')
     await account.finished()
     expect((await received(rig)) - start).toBe(paid + 3_000n)
