@@ -36,7 +36,14 @@ test('has a claim for each paragraph and each point of SECURITY.md', () => {
 })
 
 test('links between documents lead to files', () => {
-  const files = ['README.md', 'client/README.md', '.github/SECURITY.md', '.github/CONTRIBUTING.md', ...pages]
+  const files = [
+    'README.md',
+    'client/README.md',
+    'client/cli/README.md',
+    '.github/SECURITY.md',
+    '.github/CONTRIBUTING.md',
+    ...pages,
+  ]
   const broken = files.flatMap((file) =>
     [...readFileSync(join(root, file), 'utf8').matchAll(/\]\((?!https?:)([^)#]+)/g)]
       .map(([, target = '']) => join(root, file, '..', target))

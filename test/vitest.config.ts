@@ -23,6 +23,7 @@ const long = [
   'web3-adapters',
   'samples',
   'client-package',
+  'documented-commands',
   'generated-requests',
   'model',
   'stop',

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -24,43 +24,48 @@ const example = snippets('client/README.md', 'ts').join('\n')
 const start = snippets('docs/clients.md', 'js').find((code) => code.includes("from '@evm-relayer-service/client'"))
 
 const folder = mkdtempSync(join(tmpdir(), 'relayer-client-'))
-const tarball = join(folder, `evm-relayer-service-client-${manifest('client').version}.tgz`)
-/** A project of somebody else's, with nothing in it but the client. */
+const tarballOf = (name: 'client' | 'cli') =>
+  join(folder, `evm-relayer-service-${name}-${manifest('client').version}.tgz`)
+/** Projects of somebody else's, with nothing in them but the client, and but the command line. */
 const project = join(folder, 'project')
+const scripts = join(folder, 'scripts')
 
 beforeAll(async () => {
   await run('npm', ['run', '--silent', 'build:client'], root)
-  await run('npm', ['pack', './client', '--pack-destination', folder, '--silent'], root)
-  mkdirSync(project)
-  writeFileSync(join(project, 'package.json'), '{"type": "module", "private": true}')
-  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball], project)
+  await run('npm', ['pack', './client', './client/cli', '--pack-destination', folder, '--silent'], root)
+  for (const [place, name] of [[project, 'client'] as const, [scripts, 'cli'] as const]) {
+    mkdirSync(place)
+    writeFileSync(join(place, 'package.json'), '{"type": "module", "private": true}')
+    await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', tarballOf(name)], place)
+  }
   return () => rmSync(folder, { recursive: true, force: true })
 })
 
 test('passes publint and attw', async () => {
-  await run(bin('publint'), [tarball, '--strict'], folder)
-  await run(bin('attw'), [tarball, '--profile', 'esm-only'], folder)
+  for (const name of ['client', 'cli'] as const) await run(bin('publint'), [tarballOf(name), '--strict'], folder)
+  await run(bin('attw'), [tarballOf('client'), '--profile', 'esm-only'], folder)
 })
 
-test('contains the licence, the README and the build, and depends on the versions that the tests use', async () => {
-  const { dependencies, peerDependenciesMeta } = manifest('client')
-  expect(Object.keys(dependencies)).toEqual([
-    '@noble/hashes',
-    'ajv',
-    'commander',
-    'csv-parse',
-    'eventsource-parser',
-    'fastest-levenshtein',
-    'openapi-fetch',
-    'yaml',
-  ])
-  const own = manifest('.')
-  const installed = { ...own.devDependencies, ...own.dependencies }
-  for (const name in dependencies) expect(dependencies[name], name).toBe(installed[name])
-  for (const name in peerDependenciesMeta) expect(existsSync(join(project, 'node_modules', name)), name).toBe(false)
-  const files = (await run('tar', ['-tf', tarball], folder)).trim().split('\n')
-  expect(files).toEqual(expect.arrayContaining(['package/LICENSE', 'package/README.md', 'package/package.json']))
-  expect(files.filter((file) => !/^package\/(?:dist\/(?:client|generated)\/|[^/]+$)/.test(file))).toEqual([])
+test.each(['client', 'cli'] as const)(
+  '%s: has licence, README and build, and the dependencies of the tests',
+  async (name) => {
+    const { version, dependencies } = manifest(name === 'cli' ? 'client/cli' : 'client')
+    const own = manifest('.')
+    const installed = { ...own.devDependencies, ...own.dependencies }
+    expect(version).toBe(own.version)
+    for (const name in dependencies) expect(dependencies[name], name).toBe(installed[name])
+    const files = (await run('tar', ['-tf', tarballOf(name)], folder)).trim().split('\n')
+    expect(files).toEqual(expect.arrayContaining(['package/LICENSE', 'package/README.md', 'package/package.json']))
+    expect(files.filter((file) => !/^package\/(?:dist\/(?:client|generated)\/|[^/]+$)/.test(file))).toEqual([])
+  },
+)
+
+test('installs the typed client without anything of the command line', () => {
+  const packages = readdirSync(join(project, 'node_modules')).filter((name) => !name.startsWith('.'))
+  expect(packages.toSorted()).toEqual(['@evm-relayer-service', 'openapi-fetch', 'openapi-typescript-helpers'])
+  expect(existsSync(join(project, 'node_modules', '@evm-relayer-service', 'client', 'dist', 'client', 'cli'))).toBe(
+    false,
+  )
 })
 
 test('runs the examples of its README in an empty project', async () => {
@@ -81,10 +86,10 @@ test('runs the examples of its README in an empty project', async () => {
   expect(verifyMessage('Hello', `${lines[0]}`)).toBe(getAddress(demo.address))
 })
 
-test('installs the command, which needs none of the optional packages', async () => {
+test('installs the command alone', async () => {
   const { url, api_key } = await startTestService()
   const env = { ...process.env, RELAYER_URL: url, RELAYER_API_KEY: api_key }
-  const relayer = join(project, 'node_modules', '.bin', 'relayer')
+  const relayer = join(scripts, 'node_modules', '.bin', 'relayer')
   const { stdout } = await promisify(execFile)(relayer, ['sign', 'Hello'], { env })
   expect(stdout).toMatch(/^0x[0-9a-f]{130}\n$/)
   const call = promisify(execFile)(relayer, ['send', '--to', '0x12', '--call', 'a()'], { env })
