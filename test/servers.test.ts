@@ -283,3 +283,81 @@ test('accepts and sends for other relayers while another connection holds the ro
   await own.query('ROLLBACK')
   expect(new Set((await ended).map(({ status }) => status))).toEqual(new Set(['fulfilled']))
 })
+
+/** What two operators change at once, from the revision that both have read. `number`: another one each time. */
+const changedByTwo: Record<string, { path: string; read?: string; method?: string; change(number: number): object }> = {
+  relayer: {
+    path: 'relayers/limited',
+    change: (number) => ({ policies: { whitelist_receivers: [receiver(number)] } }),
+  },
+  pool: { path: 'pools/shared', change: (number) => ({ policies: { max_value: `${number}` } }) },
+  'relayer of a pool': {
+    ...{ path: 'pools/shared/relayers/shared', read: 'pools/shared' },
+    change: (weight) => ({ weight }),
+  },
+  notification: { path: 'notifications/shared', change: (number) => ({ url: `http://127.0.0.1:9/${number}` }) },
+  'API key': { path: 'api-keys/{key}', change: (number) => ({ name: `${number}`, scopes: ['read'] }) },
+  network: { path: 'networks/evm:other', change: (number) => ({ symbol: `S${number}` }) },
+  sponsorship: { path: 'sponsorships/shared', change: (number) => ({ delegates: [receiver(number)] }) },
+  funding: { path: 'relayers/shared/funding', method: 'PUT', change: (number) => fundingOf(`${number + 2}`) },
+  'funding of a pool': { path: 'pools/shared/funding', method: 'PUT', change: (number) => fundingOf(`${number + 2}`) },
+  'content of a transaction': {
+    ...{ path: 'relayers/shared/transactions/{transaction}', method: 'PUT' },
+    change: (number) => ({ to: receiver(number), value: '1', max_fee_per_gas: '1' }),
+  },
+}
+const receiver = (number: number) => `0x${`${number}`.padStart(40, '0')}`
+const fundingOf = (limit: string) => ({
+  ...{ from: 'treasury', min_balance: '1', target_balance: '2' },
+  ...{ max_per_day: limit, max_fee_per_gas: '1' },
+})
+
+interface Created {
+  id: string
+  address: string
+  api_key: { id: string }
+}
+
+test('of two writers on two servers with the same revision, one changes the resource and the other gets 412', async () => {
+  const ask = async (server: number, method: string, path: string, body?: object, headers: object = {}) => {
+    const response = await fetch(`${servers[server]?.url}/api/v1/${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${serversApiKey}`, 'Content-Type': 'application/json', ...headers },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    const answer = (await response.json()) as { data: Created; details?: object }
+    return { status: response.status, etag: response.headers.get('ETag') ?? '', answer }
+  }
+  const create = async (path: string, body: object) => {
+    const { status, answer } = await ask(0, 'POST', path, body)
+    expect([path, status, answer.details]).toEqual([path, 201, undefined])
+    return answer.data
+  }
+  const network = { name: 'other', network_type: 'evm', chain_id: 77, is_testnet: true }
+  await create('networks', { ...network, rpc_urls: ['http://127.0.0.1:9'] })
+  for (const id of ['shared', 'treasury', 'limited']) {
+    await create('signers', { id, type: 'generated' })
+    const relayer = { id, name: id, network: 'local', network_type: 'evm', paused: false, signer_id: id }
+    await chain.setBalance((await create('relayers', relayer)).address, 10n ** 20n)
+  }
+  await create('pools', { id: 'shared', network: 'local', relayer_ids: ['shared'] })
+  await create('notifications', { id: 'shared', url: 'http://127.0.0.1:9/' })
+  const { api_key } = await create('api-keys', { name: 'shared', scopes: ['sign'] })
+  const rules = { relayer_id: 'treasury', max_gas: 100_000, max_fee: '1', budget_per_day: '1' }
+  await create('sponsorships', { id: 'shared', ...rules })
+  for (const of of ['relayers', 'pools']) await ask(0, 'PUT', `${of}/shared/funding`, fundingOf('2'))
+  // Its price keeps it out of every block.
+  const { id } = await create('relayers/shared/transactions', { to, value: '1', max_fee_per_gas: '1' })
+
+  for (const [kind, { path, read = path, method = 'PATCH', change }] of Object.entries(changedByTwo)) {
+    const named = (its: string) => its.replace('{transaction}', id).replace('{key}', api_key.id)
+    for (const round of numbers(5)) {
+      const { etag } = await ask(round % 3, 'GET', named(read))
+      const writers = await Promise.all(
+        [0, 1].map((writer) => ask(writer, method, named(path), change(2 * round + writer + 1), { 'If-Match': etag })),
+      )
+      const statuses = writers.map(({ status }) => status).sort()
+      expect.soft([kind, round, statuses]).toEqual([kind, round, [200, 412]])
+    }
+  }
+})

@@ -92,7 +92,7 @@ async function run(command: string | undefined, id: string, values: Options): Pr
       return token
     }
     if (command === 'revoke' && id) {
-      await revokeApiKey(context, id, auditEntryOf('deleteApiKey'))
+      await revokeApiKey(context, id, { auditEntry: auditEntryOf('deleteApiKey') })
       process.stderr.write(`API key ${id} is revoked.\n`)
       return ''
     }

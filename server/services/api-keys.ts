@@ -95,8 +95,8 @@ export async function rotateApiKey(
   return { api_key: showApiKey(rotated), token }
 }
 
-export async function revokeApiKey({ store }: Store, id: string, auditEntry: PendingAuditEntry): Promise<void> {
-  const outcome = await store.deleteApiKey(id, auditEntry)
+export async function revokeApiKey({ store }: Store, id: string, conditions: Conditions): Promise<void> {
+  const outcome = await store.deleteApiKey(id, conditions)
   if (outcome === 'missing') throw apiKeyNotFound()
   if (outcome === 'in_use')
     throw errorOf('invalid_state', 'api_key_id', 'it is the key of a sponsorship; rotate it, or delete the sponsorship')

@@ -149,6 +149,10 @@ test('replaces the content only from the revision that was read, which only a re
     status: 412,
     code: 'precondition_failed',
     revision: '2',
+    details: [
+      { path: '/headers/if-match', message: expect.stringContaining('was replaced') },
+      { path: 'current/to', message: `is "${other}" now` },
+    ],
   })
   expect(await refusalOf(replace({ to, ...whole }))).toMatchObject({ status: 428, code: 'precondition_required' })
   expect(await get()).toMatchObject({ to: other, revision: '2' })

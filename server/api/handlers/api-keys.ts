@@ -23,8 +23,8 @@ export const apiKeys = (context: Pick<ServicesContext, 'store' | 'makeId' | 'now
   updateApiKey: ({ path, body, auditEntry, ifMatch }) =>
     updateApiKey(context, path.api_key_id, body, { auditEntry, ifMatch }),
 
-  async deleteApiKey({ path, auditEntry }) {
-    await revokeApiKey(context, path.api_key_id, auditEntry)
+  async deleteApiKey({ path, auditEntry, ifMatch }) {
+    await revokeApiKey(context, path.api_key_id, { auditEntry, ifMatch })
     return deleted(path.api_key_id)
   },
 

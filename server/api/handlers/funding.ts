@@ -107,10 +107,10 @@ export function funding(context: ServicesContext): Operations {
       return stateOf(nodes, outcome, { funding: asCoin(its, outcome.coin_token), pool: null })
     },
 
-    async deleteFunding({ path, auditEntry }) {
+    async deleteFunding({ path, auditEntry, ifMatch }) {
       const before = await store.getRelayer(path.relayer_id)
       if (before && !before.funding) throw none('relayer')
-      const outcome = await store.setFunding(path.relayer_id, null, { auditEntry })
+      const outcome = await store.setFunding(path.relayer_id, null, { auditEntry, ifMatch })
       if (outcome === 'missing') throw relayerNotFound(path.relayer_id)
       if (outcome === 'circle') throw fundingCircle('/path/relayer_id')
       return deleted(path.relayer_id)
@@ -132,10 +132,10 @@ export function funding(context: ServicesContext): Operations {
       return poolStateOf(outcome, its)
     },
 
-    async deletePoolFunding({ path, caller, auditEntry }) {
+    async deletePoolFunding({ path, caller, auditEntry, ifMatch }) {
       const pool = await findPool(context, path.pool_id, caller)
       if (!pool.funding) throw none('pool')
-      const outcome = await store.setPoolFunding(path.pool_id, null, { auditEntry })
+      const outcome = await store.setPoolFunding(path.pool_id, null, { auditEntry, ifMatch })
       if (outcome === 'missing') return undefined
       if (outcome === 'circle') throw fundingCircle('/path/pool_id')
       return deleted(path.pool_id)

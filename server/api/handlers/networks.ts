@@ -82,8 +82,8 @@ export function networks({
       return urls === undefined ? show(network) : await showChecked(nodes, network)
     },
 
-    async deleteNetwork({ path, auditEntry }) {
-      const outcome = await store.deleteNetwork(path.network_id, auditEntry)
+    async deleteNetwork({ path, auditEntry, ifMatch }) {
+      const outcome = await store.deleteNetwork(path.network_id, { auditEntry, ifMatch })
       if (outcome === 'missing') return undefined
       if (outcome === 'in_use')
         throw conflictAt('in_use', '/path/network_id', 'a relayer uses this network; delete its relayers first')

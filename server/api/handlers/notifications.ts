@@ -76,8 +76,9 @@ export function notifications({
       return store.updateNotification(path.notification_id, changes, { auditEntry, ifMatch, creator })
     },
 
-    async deleteNotification({ path, caller, auditEntry }) {
-      const outcome = await store.deleteNotification(path.notification_id, auditEntry, creatorSeenBy(caller))
+    async deleteNotification({ path, caller, auditEntry, ifMatch }) {
+      const creator = creatorSeenBy(caller)
+      const outcome = await store.deleteNotification(path.notification_id, { auditEntry, ifMatch, creator })
       if (outcome === 'missing') return undefined
       if (outcome === 'in_use')
         throw conflictAt(

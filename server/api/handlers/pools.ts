@@ -60,13 +60,13 @@ export function pools(context: ServicesContext): Pools {
       return shown(outcome)
     },
 
-    async updatePoolRelayer({ path: { pool_id, relayer_id }, body: { weight = null }, auditEntry }) {
-      const pool = await store.weighPoolRelayer({ id: pool_id, relayer_id }, weight, auditEntry)
+    async updatePoolRelayer({ path: { pool_id, relayer_id }, body: { weight = null }, auditEntry, ifMatch }) {
+      const pool = await store.weighPoolRelayer({ id: pool_id, relayer_id }, weight, { auditEntry, ifMatch })
       return pool && show(pool)
     },
 
-    async deletePool({ path, auditEntry }) {
-      const outcome = await store.deletePool(path.pool_id, auditEntry)
+    async deletePool({ path, auditEntry, ifMatch }) {
+      const outcome = await store.deletePool(path.pool_id, { auditEntry, ifMatch })
       if (outcome === 'missing') return undefined
       if (outcome === 'in_use')
         throw conflictAt('in_use', '/path/pool_id', 'an API key is limited to this pool; revoke or change it first')

@@ -112,8 +112,8 @@ export function relayers(context: ServicesContext): Relayers {
       }
     },
 
-    async deleteRelayer({ path, auditEntry }) {
-      const outcome = await store.deleteRelayer(path.relayer_id, auditEntry)
+    async deleteRelayer({ path, auditEntry, ifMatch }) {
+      const outcome = await store.deleteRelayer(path.relayer_id, { auditEntry, ifMatch })
       if (outcome === 'missing') throw relayerNotFound(path.relayer_id)
       if (outcome === 'in_use')
         throw conflictAt(

@@ -102,8 +102,8 @@ export function sponsorships(context: ServicesContext): Sponsorships {
       return updated && show(updated)
     },
 
-    async deleteSponsorship({ path, auditEntry }) {
-      const isDeleted = await store.deleteSponsorship(path.sponsorship_id, auditEntry)
+    async deleteSponsorship({ path, auditEntry, ifMatch }) {
+      const isDeleted = await store.deleteSponsorship(path.sponsorship_id, { auditEntry, ifMatch })
       return isDeleted ? deleted(path.sponsorship_id) : undefined
     },
 

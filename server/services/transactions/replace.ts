@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { SendTransactionRequest, Transaction } from '../../../generated/openapi.ts'
 import { highestTaken, nextPrices } from '../../domain/attempts.ts'
 import { readCall } from '../../domain/decoding/decoded-call.ts'
-import { badRequest, DomainError, inputFault, transactionNotFound } from '../../domain/errors.ts'
+import { badRequest, DomainError, type Fault, inputFault, transactionNotFound } from '../../domain/errors.ts'
 import {
   applyMaxFee,
   atLeastPrices,
@@ -220,6 +220,7 @@ function checkMadeFrom(row: WholeTransactionRow, body: SendTransactionRequest, i
           field: [],
           message: 'the content was replaced since it was read; read the transaction again',
         },
+        ...differences(row, readTransactionRequest(body)),
       ],
       { revision },
     )
@@ -227,6 +228,15 @@ function checkMadeFrom(row: WholeTransactionRow, body: SendTransactionRequest, i
   const statesAll = to !== undefined && value !== undefined && (data !== undefined || call !== undefined)
   if (!statesAll || row.replacements > 0) requireRevision(ifMatch, body, ['to', 'value', 'data', 'call'])
 }
+
+/** The members of the present content that a body does not have: those that were replaced since, and those that it changes. */
+const differences = (row: WholeTransactionRow, request: TransactionRequest): Fault[] =>
+  (['to', 'value', 'data', 'access_list', 'authorization_list'] as const)
+    .filter((name) => !isDeepStrictEqual(row[name], request[name]))
+    .map((name) => {
+      const present = JSON.stringify(row[name])
+      return { of: 'current', field: [name], message: `is ${present.length > 100 ? 'another' : present} now` }
+    })
 
 /** Without any content, the caller meant to change the prices only. */
 function checkContent({ to, value, data, call }: SendTransactionRequest): void {

@@ -253,8 +253,14 @@ export const rotateApiKey = (
     return get(transaction, id)
   }, auditEntry)
 
-export const deleteApiKey = (database: Database, id: string, auditEntry?: PendingAuditEntry): Promise<Deletion> =>
+export const deleteApiKey = (
+  database: Database,
+  id: string,
+  { auditEntry, ifMatch }: Conditions = {},
+): Promise<Deletion> =>
   database.writeCached(async (transaction) => {
+    const before = ifMatch && (await get(transaction, id))
+    if (before) checkRevision('api_keys', before.revision, ifMatch)
     if (await transaction.one(ofSponsorship, { id })) return 'in_use'
     return (await removeApiKey(transaction, database.rights, id)) ? 'deleted' : 'missing'
   }, auditEntry)

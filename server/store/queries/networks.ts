@@ -133,10 +133,16 @@ export const updateNetwork = (
   }, auditEntry)
 
 /** `in_use`: a relayer uses it. */
-export const deleteNetwork = (database: Database, id: string, auditEntry?: PendingAuditEntry): Promise<Deletion> =>
+export const deleteNetwork = (
+  database: Database,
+  id: string,
+  { auditEntry, ifMatch }: Conditions = {},
+): Promise<Deletion> =>
   database.writeCached(async (transaction) => {
     const row = await transaction.one(rowIdOf, { id })
     if (!row) return 'missing'
+    const before = ifMatch && (await trusted(database, transaction, id))
+    if (before) checkRevision('networks', before.network.revision, ifMatch)
     if (await transaction.one(used, { id })) return 'in_use'
     await database.rights.deleted(transaction, 'networks', row.row_id)
     await transaction.run(removeAbis, row)

@@ -143,13 +143,14 @@ export const updateNotification = (
 export const deleteNotification = (
   database: Database,
   id: string,
-  auditEntry?: PendingAuditEntry,
-  creator?: string,
+  { auditEntry, ifMatch, creator }: Conditions & { creator?: string | undefined } = {},
 ): Promise<Deletion> =>
   database.writeCached(async (transaction) => {
     const known = await transaction.one(lockToDelete, { id })
     // Checked before any change, because a change would commit the audit entry as a success.
     if (!known || isForeign(known, creator)) return 'missing'
+    const before = ifMatch && (await get(transaction, id, creator))
+    if (before) checkRevision('notifications', before.revision, ifMatch)
     if (await transaction.one(used, { id })) return 'in_use'
     const { row_id } = known
     await beginBulkChange(transaction, 'remove', row_id)

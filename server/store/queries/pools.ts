@@ -204,9 +204,11 @@ export const weighPoolRelayer = (
   database: Database,
   { id, relayer_id }: { id: string; relayer_id: string },
   weight: number | null,
-  auditEntry?: PendingAuditEntry,
+  { auditEntry, ifMatch }: Conditions = {},
 ): Promise<PoolRow | undefined> =>
   database.writeCached(async (transaction) => {
+    const before = ifMatch && (await poolById(database.rights, transaction, id))
+    if (before) checkRevision('pools', before.revision, ifMatch)
     if ((await transaction.run(weigh, { id, relayer_id, weight })) === 0) return undefined
     return poolById(database.rights, transaction, id)
   }, auditEntry)
@@ -218,13 +220,15 @@ export const weighPoolRelayer = (
 export const deletePool = (
   database: Database,
   id: string,
-  auditEntry?: PendingAuditEntry,
+  { auditEntry, ifMatch }: Conditions = {},
 ): Promise<Deletion | 'sponsors' | 'circle'> =>
   changeFunding(
     database,
     async (transaction) => {
       const row = await transaction.one(rowIdOf, { id })
       if (!row) return 'missing'
+      const before = ifMatch && (await poolById(database.rights, transaction, id))
+      if (before) checkRevision('pools', before.revision, ifMatch)
       if (await transaction.one(itsKeys, { id })) return 'in_use'
       if (await transaction.one(itsSponsorships, row)) return 'sponsors'
       await database.rights.deleted(transaction, 'pools', row.row_id)

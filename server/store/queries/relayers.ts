@@ -266,13 +266,15 @@ export async function noteBalance(
 export const deleteRelayer = (
   database: Database,
   id: string,
-  auditEntry?: PendingAuditEntry,
+  { auditEntry, ifMatch }: Conditions = {},
 ): Promise<Deletion | 'treasury'> =>
   database.writeCached(async (transaction) => {
     const row = await transaction.one(rowIdOf, { id })
     if (!row) return 'missing'
     // Waits for the transactions that are being accepted; later ones find no relayer.
     await transaction.one(lockToDelete, row)
+    const before = ifMatch && (await relayerById(database.rights, transaction, id))
+    if (before) checkRevision('relayers', before.revision, ifMatch)
     if (await transaction.one(unfinished, row)) return 'in_use'
     if (await transaction.one(isTreasury, { id })) return 'treasury'
     // The MACs of API keys and pools cover their lists of relayers, which become shorter.

@@ -146,10 +146,15 @@ export const updateSponsorship = (
   }, auditEntry)
 
 /** Its API key is removed with it. */
-export const deleteSponsorship = (database: Database, id: string, auditEntry?: PendingAuditEntry): Promise<boolean> =>
+export const deleteSponsorship = (
+  database: Database,
+  id: string,
+  { auditEntry, ifMatch }: Conditions = {},
+): Promise<boolean> =>
   database.writeCached(async (transaction) => {
     const row = await find(database, transaction, id)
     if (!row) return false
+    checkRevision('sponsorships', row.revision, ifMatch)
     await database.rights.deleted(transaction, 'sponsorships', row.row_id)
     await transaction.run(remove, { row_id: row.row_id })
     await removeApiKey(transaction, database.rights, row.api_key_id)

@@ -182,3 +182,52 @@ test('funding: settings that were changed since stay', async () => {
   expect(await refused(client.funding.set('demo', settings, { revision }))).toMatchObject(changedSince('max_per_day'))
   expect(await client.funding.get('demo')).toMatchObject({ funding: { max_per_day: '9' }, revision: second })
 })
+
+test('nothing that was changed since is deleted, or weighed', async () => {
+  const { client } = await start()
+  await createRelayer(client, 'other')
+  const pool = await client.pools.create({ id: 'payouts', network: 'local', relayer_ids: ['demo', 'other'] })
+  await client.pools.updateRelayer('payouts', 'demo', { weight: 5 }, { revision: pool.revision })
+  const { revision } = pool
+  expect(await refused(client.pools.updateRelayer('payouts', 'demo', { weight: 9 }, { revision }))).toMatchObject(
+    changedSince('relayers'),
+  )
+  expect(await refused(client.pools.delete('payouts', { revision }))).toMatchObject(changedSince('relayers'))
+  const { revision: present, relayers } = await client.pools.get('payouts')
+  expect(relayers).toMatchObject([{ weight: 5 }, { weight: 100 }])
+  await client.pools.delete('payouts', { revision: present })
+
+  const hook = await client.notifications.create({ id: 'a', url: 'https://example.com/a' })
+  await client.notifications.update('a', { url: 'https://example.com/b' })
+  expect(await refused(client.notifications.delete('a', { revision: hook.revision }))).toMatchObject(
+    changedSince('url'),
+  )
+  const key = await createKey(client)
+  await client.apiKeys.update(key.id, { name: 'b' })
+  expect(await refused(client.apiKeys.delete(key.id, { revision: key.revision }))).toMatchObject(changedSince('name'))
+  const settings = { from: 'other', min_balance: '1', target_balance: '2', max_per_day: '3', max_fee_per_gas: '4' }
+  const funding = await client.funding.set('demo', settings)
+  await client.funding.set('demo', { ...settings, max_per_day: '9' })
+  expect(await refused(client.funding.delete('demo', { revision: funding.revision }))).toMatchObject(
+    changedSince('max_per_day'),
+  )
+  const network = await client.networks.get('evm:local')
+  await client.networks.update('evm:local', { symbol: 'LOC' })
+  expect(await refused(client.networks.delete('evm:local', { revision: network.revision }))).toMatchObject(
+    changedSince('symbol'),
+  )
+  const relayer = await client.relayers.get('other')
+  await client.relayers.update('other', { name: 'Renamed' })
+  expect(await refused(client.relayers.delete('other', { revision: relayer.revision }))).toMatchObject(
+    changedSince('name'),
+  )
+  const rules = { relayer_id: 'demo', max_gas: 100_000, max_fee: '1', budget_per_day: '1' }
+  const { sponsorship } = await client.sponsorships.create({ id: 's', ...rules })
+  await client.sponsorships.update('s', { max_fee: '2' })
+  expect(await refused(client.sponsorships.delete('s', { revision: sponsorship.revision }))).toMatchObject(
+    changedSince('max_fee'),
+  )
+  // Without a revision, or with any: whatever there is now.
+  await client.sponsorships.delete('s')
+  await client.apiKeys.delete(key.id, { revision: '*' })
+})

@@ -59,10 +59,9 @@ onEveryStore((opened) => {
       'after the lock',
       false,
     ])
-    expect(await under('in use', (auditEntry) => store.deleteNetwork(`evm:${relayer.network}`, auditEntry))).toEqual([
-      'in_use',
-      false,
-    ])
+    expect(
+      await under('in use', (auditEntry) => store.deleteNetwork(`evm:${relayer.network}`, { auditEntry })),
+    ).toEqual(['in_use', false])
     // Each of the changes that share a commit has its own.
     const spend = { policy: 'max_value_per_day' as const, asset: 'wei', amount: '2', limit: '3' }
     const spent = await Promise.all(

@@ -214,7 +214,7 @@ onEveryStore((opened) => {
     expect(await keys()).toEqual([null, null, null])
     await change({ signing_key: Buffer.from('third') })
     expect(await keys()).toEqual(['third', null, null])
-    expect([await store.deleteNotification(id, undefined, 'other'), await store.deleteNotification(id)]).toEqual([
+    expect([await store.deleteNotification(id, { creator: 'other' }), await store.deleteNotification(id)]).toEqual([
       'missing',
       'deleted',
     ])
