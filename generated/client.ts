@@ -7260,7 +7260,13 @@ export interface operations {
     deleteFunding: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @example *
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The relayer's id.
@@ -7278,6 +7284,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];
@@ -7577,7 +7584,13 @@ export interface operations {
     deleteNotification: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @example *
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The notification's id.
@@ -7595,6 +7608,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];
@@ -7829,7 +7843,13 @@ export interface operations {
     deleteRelayer: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @example *
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The relayer's id.
@@ -7847,6 +7867,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];
@@ -8178,7 +8199,13 @@ export interface operations {
     deleteNetwork: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @example *
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The network's id, `evm:<name>`.
@@ -8196,6 +8223,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];
@@ -8340,7 +8368,13 @@ export interface operations {
     deletePool: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @example *
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The id of the pool.
@@ -8358,6 +8392,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];
@@ -8406,7 +8441,13 @@ export interface operations {
     updatePoolRelayer: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @example *
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The id of the pool.
@@ -8432,6 +8473,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
@@ -8741,7 +8783,13 @@ export interface operations {
     deletePoolFunding: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @example *
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The id of the pool.
@@ -8759,6 +8807,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];
@@ -9059,7 +9108,13 @@ export interface operations {
     deleteSponsorship: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @example *
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The id of the sponsorship.
@@ -9076,6 +9131,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];
@@ -9340,7 +9396,13 @@ export interface operations {
     deleteApiKey: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @example *
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The API key's id.
@@ -9358,6 +9420,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];

@@ -161,8 +161,13 @@ function headersOf(error: DomainError): Record<string, string> {
   if (error instanceof ApiError) return error.headers
   if (error.code === 'unauthorized') return { 'WWW-Authenticate': 'Bearer' }
   const { retry_after_s: seconds } = error.data
-  return seconds === undefined ? {} : { 'Retry-After': `${seconds}` }
+  return seconds === undefined ? {} : retryAfter(seconds)
 }
+
+/** A client that waits for longer asks again, so that nobody sleeps for a day because of one answer. */
+const maxRetryAfterS = 3_600
+
+export const retryAfter = (seconds: number) => ({ 'Retry-After': `${Math.min(seconds, maxRetryAfterS)}` })
 
 export interface FailureAnswer {
   status: number

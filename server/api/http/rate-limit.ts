@@ -1,6 +1,6 @@
 import { badRequest } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/operation.ts'
-import { ApiError } from './errors.ts'
+import { ApiError, retryAfter } from './errors.ts'
 
 export interface RateLimit {
   /**
@@ -99,7 +99,7 @@ export const rateLimited = (waitS: number, policy: string) =>
     'Too Many Requests',
     [{ path: 'rate_limit', message: `is reached; wait for ${waitS} s` }],
     {
-      'Retry-After': String(waitS),
+      ...retryAfter(waitS),
       RateLimit: `"default";r=0;t=${waitS}`,
       'RateLimit-Policy': policy,
     },

@@ -89,18 +89,20 @@ export function document(path: string, type: string, read: () => Buffer, policyO
     Connection: 'close',
   }
   // Hashing the scripts of the page takes 10 ms, so its first request does it.
-  let made: { body: Buffer; policy: Record<string, string> | undefined; packed: Promise<Buffer> } | undefined
+  let made: { body: Buffer; policy: Record<string, string> | undefined } | undefined
+  let packed: Promise<Buffer> | undefined
   function make(port: number | undefined) {
     const body = withPort(read(), port)
     const policy = policyOf && { 'Content-Security-Policy': policyOf(body) }
-    return { body, policy, packed: promisify(gzip)(body) }
+    return { body, policy }
   }
   return {
     path,
     async serve({ socket, headers: { 'accept-encoding': accepted = '' } }: Request, response: Response) {
       made ??= make(socket.localPort)
       const isPacked = /\bgzip\b(?!;q=0)/i.test(accepted)
-      const body = isPacked ? await made.packed : made.body
+      if (isPacked) packed ??= promisify(gzip)(made.body)
+      const body = isPacked && packed ? await packed : made.body
       response.writeHead(200, {
         ...{ ...headers, ...made.policy, 'X-Request-Id': response.locals.request_id },
         ...(isPacked && { 'Content-Encoding': 'gzip' }),

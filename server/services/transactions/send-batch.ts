@@ -14,6 +14,8 @@ import { tooLittle } from './quote.ts'
 import {
   type Asker,
   hashOf,
+  keepsChanging,
+  maxQuotes,
   newTransaction,
   type Prepared,
   prepare,
@@ -154,7 +156,7 @@ async function prepareAll(
     )
     prepared.push(...(await Promise.all(quoted)))
   }
-  for (;;) {
+  for (let count = 0; count < maxQuotes; count += 1) {
     // The last member may have been prepared long after the first.
     await asker.authorize()
     const relayer = await context.keyring.findRelayer(found.id)
@@ -164,6 +166,7 @@ async function prepareAll(
     }
     if (prepared.every((its) => its.relayer === relayer)) return prepared
   }
+  throw keepsChanging()
 }
 
 async function readAll(bodies: SendTransactionRequest[]): Promise<TransactionRequest[]> {

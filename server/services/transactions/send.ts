@@ -102,34 +102,47 @@ export async function send(
   return accepted
 }
 
-/**
- * Runs the checks before the commit. The relayer and the rights of the caller may change while the chain answers, so their last state
- * is checked.
- */
-export async function prepare(context: TransactionsContext, asker: Authorizing, wanted: Wanted): Promise<Prepared> {
-  const { relayer, request } = wanted
-  checkRequest(relayer, request, context.now(), isNew(wanted))
-  const quote = await quoteTransaction(context, asker.nodes, wanted)
-  // They read the generation at the same time.
-  const [current] = await Promise.all([context.keyring.findRelayer(relayer.id), asker.authorize()])
-  return recheck(context, asker, { relayer, quote }, { ...wanted, relayer: current })
-}
+/** How often the nodes are asked for a transaction whose relayer gets other policies each time before they answer. */
+export const maxQuotes = 3
 
 /**
- * Checks what was prepared by the newest state of its relayer, which `wanted` has. Policies shape the prices, the form, the gas and the cost
- * of a quote: after a change of them the chain is asked again, so that no policy judges a quote that was made by another one.
+ * Runs the checks before the commit. The relayer and the rights of the caller may change while the chain answers, so their last state
+ * is checked. Policies shape the prices, the form, the gas and the cost of a quote: after a change of them the chain is asked again, so that
+ * no policy judges a quote that was made by another one. Throws DomainError.
  */
+export async function prepare(context: TransactionsContext, asker: Authorizing, wanted: Wanted): Promise<Prepared> {
+  let { relayer } = wanted
+  for (let count = 0; count < maxQuotes; count += 1) {
+    checkRequest(relayer, wanted.request, context.now(), isNew(wanted))
+    const quote = await quoteTransaction(context, asker.nodes, { ...wanted, relayer })
+    // They read the generation at the same time.
+    const [current] = await Promise.all([context.keyring.findRelayer(relayer.id), asker.authorize()])
+    if (hasSameRules(relayer, current)) return checkAgain(context, quote, { ...wanted, relayer: current })
+    relayer = current
+  }
+  throw keepsChanging()
+}
+
+/** Checks what was prepared by the newest state of its relayer, which `wanted` has. */
 export async function recheck(
   context: TransactionsContext,
   asker: Authorizing,
   { relayer: before, quote }: Prepared,
   wanted: Wanted,
 ): Promise<Prepared> {
+  return hasSameRules(before, wanted.relayer) ? checkAgain(context, quote, wanted) : prepare(context, asker, wanted)
+}
+
+const hasSameRules = (before: RelayerRow, now: RelayerRow): boolean =>
+  before === now || isDeepStrictEqual([before.policies, before.coin_token], [now.policies, now.coin_token])
+
+export const keepsChanging = () =>
+  errorOf('unavailable', 'relayer', 'its policies changed each time before the nodes answered; try again later', {
+    retry_after_s: 1,
+  })
+
+function checkAgain(context: TransactionsContext, quote: TransactionQuote, wanted: Wanted): Prepared {
   const { relayer, request } = wanted
-  const isSame =
-    before === relayer ||
-    isDeepStrictEqual([before.policies, before.coin_token], [relayer.policies, relayer.coin_token])
-  if (!isSame) return prepare(context, asker, wanted)
   checkRequest(relayer, request, context.now(), isNew(wanted))
   checkFees(relayer, quote)
   checkFunds(relayer, quote)

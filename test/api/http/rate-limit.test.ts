@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ApiError } from '../../../server/api/http/errors.ts'
-import { LocalRateLimit } from '../../../server/api/http/rate-limit.ts'
+import { ApiError, toFailure } from '../../../server/api/http/errors.ts'
+import { LocalRateLimit, rateLimited } from '../../../server/api/http/rate-limit.ts'
+import { errorOf } from '../../../server/domain/errors.ts'
 import { type ContractOperation, operations, responseFault } from '../../support/contract.ts'
 import { startTestService } from '../../support/service.ts'
 
@@ -21,6 +22,13 @@ function limitOf(perSecond: number, burst: number, startMs = 0) {
   const refused = (headers: Record<string, string>) => headers['Retry-After'] !== undefined
   return { clock, limit, take, passes: (caller?: string) => !refused(take(caller)) }
 }
+
+test.each([
+  ['a limit', rateLimited(90_000, '"default";q=1;w=1')],
+  ['a key service', errorOf('unavailable', 'signer', 'rests', { retry_after_s: 90_000 })],
+])('asks nobody to wait for longer than an hour: %s', (_, error) => {
+  expect(toFailure(error, { request_id: 'a', caller: undefined }).headers['Retry-After']).toBe('3600')
+})
 
 describe('the algorithm', () => {
   test('admits a burst, and then one request per interval', () => {

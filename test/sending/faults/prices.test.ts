@@ -153,7 +153,7 @@ test('signs type 0x1 as type 1, and takes a repetition without a gas price for t
   expect(await account.transactions()).toHaveLength(2)
 })
 
-test.each([
+const ways: [string, (stage: Stage) => Promise<object | undefined>][] = [
   ['one transaction', async ({ rig, account }: Stage) => rig.client().transactions.send(account.relayer_id, transfer)],
   [
     'a batch',
@@ -163,7 +163,9 @@ test.each([
       return (await rig.client().post('/api/v1/relayers/{relayer_id}/transactions/batch', { path, body })).data[0]
     },
   ],
-])(
+]
+
+test.each(ways)(
   'prices %s by the policies that are in force when it is accepted, not by those of before the quote',
   async (_, send) => {
     const stage = await start({ gas_price_cap: `${90n * gwei}` })
@@ -189,6 +191,22 @@ test.each([
     expect(accepted).toMatchObject({ max_fee_per_gas: `${5n * gwei}` })
   },
 )
+
+test.each(ways)('refuses %s whose policies change each time before the nodes answer', async (_, send) => {
+  const stage = await start()
+  const { rig, node, account } = stage
+  let quotes = 0
+  node.lie = async (method) => {
+    if (method !== 'eth_estimateGas' || quotes === 40) return undefined
+    quotes += 1
+    const body = { policies: { gas_price_cap: `${BigInt(1_000 + quotes) * gwei}` } }
+    await rig.client().patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: account.relayer_id }, body })
+    return undefined
+  }
+  expect(await send(stage).catch((error) => error)).toMatchObject({ status: 503, code: 'unavailable', retryAfter: 1 })
+  expect(quotes).toBeLessThan(40)
+  expect(await account.transactions()).toEqual([])
+})
 
 type Stage = Awaited<ReturnType<typeof start>>
 const transfer = { to: receiver, value: '1' }
