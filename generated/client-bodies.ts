@@ -5,31 +5,31 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
  "post /api/v1/relayers/{relayer_id}/sign": [
   [
    "message",
-   "text",
+   "text (required)",
    "The text to sign."
   ],
   [
    "message_hex",
-   "text",
+   "text (required)",
    "The bytes to sign, as hex with 0x."
   ]
  ],
  "post /api/v1/relayers/{relayer_id}/sign/batch": [
   [
    "items",
-   "list of object",
+   "list of object (required)",
    ""
   ]
  ],
  "post /api/v1/relayers/{relayer_id}/sign-typed-data": [
   [
    "domain_separator",
-   "text",
+   "text (required)",
    "32 bytes of hex, with or without 0x."
   ],
   [
    "hash_struct_message",
-   "text",
+   "text (required)",
    "32 bytes of hex, with or without 0x."
   ]
  ],
@@ -61,17 +61,17 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "types",
-   "object",
+   "object (required)",
    "The struct types, by name."
   ],
   [
    "primaryType",
-   "text",
+   "text (required)",
    ""
   ],
   [
    "message",
-   "object",
+   "object (required)",
    "The members of the primary type, with their values."
   ]
  ],
@@ -190,7 +190,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
  "post /api/v1/relayers/{relayer_id}/transactions/batch": [
   [
    "transactions",
-   "list of value",
+   "list of value (required)",
    ""
   ]
  ],
@@ -448,26 +448,26 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
  "post /api/v1/relayers/{relayer_id}/sign-authorization": [
   [
    "address",
-   "text",
+   "text (required)",
    "The contract whose code the account runs."
   ],
   [
    "nonce",
-   "integer",
+   "integer (required)",
    "The nonce of the relayer's account at the time when the authorization is applied."
   ]
  ],
  "post /api/v1/relayers/{relayer_id}/sign-transaction": [
   [
    "unsigned_transaction",
-   "text",
+   "text (required)",
    "The unsigned transaction, serialized as its type requires."
   ]
  ],
  "put /api/v1/relayers/{relayer_id}/funding": [
   [
    "from",
-   "text",
+   "text (required)",
    "The treasury, a relayer on the same chain."
   ],
   [
@@ -477,29 +477,29 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "min_balance",
-   "amount in wei, or with a unit (1ether, 50gwei)",
+   "amount in wei, or with a unit (1ether, 50gwei) (required)",
    "A balance below it starts a refill."
   ],
   [
    "target_balance",
-   "amount in wei, or with a unit (1ether, 50gwei)",
+   "amount in wei, or with a unit (1ether, 50gwei) (required)",
    "The balance after a refill."
   ],
   [
    "max_per_day",
-   "amount in wei, or with a unit (1ether, 50gwei)",
+   "amount in wei, or with a unit (1ether, 50gwei) (required)",
    "The most that refills may cost the treasury in any 24 hours (in steps of five minutes, as `max_value_per_day`): their amounts and, for the coin of the chain, their highest fees."
   ],
   [
    "max_fee_per_gas",
-   "amount in wei, or with a unit (1ether, 50gwei)",
+   "amount in wei, or with a unit (1ether, 50gwei) (required)",
    "The highest price of a refill per unit of gas, in wei."
   ]
  ],
  "post /api/v1/relayers/{relayer_id}/sweep": [
   [
    "to",
-   "text",
+   "text (required)",
    "An address: 20 bytes of hex with 0x."
   ],
   [
@@ -543,7 +543,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "url",
-   "text",
+   "text (required)",
    "An http or https URL without user name and password."
   ],
   [
@@ -592,17 +592,17 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
  "post /api/v1/notifications/{notification_id}/redeliver": [
   [
    "delivery_id",
-   "text",
+   "text (required)",
    "The delivery's id."
   ],
   [
    "since",
-   "text",
+   "text (required)",
    "The earliest event time (RFC 3339)."
   ],
   [
    "status",
-   "pending",
+   "pending (required)",
    ""
   ]
  ],
@@ -614,27 +614,27 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "name",
-   "text",
+   "text (required)",
    "A display name."
   ],
   [
    "network",
-   "text",
+   "text (required)",
    "The network's name."
   ],
   [
    "network_type",
-   "evm",
+   "evm (required)",
    ""
   ],
   [
    "paused",
-   "boolean",
+   "boolean (required)",
    ""
   ],
   [
    "signer_id",
-   "text",
+   "text (required)",
    "1 to 128 characters that RFC 3986 allows in a path segment, except `%`."
   ],
   [
@@ -759,7 +759,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "notification_ids",
-   "list of text",
+   "list of text (required)",
    "The notifications that receive the relayer's events, each those that its `filter` allows."
   ]
  ],
@@ -896,7 +896,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "notification_ids",
-   "list of text",
+   "list of text (required)",
    "The notifications that receive the relayer's events, each those that its `filter` allows."
   ]
  ],
@@ -908,7 +908,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "type",
-   "text",
+   "text (required)",
    ""
   ],
   [
@@ -1075,22 +1075,22 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
  "post /api/v1/networks": [
   [
    "name",
-   "text",
+   "text (required)",
    "Like an id, at most 124 characters, so that `evm:<name>` is a valid id."
   ],
   [
    "network_type",
-   "evm",
+   "evm (required)",
    ""
   ],
   [
    "chain_id",
-   "integer",
+   "integer (required)",
    ""
   ],
   [
    "rpc_urls",
-   "list of text or object",
+   "list of text or object (required)",
    ""
   ],
   [
@@ -1254,12 +1254,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "network",
-   "text",
+   "text (required)",
    "The network's name."
   ],
   [
    "relayer_ids",
-   "list of text",
+   "list of text (required)",
    "The relayers of the pool, all on its network."
   ],
   [
@@ -1447,7 +1447,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
  "post /api/v1/pools/{pool_id}/transactions/batch": [
   [
    "transactions",
-   "list of value",
+   "list of value (required)",
    ""
   ]
  ],
@@ -1566,7 +1566,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
  "put /api/v1/pools/{pool_id}/funding": [
   [
    "from",
-   "text",
+   "text (required)",
    "The treasury, a relayer on the same chain."
   ],
   [
@@ -1576,22 +1576,22 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "min_balance",
-   "amount in wei, or with a unit (1ether, 50gwei)",
+   "amount in wei, or with a unit (1ether, 50gwei) (required)",
    "A balance below it starts a refill."
   ],
   [
    "target_balance",
-   "amount in wei, or with a unit (1ether, 50gwei)",
+   "amount in wei, or with a unit (1ether, 50gwei) (required)",
    "The balance after a refill."
   ],
   [
    "max_per_day",
-   "amount in wei, or with a unit (1ether, 50gwei)",
+   "amount in wei, or with a unit (1ether, 50gwei) (required)",
    "The most that refills may cost the treasury in any 24 hours (in steps of five minutes, as `max_value_per_day`): their amounts and, for the coin of the chain, their highest fees."
   ],
   [
    "max_fee_per_gas",
-   "amount in wei, or with a unit (1ether, 50gwei)",
+   "amount in wei, or with a unit (1ether, 50gwei) (required)",
    "The highest price of a refill per unit of gas, in wei."
   ]
  ],
@@ -1603,12 +1603,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "network",
-   "text",
+   "text (required)",
    "The network's name."
   ],
   [
    "address",
-   "text",
+   "text (required)",
    "The address of the contract; of a proxy its own, with the ABI of what is behind it."
   ],
   [
@@ -1618,14 +1618,14 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "abi",
-   "list of text or object",
+   "list of text or object (required)",
    "Functions, errors and events in words (`function transfer(address to, uint256 amount)`), or the objects that compilers write."
   ]
  ],
  "put /api/v1/problems/{problem_id}/acknowledgement": [
   [
    "minutes",
-   "integer",
+   "integer (required)",
    "For how long, at most 30 days."
   ],
   [
@@ -1642,7 +1642,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "relayer_id",
-   "text",
+   "text (required)",
    "The relayer that sends the calls and pays for them."
   ],
   [
@@ -1667,17 +1667,17 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "max_gas",
-   "integer",
+   "integer (required)",
    "The highest gas limit of one call."
   ],
   [
    "max_fee",
-   "amount in wei, or with a unit (1ether, 50gwei)",
+   "amount in wei, or with a unit (1ether, 50gwei) (required)",
    "The highest fee of one call, in wei."
   ],
   [
    "budget_per_day",
-   "amount in wei, or with a unit (1ether, 50gwei)",
+   "amount in wei, or with a unit (1ether, 50gwei) (required)",
    "The highest total fee in any 24 hours, in wei."
   ],
   [
@@ -1702,7 +1702,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "pool_id",
-   "text",
+   "text (required)",
    "The pool whose relayers send the calls and pay for them."
   ]
  ],
@@ -1766,12 +1766,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
  "post /api/v1/sponsorships/{sponsorship_id}/calls": [
   [
    "to",
-   "text",
+   "text (required)",
    "A forwarder, a target, or the account of a user."
   ],
   [
    "data",
-   "text",
+   "text (required)",
    "Call data, at most 130,848 bytes of hex, with or without 0x."
   ],
   [
@@ -1788,12 +1788,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
  "post /api/v1/api-keys": [
   [
    "name",
-   "text",
+   "text (required)",
    ""
   ],
   [
    "scopes",
-   "list of sign | send | read | notifications | manage",
+   "list of sign | send | read | notifications | manage (required)",
    ""
   ],
   [

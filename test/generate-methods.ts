@@ -123,6 +123,7 @@ interface Full extends Schema {
   anyOf?: Full[]
   oneOf?: Full[]
   properties?: Record<string, Full>
+  required?: string[]
 }
 
 const amount = '#/components/schemas/AmountInput'
@@ -130,7 +131,7 @@ const amounts = new Set<string>()
 const secrets = new Set<string>()
 
 function membersOf(schema: Full, before = ''): Member[] {
-  const { properties = {}, anyOf = [], oneOf = [] } = lookUp(schema)
+  const { properties = {}, required = [], anyOf = [], oneOf = [] } = lookUp(schema) as Full
   const own = Object.entries(properties).flatMap(([name, its]): Member[] => {
     const path = `${before}${name}`
     const { description = '', writeOnly } = { ...lookUp(its), ...its }
@@ -138,7 +139,8 @@ function membersOf(schema: Full, before = ''): Member[] {
     const inner = membersOf(its, `${path}.`)
     if (inner.length > 0 && before.split('.').length < 2) return inner
     if (isAmount(its)) amounts.add(name)
-    return [[path, typeOf(its), firstSentence(description)]]
+    const type = before === '' && required.includes(name) ? `${typeOf(its)} (required)` : typeOf(its)
+    return [[path, type, firstSentence(description)]]
   })
   const others = [...anyOf, ...oneOf].flatMap((branch) => membersOf(branch, before))
   return [...own, ...others.filter(([name], index) => others.findIndex(([other]) => other === name) === index)]

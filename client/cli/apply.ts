@@ -224,12 +224,14 @@ function secretOf(place: string, variable: unknown): { signing_key: string } {
   return { signing_key: signingKey }
 }
 
+const hidden = 'set again, because the service shows only the hosts'
+
 const lineOf = ({ action, kind, name, changes }: Step): string =>
   [
     `${action} ${kind.replace(/s$/, '').replace('_', ' ')} ${inLine(name)}`,
     ...changes.map(
-      ({ member, before, after }) =>
-        `    ${member}: ${inLine(JSON.stringify(before))} -> ${inLine(JSON.stringify(after))}`,
+      ({ member, before, after, is_hidden }) =>
+        `    ${member}: ${is_hidden ? hidden : `${inLine(JSON.stringify(before))} -> ${inLine(JSON.stringify(after))}`}`,
     ),
   ].join('\n')
 

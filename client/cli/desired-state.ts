@@ -24,6 +24,8 @@ export interface Difference {
   member: string
   before: unknown
   after: unknown
+  /** It looks the same, and the service does not show all of it. */
+  is_hidden?: true
 }
 
 /** Members that the service does not show again, or not as they were given: they count only for a new resource. */
@@ -105,7 +107,9 @@ export function differences(entry: Entry, current: Entry, before = ''): Differen
     const isSame = JSON.stringify(normal(after, name)) === JSON.stringify(normal(its, name))
     // The URLs of nodes often contain secrets.
     const shown = name in nodeDefaults ? normal(after, name) : after
-    return isSame ? [] : [{ member, before: its ?? null, after: shown }]
+    const difference = { member, before: its ?? null, after: shown }
+    if (!isSame) return [difference]
+    return name in nodeDefaults && hidesSecret(after) ? [{ ...difference, is_hidden: true }] : []
   })
 }
 
@@ -126,6 +130,13 @@ function node(given: unknown, name: string): unknown {
   const url = pathname === '/' && search === '' ? origin : `${origin}/***`
   return { ...nodeDefaults[name], ...its, url }
 }
+
+/** Whether the service does not show all of a URL that is given in full. */
+const hidesSecret = (urls: unknown): boolean =>
+  (Array.isArray(urls) ? urls : []).some((one) => {
+    const { url } = (typeof one === 'string' ? { url: one } : one) as { url: string }
+    return !url.endsWith('/***') && (node(one, 'rpc_urls') as { url: string }).url.endsWith('/***')
+  })
 
 /** The members that the service fills in, by the list of nodes that they are in. */
 const nodeDefaults: Record<string, object> = {

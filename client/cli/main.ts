@@ -91,7 +91,7 @@ function explain(error: unknown): string {
 }
 
 function withDetails({ status, code, message, details, requestId }: RelayerError): string {
-  const more = details.slice(1).map((detail) => `  ${detail.path}: ${inLine(detail.message)}`)
-  const request = requestId === undefined ? [] : [`  request ${requestId}`]
-  return [`${status} ${code ?? ''}: ${inLine(message)}`, ...more, ...request].join('\n')
+  const more = details.slice(1).map((detail) => inLine(`  ${detail.path}: ${detail.message}`))
+  const request = requestId === undefined ? [] : [inLine(`  request ${requestId}`)]
+  return [inLine(`${status} ${code ?? ''}: ${message}`), ...more, ...request].join('\n')
 }

@@ -159,6 +159,8 @@ async function waitForAll(world: Context, sent: Sent[], timeout: string): Promis
       last = await world.client.transactions.wait(relayer_id, id, { signal, onChange: (now) => (last = now) })
     } catch (error) {
       if (!signal.aborted) throw error
+      // Others took the time; this one may be mined.
+      last = await world.client.transactions.get(relayer_id, id)
     }
     return outcomeOf(one.payout, last.status, last, last.error?.message ?? last.status_reason)
   }

@@ -179,16 +179,19 @@ const operationOf: Partial<Record<Verb, (resource: Resource) => string>> = {
 
 /** The members that --set takes, with their types and units, from the contract. */
 function membersHelp(resource: Resource, verb: Verb): string {
-  return listOfMembers(operationOf[verb]?.(resource) ?? '')
+  return listOfMembers(operationOf[verb]?.(resource) ?? '', verb === 'create' ? resource.defaults : {})
 }
 
-export function listOfMembers(operation: string): string {
+export function listOfMembers(operation: string, defaults: Body = {}): string {
   const members = bodyMembers[operation] ?? []
   const width = Math.max(0, ...members.map(([name]) => name.length))
   return [
     '',
     'Members:',
-    ...members.map(([name, type, about]) => `  ${name.padEnd(width)}  ${type}${about && `: ${about}`}`),
+    ...members.map(([name, given, about]) => {
+      const type = name in defaults ? `${given.replace(' (required)', '')} (default: ${defaults[name]})` : given
+      return `  ${name.padEnd(width)}  ${type}${about && `: ${about}`}`
+    }),
   ].join('\n')
 }
 

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { differences, readState } from '../../client/cli/desired-state.ts'
 import { startRelayerCommand } from '../support/relayer-command.ts'
 import { startTestService, temporaryFolder } from '../support/service.ts'
+import { rowsOf } from '../support/service-database.ts'
 
 const text = `
 networks:
@@ -35,6 +36,9 @@ api_keys:
     relayer_ids: [treasury]
 `
 
+/** With URLs that the service shows in full. */
+const onHosts = text.replace('/v3/secret', '').replace('/fast', '')
+
 async function start() {
   const service = await startTestService()
   const file = join(temporaryFolder(), 'relayer.yaml')
@@ -48,8 +52,9 @@ async function start() {
   return { ...service, apply, relayer }
 }
 
-test('creates what a file describes, then finds nothing to do, then changes only what differs', async () => {
-  const { client, apply, relayer, logged } = await start()
+test('creates what a file describes, then sets only hidden URLs again, then changes only what differs', async () => {
+  const service = await start()
+  const { client, apply, relayer, logged } = service
   const plan = await apply(text, '--dry-run')
   expect([plan.code, plan.out, plan.err]).toEqual([
     0,
@@ -73,7 +78,15 @@ test('creates what a file describes, then finds nothing to do, then changes only
     path: { notification_id: 'ledger' },
   })
   expect(hook.has_signing_key).toBe(true)
-  expect(await apply(text, '--yes')).toMatchObject({ code: 0, err: 'Nothing to do\n' })
+  const setAgain =
+    'change network sepolia\n    rpc_urls: set again, because the service shows only the hosts\n' +
+    '    private_rpc_urls: set again, because the service shows only the hosts\n'
+  expect(await apply(text, '--dry-run')).toMatchObject({ code: 0, err: setAgain })
+  const nodes = async () =>
+    rowsOf<{ rpc_urls: string }>(service, "SELECT rpc_urls FROM networks WHERE name = 'sepolia'")
+  const withKey = text.replace('v3/secret', 'v3/another-key')
+  expect((await apply(withKey, '--yes')).err).toBe(`${setAgain}changed networks sepolia\n`)
+  expect((await nodes())[0]?.rpc_urls).toContain('another-key')
 
   const changed = text.replace('max_value: 1000000000000000000000', 'max_value: 5').replace('weight: 5', 'weight: 6')
   const again = await apply(changed, '--yes')
@@ -82,7 +95,7 @@ test('creates what a file describes, then finds nothing to do, then changes only
   expect(again.err).not.toContain('create')
   expect(again.err).not.toContain('secret')
   expect((await relayer()).policies.whitelist_receivers).toHaveLength(1)
-  expect(await apply(changed, '--yes')).toMatchObject({ code: 0, err: 'Nothing to do\n' })
+  expect((await apply(changed, '--yes')).err).toBe(`${setAgain}changed networks sepolia\n`)
   expect(logged.join('')).not.toContain('the key of the ledger')
 })
 
@@ -172,8 +185,8 @@ test('checks the whole file against the contract before it changes anything, in 
 
 test('deletes only with --prune, and only of the kinds that the file has', async () => {
   const { client, apply } = await start()
-  await apply(text, '--yes')
-  const without = text.slice(0, text.indexOf('api_keys:')).replace(/ {2}- id: treasury\n[\s\S]*/, '  []\n')
+  await apply(onHosts, '--yes')
+  const without = onHosts.slice(0, onHosts.indexOf('api_keys:')).replace(/ {2}- id: treasury\n[\s\S]*/, '  []\n')
   expect(await apply(without, '--yes')).toMatchObject({ code: 0, err: 'Nothing to do\n' })
   const pruned = await apply(without, '--prune', '--dry-run')
   // `local` and `demo` are those of the first start.
@@ -185,15 +198,15 @@ test('deletes only with --prune, and only of the kinds that the file has', async
 
 test('goes on after a failure half-way, whose place it names', async () => {
   const { apply, relayer } = await start()
-  const wrong = text.replace('network: sepolia', 'network: nowhere')
+  const wrong = onHosts.replace('network: sepolia', 'network: nowhere')
   expect(await apply(wrong, '--yes')).toMatchObject({
     code: 3,
     err: expect.stringContaining('relayers[0] (treasury): body/network: no network has this name'),
   })
-  const rest = await apply(text, '--yes')
+  const rest = await apply(onHosts, '--yes')
   expect(rest.err).toMatch(/^create relayer treasury\ncreate api key payouts\n/)
   expect((await relayer()).id).toBe('treasury')
-  const moved = await apply(text.replace('chain_id: 11155111', 'chain_id: 5'), '--yes')
+  const moved = await apply(onHosts.replace('chain_id: 11155111', 'chain_id: 5'), '--yes')
   expect(moved).toMatchObject({
     code: 2,
     err: expect.stringContaining('networks[0] (sepolia): chain_id cannot be changed; it is 11155111'),
@@ -229,7 +242,7 @@ test('compares values in any form in which they can be written', () => {
     [{ list: ['0xAB'] }, { list: ['0xab'] }],
     [{ gone: null }, {}],
     [{ policies: { a: 1 } }, { policies: { a: '1', b: '2' } }],
-    [{ rpc_urls: ['https://a.example.com/k'] }, { rpc_urls: [{ url: 'https://a.example.com/***', weight: 100 }] }],
+    [{ rpc_urls: ['https://a.example.com/***'] }, { rpc_urls: [{ url: 'https://a.example.com/***', weight: 100 }] }],
     [{ config: { url: 'x' } }, {}],
   ] as const
   for (const [entry, current] of same) expect(differences(entry, current), JSON.stringify(entry)).toEqual([])

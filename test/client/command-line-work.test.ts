@@ -82,6 +82,9 @@ test('sets amounts with units and members of lists, and lists the members in its
     name: '1ether',
     policies: { max_value: '1500000000000000000', gas_price_cap: '50000000000', whitelist_receivers: [to] },
   })
+  const create = (await run(['relayers', 'create', '--help'])).out
+  expect(create).toMatch(/^ {2}signer_id +text \(required\): /m)
+  expect(create).toMatch(/^ {2}paused +boolean \(default: false\)/m)
   const { out } = await run(['relayers', 'change', '--help'])
   expect(out).toMatch(/policies\.max_value +amount in wei, or with a unit/)
   expect(out).toMatch(/paused +boolean/)
