@@ -1,6 +1,6 @@
 import type { RelayerClient } from '../../client/index.ts'
 
-// Mistakes of callers that do not compile. The file is checked by tsc and never run.
+// Mistakes of callers that do not compile, and at the end three that do. The file is checked by tsc and never run.
 
 const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const call = { function: 'mint()', args: [] }
@@ -34,4 +34,24 @@ export const mistakes = (client: RelayerClient) => [
   () => client.sponsorships.create({ relayer_id: 'a', pool_id: 'b', max_gas: 1, max_fee: '1', budget_per_day: '1' }),
   // @ts-expect-error the member of an answer that does not exist
   async () => (await client.transactions.get('demo', 'id')).gasLimit,
+  // @ts-expect-error the casing of another API
+  () => client.transactions.send('demo', { to, gasLimit: 21_000 }),
+  // @ts-expect-error a deadline with a unit
+  () => client.transactions.get('demo', 'id', { timeoutMs: '5s' }),
+  // @ts-expect-error a list is iterated, not awaited
+  async () => (await client.relayers.list()).length,
+  // @ts-expect-error a path that does not exist
+  () => client.get('/api/v1/relayer'),
+  // @ts-expect-error no id in the path
+  () => client.get('/api/v1/relayers/{relayer_id}'),
+]
+
+// These compile, because no type of TypeScript tells them from a right call.
+export const unseen = (client: RelayerClient) => [
+  // The contract takes whole numbers: this one is too large to be exact, and the client throws RangeError before it sends anything.
+  () => client.transactions.send('demo', { to, value: 1e18 }),
+  // A text that is no address: a template type would refuse every address that a program reads as text. The service answers 400.
+  () => client.transactions.send('demo', { to: 'treasury' }),
+  // No receiver, and no code of a new contract: the contract has both optional. The service answers 400.
+  () => client.transactions.send('demo', { value: 1n }),
 ]

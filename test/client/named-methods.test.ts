@@ -94,6 +94,15 @@ test('repeats nothing else after a lost connection', async () => {
   expect(keys).toEqual([null])
 })
 
+test('refuses the mistakes that compile', async () => {
+  const { client } = await startTestService()
+  const refused = (body: Parameters<typeof client.transactions.send>[1]) =>
+    client.transactions.send('demo', body).catch(({ name, message }: Error) => `${name}: ${message}`)
+  expect(await refused({ to, value: 1e18 })).toMatch(/^RangeError: value: 1000000000000000000 is above/)
+  expect(await refused({ to: 'treasury' })).toMatch(/^RelayerError: body\/to: /)
+  expect(await refused({ value: 1n })).toMatch(/^RelayerError: body\/(?:data|to)/)
+})
+
 test('names every operation that answers JSON, except JSON-RPC', () => {
   const { paths } = JSON.parse(readFileSync('generated/openapi.json', 'utf8'))
   const operations = Object.values<Record<string, { operationId?: string; tags?: string[] }>>(paths).flatMap((item) =>
