@@ -7,7 +7,7 @@ import { gwei, isEnough, minReplacementFee, most, pricesOf } from '../domain/fee
 import { errorOf } from '../domain/outcome.ts'
 import { isPrivate } from '../domain/submission.ts'
 import type { TransactionRow, TransactionUpdate } from '../domain/transaction-rows.ts'
-import { isRaiseForbidden, isSameWait, tooLow, type Wait, waitColumns } from '../domain/wait-reason.ts'
+import { isBelowBaseFee, isRaiseForbidden, isSameWait, tooLow, type Wait, waitColumns } from '../domain/wait-reason.ts'
 import { ceilingOf, type SenderContext } from './context.ts'
 import { askGas, type Hopeless, type SignedBytes } from './sign.ts'
 
@@ -137,7 +137,10 @@ async function applySendResult(
     case 'cheap': {
       const repriceAt = row.status === 'sent' ? 0 : Math.min(row.reprice_at, context.now() + repriceSoonMs)
       const set = { reprice_at: repriceAt }
-      result.updates.push(...waitUpdates(refused, cheapWait(row, state.cap, text), state.next, set))
+      const wait = cheapWait(row, state.cap, text)
+      result.updates.push(
+        ...(wait ? waitUpdates(refused, wait, state.next, set) : [{ row_id: row.row_id, revision: row.revision, set }]),
+      )
       break
     }
     case 'refused':
@@ -282,10 +285,11 @@ function laterWait(kind: string | undefined, text: string, isPrivate: boolean): 
   return refusal(text)
 }
 
-/** The chain requires a higher price than the attempt pays. */
-function cheapWait(row: TransactionRow, cap: bigint | undefined, text: string): Wait {
-  if (row.wait_reason !== null && isRaiseForbidden(row))
-    return { wait_reason: row.wait_reason, text: row.wait_text ?? text }
+/** The chain requires a higher price than the attempt pays. Undefined: why it waits is told already. */
+function cheapWait(row: TransactionRow, cap: bigint | undefined, text: string): Wait | undefined {
+  if (isRaiseForbidden(row)) return undefined
+  // The newest block shows whether its price is below the base fee.
+  if (row.status === 'submitted') return isBelowBaseFee(row) ? undefined : refusal(text)
   const price = pricesOf(row)
   const { fee } = ceilingOf(row)
   if (fee !== undefined && (cap === undefined || fee <= cap)) return tooLow(fee, `a node says "${text}"`)

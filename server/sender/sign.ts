@@ -338,7 +338,8 @@ function atLimit(
     if (fee !== undefined && fee < baseFee) return tooLow(fee, `the base fee is ${gwei(baseFee)}`)
     // Only slow: a node has it, and its price is the one that the caller gave.
     if (!row.resign) return 'at_ceiling'
-    return tooLow(ceiling, `a node has an earlier version, which takes at least ${gwei(most(least))} to replace`)
+    const why = `a node has an earlier version, which takes at least ${gwei(most(least))} to replace`
+    return { ...tooLow(ceiling, why), wait_reason: 'replacement_underpriced' }
   }
   const { gas_price_cap, max_fee_per_transaction } = relayer.policies
   if (gas_price_cap !== undefined && capOf(relayer, gas_limit, BigInt(row.data_fee ?? 0)) === BigInt(gas_price_cap)) {

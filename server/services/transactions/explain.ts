@@ -251,6 +251,7 @@ export function suggestionsOf(
     case 'base_fee':
       return [...speedUp('Speed it up: sign it at the price of a faster tier.', { speed: 'fast' }), ...again, ...cancel]
     case 'fee_too_low':
+    case 'replacement_underpriced':
       return [
         ...speedUp('Speed it up without a price, so that the service chooses one.', { speed: 'fast' }),
         ...again,

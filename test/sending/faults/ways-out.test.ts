@@ -171,6 +171,30 @@ const ways: Record<WaitReason | 'block', Way[]> = {
       ends: 'confirmed',
     },
   ],
+  replacement_underpriced: [
+    {
+      async bring(stage) {
+        const { rig, node, path, send } = stage
+        let dear: string | undefined
+        node.lie = (method, [raw]) => {
+          if (method !== 'eth_sendRawTransaction') return undefined
+          dear ??= `${raw}`
+          return new Error('busy')
+        }
+        await send({ max_fee_per_gas: `${50n * gwei}`, max_priority_fee_per_gas: `${2n * gwei}` })
+        await until('it was sent', () => dear !== undefined)
+        await rig.client().put(one, {
+          path,
+          body: { to, value: '2', max_fee_per_gas: `${20n * gwei}`, max_priority_fee_per_gas: `${gwei}` },
+        })
+        // The node had taken the first version.
+        await rig.chain.rpc('eth_sendRawTransaction', [dear])
+        node.lie = undefined
+      },
+      ...suggested('speedUpTransaction'),
+      ends: 'confirmed',
+    },
+  ],
   funds: [
     {
       async bring({ rig, account, node, send }) {
@@ -393,6 +417,50 @@ const rows = Object.entries(ways).flatMap(([reason, its]) =>
   })),
 )
 
+/** The next block ends them. */
+const isEndedByBlocks = new Set('base_fee funds node nonce_conflict earlier_nonce replacement_underpriced'.split(' '))
+
+/** Their relayer rests, or no node answers. */
+const isSlowlyPolled = new Set(['paused', 'disabled', 'unreachable', 'key_service'])
+
+/** What is told when the sender has read the chain so many times more. */
+async function reasonAfter({ rig, node, path }: Stage, times: number) {
+  const looks = () => (node.counts.eth_getBlockByNumber ?? 0) + (rig.proxy.counts().eth_getBlockByNumber ?? 0)
+  const before = looks()
+  await until('the sender has looked', () => looks() >= before + times)
+  const { data } = await rig.client().get('/api/v1/transactions/{transaction_id}/explanation', { path })
+  return { wait_reason: data.wait_reason, summary: data.summary, since: data.since }
+}
+
+test('tells a cap that leaves no room for a higher price, also while the base fee is above its price', async () => {
+  const stage = await start({})
+  const { rig, node, account, updateRelayer } = stage
+  node.lie = forgetting
+  await submitted(stage, { speed: 'fastest' })
+  const [{ max_fee_per_gas } = {}] = await account.transactions()
+  const price = BigInt(max_fee_per_gas ?? 0)
+  await updateRelayer({ policies: { gas_price_cap: `${(price * 105n) / 100n}` } })
+  let told = await reasonAfter(stage, 2)
+  await until(
+    'it waits for price_cap',
+    async () => {
+      told = await reasonAfter(stage, 2)
+      return told.wait_reason === 'price_cap'
+    },
+    async () => {
+      rig.clock.passed_ms += 16_000
+      await rig.chain.mine()
+    },
+  )
+  // An empty block lowers the next base fee by an eighth.
+  await rig.chain.setBaseFee((((price * 103n) / 100n) * 8n) / 7n)
+  await rig.chain.mine()
+  const explanation = '/api/v1/transactions/{transaction_id}/explanation'
+  const baseFee = async () => (await rig.client().get(explanation, { path: stage.path })).data.figures.base_fee
+  await until('the base fee is above its price', async () => BigInt((await baseFee()) ?? 0) > price)
+  expect(await reasonAfter(stage, 12)).toEqual(told)
+})
+
 test('each reason to wait has a way out', () => {
   const without = Object.entries(ways).flatMap(([reason, its]) => (its.length === 0 ? reason : []))
   expect(without).toEqual(['other'])
@@ -412,12 +480,16 @@ test.each(rows)('$reason ($kind) is left by $operation', async (way) => {
     await rig.chain.mine()
   }
   // Blocks pass where the state lasts.
-  const isLasting = !['base_fee', 'funds', 'node', 'nonce_conflict', 'earlier_nonce'].includes(way.reason)
+  const isLasting = !isEndedByBlocks.has(way.reason)
   await until(
     `it waits for ${way.reason}`,
     async () => (await explained()).wait_reason === way.reason,
     isLasting ? pass : undefined,
   )
+  if (way.submission !== 'private' && !isSlowlyPolled.has(way.reason)) {
+    const told = await reasonAfter(stage, 4)
+    expect(await reasonAfter(stage, 12)).toEqual(told)
+  }
   if (way.intent !== undefined && way.submission === 'private') {
     const isCancellation = ({ transaction, isAccepted }: PrivateRelay['sent'][number]) =>
       isAccepted && transaction.value === 0n
@@ -446,7 +518,7 @@ test.each(rows)('$reason ($kind) is left by $operation', async (way) => {
   expect(await account.latest()).toBe(2)
 })
 
-async function start({ policies = {}, key, signer: kind, submission, relayer }: Way): Promise<Stage> {
+async function start({ policies = {}, key, signer: kind, submission, relayer }: Partial<Way>): Promise<Stage> {
   const rig = await testRig({ chain: { noMining: true } })
   const node = await testLiar(rig.chain)
   const relay = await startPrivateRelay(rig.chain)
