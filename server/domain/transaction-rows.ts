@@ -171,10 +171,11 @@ export interface AttemptRow {
 export interface TransactionUpdate {
   row_id: number
   revision: number
-  /** Everything but a final status, which `end` sets. */
+  /** Everything but a final status, which `end` sets. What is signed with another intent has a ceiling of its own. */
   set: Partial<
     Omit<
       WholeTransactionRow,
+      | 'intent'
       | 'status'
       | 'row_id'
       | 'id'
@@ -188,7 +189,8 @@ export interface TransactionUpdate {
       | 'data_bytes'
       | 'data_row_id'
     > & { status: UnfinishedStatus }
-  >
+  > &
+    ({ intent?: never } | Pick<TransactionRow, 'intent' | 'fee_ceiling' | 'tip_ceiling'>)
   end?: Ending
   attempt?: Omit<Attempt, 'taken_at' | 'refusal' | 'refusal_kind' | 'created_at'>
   /** The key service's id of the request for the attempt's signature, for its audit entry. */

@@ -56,10 +56,6 @@ export interface WaitFacts {
 
 const endsWhenPayable: ReadonlySet<WaitReason> = new Set(['base_fee', 'fee_too_low'])
 
-/** Whether its price is told to be below the base fee. It ends when the base fee allows its price. */
-export const isBelowBaseFee = ({ wait_reason }: Pick<WaitColumns, 'wait_reason'>): boolean =>
-  wait_reason !== null && endsWhenPayable.has(wait_reason)
-
 const forbidsRaise: ReadonlySet<WaitReason | null> = new Set([
   'price_cap',
   'fee_multiplier',
@@ -97,7 +93,7 @@ export function laneWait(
   const priceWait = isWithNode ? waitForPrice(prices) : undefined
   if (priceWait) return isRaiseForbidden(row) ? undefined : priceWait
   if (row.wait_reason === null) return undefined
-  return ofLane.has(row.wait_reason) || (isWithNode && isBelowBaseFee(row)) ? null : undefined
+  return ofLane.has(row.wait_reason) || (isWithNode && endsWhenPayable.has(row.wait_reason)) ? null : undefined
 }
 
 /** Prices in wei per unit of gas. */

@@ -7,7 +7,7 @@ import { gwei, isEnough, minReplacementFee, most, pricesOf } from '../domain/fee
 import { errorOf } from '../domain/outcome.ts'
 import { isPrivate } from '../domain/submission.ts'
 import type { TransactionRow, TransactionUpdate } from '../domain/transaction-rows.ts'
-import { isBelowBaseFee, isRaiseForbidden, isSameWait, tooLow, type Wait, waitColumns } from '../domain/wait-reason.ts'
+import { isRaiseForbidden, isSameWait, tooLow, type Wait, waitColumns } from '../domain/wait-reason.ts'
 import { ceilingOf, type SenderContext } from './context.ts'
 import { askGas, type Hopeless, type SignedBytes } from './sign.ts'
 
@@ -287,9 +287,8 @@ function laterWait(kind: string | undefined, text: string, isPrivate: boolean): 
 
 /** The chain requires a higher price than the attempt pays. Undefined: why it waits is told already. */
 function cheapWait(row: TransactionRow, cap: bigint | undefined, text: string): Wait | undefined {
-  if (isRaiseForbidden(row)) return undefined
-  // The newest block shows whether its price is below the base fee.
-  if (row.status === 'submitted') return isBelowBaseFee(row) ? undefined : refusal(text)
+  // What a node has is priced again in a moment, and the newest block shows whether its price is below the base fee.
+  if (isRaiseForbidden(row) || row.status === 'submitted') return undefined
   const price = pricesOf(row)
   const { fee } = ceilingOf(row)
   if (fee !== undefined && (cap === undefined || fee <= cap)) return tooLow(fee, `a node says "${text}"`)

@@ -223,7 +223,10 @@ class Gaps {
       chosen.map(({ row_id, revision, reason }) => ({
         row_id,
         revision,
-        set: { status: 'submitted', intent: 'fail', resign: true, status_reason: reason, reprice_at: 0 },
+        set: {
+          ...{ status: 'submitted', intent: 'fail', fee_ceiling: null, tip_ceiling: null },
+          ...{ resign: true, status_reason: reason, reprice_at: 0 },
+        },
       })),
     )
     return chosen.length

@@ -212,10 +212,12 @@ export async function endUnmined(
 export const withdrawn = (
   given: { intent: Exclude<Intent, 'send'> } & Pick<TransactionRow, 'status_reason' | 'error' | 'fee_ceiling'>,
   unsigned: NeverSigned | undefined,
-): Pick<TransactionUpdate, 'set' | 'end'> =>
-  unsigned
-    ? { set: { nonce: null, ...given }, end: { status: endOfIntent[given.intent], proof: unsigned } }
-    : { set: { resign: true, tip_ceiling: null, ...given } }
+): Pick<TransactionUpdate, 'set' | 'end'> => {
+  const its = { tip_ceiling: null, ...given }
+  return unsigned
+    ? { set: { nonce: null, ...its }, end: { status: endOfIntent[given.intent], proof: unsigned } }
+    : { set: { resign: true, ...its } }
+}
 
 export const withoutData = ({ data: _, ...row }: WholeRow): TransactionRow => read(row)
 
