@@ -4,6 +4,7 @@ import type { Anvil } from '../support/anvil.ts'
 import { testChain } from '../support/chain.ts'
 import { operations } from '../support/contract.ts'
 import { startTestService, type TestService, temporaryFolder } from '../support/service.ts'
+import { play, sponsoredRig } from '../support/sponsorship.ts'
 import { testRig } from '../support/test-rig.ts'
 
 const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
@@ -251,5 +252,56 @@ test('refuses a key where it has no effect, in every operation that does not dec
     const response = await raw(path.replaceAll(/\{\w+\}/g, 'a'), { method, headers, ...(type && { body: '{}' }) })
     const { details } = (await response.json()) as { details: { path: string }[] }
     expect.soft([response.status, details?.[0]?.path], id).toEqual([400, '/headers/idempotency-key'])
+  }
+})
+
+test('honours a key in every operation that declares it: the first answer again, and nothing is sent twice', async () => {
+  const its = await sponsoredRig({}, { chain: { noMining: true } })
+  const { rig, client, relayer, token } = its
+  const pool = await client.pools.create({ id: 'pool', network: 'local', relayer_ids: [relayer.id] })
+  const swept = (await rig.addAccount()).relayer_id
+  const sent = await client.transactions.send(relayer.id, { to, value: '1' })
+  const relayers = `relayers/${relayer.id}`
+  const transfer = { to, value: '1' }
+  const call = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params: [params] })
+  const sending = call('eth_sendTransaction', { to, value: '0x1' })
+  const requests: Record<string, [path: string, body: object, token?: string]> = {
+    sendTransaction: [`${relayers}/transactions`, transfer],
+    sendTransactionBatch: [`${relayers}/transactions/batch`, { transactions: [transfer, transfer] }],
+    speedUpTransaction: [`${relayers}/transactions/${sent.id}/speed-up`, {}],
+    sweepRelayer: [`relayers/${swept}/sweep`, { to }],
+    callJsonRpc: [`${relayers}/rpc`, sending],
+    sendPoolTransaction: [`pools/${pool.id}/transactions`, transfer],
+    sendPoolTransactionBatch: [`pools/${pool.id}/transactions/batch`, { transactions: [transfer] }],
+    callPoolJsonRpc: [`pools/${pool.id}/rpc`, sending],
+    sendSponsoredCall: ['sponsorships/game/calls', { to: its.game, data: play(1) }, token],
+    callSponsoredJsonRpc: [
+      'rpc',
+      call('relayer_sendTransaction', { chainId: '31337', to: its.game, data: play(2) }),
+      token,
+    ],
+  }
+  const declaring = operations.filter(({ parameters }) => parameters.some(({ name }) => name === 'Idempotency-Key'))
+  expect(Object.keys(requests).sort()).toEqual(declaring.map(({ id }) => id).sort())
+
+  const count = async () =>
+    (await client.get('/api/v1/transactions', { query: { per_page: 0 } })).pagination.total_items
+  for (const [id, [path, body, as = rig.api_key]] of Object.entries(requests)) {
+    const ask = async () => {
+      const headers = { Authorization: `Bearer ${as}`, 'Content-Type': 'application/json', 'Idempotency-Key': id }
+      const response = await fetch(`${rig.url()}/api/v1/${path}`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+      })
+      // The call of a sponsorship is shown as it is now.
+      const text = (await response.text()).replaceAll(/"(?:hash|status)":(?:"\w+"|null)/g, '')
+      return { ok: response.ok, text }
+    }
+    const first = await ask()
+    expect.soft([id, first.ok, first.text.includes('"error":{')]).toEqual([id, true, false])
+    const before = await count()
+    expect.soft([id, await ask()]).toEqual([id, first])
+    expect.soft([id, await count()]).toEqual([id, before])
   }
 })
