@@ -47,7 +47,7 @@ export interface paths {
         put?: never;
         /**
          * Sign several messages
-         * @description Signs up to 1,000 messages ("Sign a message") and hashes of typed data ("Sign hashed typed data"), and returns the signatures in the order of the items. The policies check every item before the first is signed. If one item is refused, nothing is signed, and `details` names the item, for example `/body/items/3`. Each signature has its own audit entry, and the rate limit counts each.
+         * @description Signs up to 1,000 messages ([Sign a message](#/signing/signmessage)) and hashes of typed data ([Sign hashed typed data](#/signing/signtypeddata)), and returns the signatures in the order of the items. The policies check every item before the first is signed. If one item is refused, nothing is signed, and `details` names the item, for example `/body/items/3`. Each signature has its own audit entry, and the rate limit counts each.
          */
         post: operations["signBatch"];
         delete?: never;
@@ -73,7 +73,7 @@ export interface paths {
         put?: never;
         /**
          * Sign hashed typed data
-         * @description Signs EIP-712 typed data from its hashes. The digest is `keccak256(0x1901 ‖ domain_separator ‖ hash_struct_message)`. The service cannot see the data; "Sign typed data given in full" lets it check the data.
+         * @description Signs EIP-712 typed data from its hashes. The digest is `keccak256(0x1901 ‖ domain_separator ‖ hash_struct_message)`. The service cannot see the data; [Sign typed data given in full](#/signing/signtypeddatafull) lets it check the data.
          */
         post: operations["signTypedData"];
         delete?: never;
@@ -229,7 +229,7 @@ export interface paths {
          * Send a transaction
          * @description Accepts a transaction. After a 201, the transaction has its nonce and is stored durably; it reaches the chain exactly once, or ends as `failed`, `canceled` or `expired`. A transaction that cannot succeed is refused before it gets a nonce: by a policy (403), for a low balance or a call that reverts (400), or because no node answers (503). The balance must cover this transaction and all accepted, unfinished ones. `warnings` lists conditions that may delay it.
          *
-         *     If the request names no prices, the `speed` tier sets them, and the service raises them later ("Gas prices"). While a transaction waits, `status_reason` gives the reason ("Stuck transactions").
+         *     If the request names no prices, the `speed` tier sets them, and the service raises them later ([Gas prices](#/transactions/gas-prices)). While a transaction waits, `status_reason` gives the reason ([Stuck transactions](#/transactions/stuck-transactions)).
          *
          *     A transaction is final when more than half of all endpoints of the network have its receipt with the required confirmations; an endpoint that does not answer counts as one that has none. Before a nonce is signed for the first time, the service looks at the pool of a node: while another sender's transaction has the nonce there, it waits for `nonce_conflict`, and nothing is replaced unless you replace your transaction with prices.
          *
@@ -291,7 +291,7 @@ export interface paths {
         put?: never;
         /**
          * Test a transaction without sending it
-         * @description Runs every check of "Send a transaction" without accepting it. The response says whether the transaction would be accepted, lists every refusal, and shows its gas limit, prices and cost. No nonce is taken, nothing is signed and daily limits are not used. An unknown relayer or an invalid body is refused as in "Send a transaction".
+         * @description Runs every check of [Send a transaction](#/transactions/sendtransaction) without accepting it. The response says whether the transaction would be accepted, lists every refusal, and shows its gas limit, prices and cost. No nonce is taken, nothing is signed and daily limits are not used. An unknown relayer or an invalid body is refused as in [Send a transaction](#/transactions/sendtransaction).
          */
         post: operations["dryRunTransaction"];
         delete?: never;
@@ -318,7 +318,7 @@ export interface paths {
         post?: never;
         /**
          * Cancel all pending transactions
-         * @description Cancels every transaction that is not mined, whatever its status: the path is a word of the OpenZeppelin SDK. Each is canceled as "Cancel a transaction" does, from the highest nonce down, at most 10,000 per request. Repeat the request while `total_processed` is 10000 or more. Transactions are canceled in batches. A transaction that is accepted meanwhile stays; the nonces of canceled transactions below it are then used up and not returned.
+         * @description Cancels every transaction that is not mined, whatever its status: the path is a word of the OpenZeppelin SDK. Each is canceled as [Cancel a transaction](#/transactions/canceltransaction) does, from the highest nonce down, at most 10,000 per request. Repeat the request while `total_processed` is 10000 or more. Transactions are canceled in batches. A transaction that is accepted meanwhile stays; the nonces of canceled transactions below it are then used up and not returned.
          */
         delete: operations["cancelPendingTransactions"];
         options?: never;
@@ -376,9 +376,9 @@ export interface paths {
         get: operations["getTransaction"];
         /**
          * Replace a transaction
-         * @description Replaces a transaction with another one at the same nonce, under the same id. If a node has accepted a version of it, prices in the request must be at least 10 % higher; absent prices are set so. If no node has, the prices may be lower. Either transaction may be mined; the response of "Get a transaction" shows which one was. A transaction that is mined, finished or being canceled is refused with 409, and so is the call of a sponsorship.
+         * @description Replaces a transaction with another one at the same nonce, under the same id. If a node has accepted a version of it, prices in the request must be at least 10 % higher; absent prices are set so. If no node has, the prices may be lower. Either transaction may be mined; the response of [Get a transaction](#/transactions/gettransaction) shows which one was. A transaction that is mined, finished or being canceled is refused with 409, and so is the call of a sponsorship.
          *
-         *     `If-Match` is required (428): the `revision` of the transaction that the replacement was made from, or `*`. When somebody has replaced the content since, nothing is changed (412). Without it, a body is taken only if it states `to`, `value` and `data` (or `call`), and only as long as nobody has replaced the content: so the OpenZeppelin SDK's call stays as it is. To change only the price, use "Speed up a transaction". Each replacement sends the event `transaction_update`, with the new revision.
+         *     `If-Match` is required (428): the `revision` of the transaction that the replacement was made from, or `*`. When somebody has replaced the content since, nothing is changed (412). Without it, a body is taken only if it states `to`, `value` and `data` (or `call`), and only as long as nobody has replaced the content: so the OpenZeppelin SDK's call stays as it is. To change only the price, use [Speed up a transaction](#/transactions/speeduptransaction). Each replacement sends the event `transaction_update`, with the new revision.
          *
          *     A body with nothing but `{"submission": {"mode": "public"}}` replaces nothing: the public nodes get the signed bytes of a private transaction. Of one that is being canceled or expires they get the cancellation, which holds nothing of the transaction; its own bytes stay with the private relays. This applies to the calls of sponsorships too.
          */
@@ -483,7 +483,7 @@ export interface paths {
          * Sign an authorization
          * @description Signs an authorization (EIP-7702) with the relayer's key, for the chain of its network. It permits the relayer's account to run the code of `address`. The policy `allow_authorizations` must be true. If the policy `allowed_delegates` or, without it, `whitelist_receivers` is set, it must contain `address`. A relayer with limits of values, tokens or functions needs one of the two. The zero address ends a delegation.
          *
-         *     When a chain applies the authorization, the nonce of the account increases by one, and this service does not see it. Wait until the relayer's transactions are finished before you use the authorization, and call "Repair a relayer's nonces" afterwards.
+         *     When a chain applies the authorization, the nonce of the account increases by one, and this service does not see it. Wait until the relayer's transactions are finished before you use the authorization, and call [Repair a relayer's nonces](#/relayers/reconcilenonce) afterwards.
          */
         post: operations["signAuthorization"];
         delete?: never;
@@ -584,7 +584,7 @@ export interface paths {
         put?: never;
         /**
          * Drain a relayer
-         * @description Stops new transactions and returns the progress, for example to move to another key. It sets the policy `allow_transactions` to false: "Send a transaction", batches, "Sign a transaction" and "Sign an authorization" return 403 from then on. Unfinished transactions continue; they can be replaced and canceled. Messages and typed data are still signed.
+         * @description Stops new transactions and returns the progress, for example to move to another key. It sets the policy `allow_transactions` to false: [Send a transaction](#/transactions/sendtransaction), batches, [Sign a transaction without sending it](#/signing/signtransaction) and [Sign an authorization](#/signing/signauthorization) return 403 from then on. Unfinished transactions continue; they can be replaced and canceled. Messages and typed data are still signed.
          *
          *     Call it again to read the progress. When `finished` is true, every transaction has ended and the relayer can be deleted. The drain is stored and survives restarts. To end it, update the relayer with `{"policies": {"allow_transactions": null}}`.
          */
@@ -681,10 +681,10 @@ export interface paths {
          *     | method | answered by | scope |
          *     |---|---|---|
          *     | `eth_accounts`, `eth_requestAccounts`, `eth_chainId`, `net_version`, `web3_clientVersion` | the relayer | any |
-         *     | `eth_sendTransaction`, `wallet_sendTransaction` | the relayer, as "Send a transaction" | `send` |
-         *     | `personal_sign` (`[data, address]`; hex is bytes, anything else is text) | the relayer, as "Sign a message" | `sign` |
-         *     | `eth_signTypedData_v4`, `eth_signTypedData` (`[address, document]`, as an object or as JSON text) | the relayer, as "Sign typed data given in full" | `sign` |
-         *     | `eth_signTransaction` | the relayer, as "Sign a transaction without sending it" | `sign` |
+         *     | `eth_sendTransaction`, `wallet_sendTransaction` | the relayer, as [Send a transaction](#/transactions/sendtransaction) | `send` |
+         *     | `personal_sign` (`[data, address]`; hex is bytes, anything else is text) | the relayer, as [Sign a message](#/signing/signmessage) | `sign` |
+         *     | `eth_signTypedData_v4`, `eth_signTypedData` (`[address, document]`, as an object or as JSON text) | the relayer, as [Sign typed data given in full](#/signing/signtypeddatafull) | `sign` |
+         *     | `eth_signTransaction` | the relayer, as [Sign a transaction without sending it](#/signing/signtransaction) | `sign` |
          *     | `eth_getTransactionCount` of the relayer's address at `pending` | the relayer: the nonce that its next transaction gets | `read` |
          *     | `eth_blockNumber`, `eth_call`, `eth_estimateGas`, `eth_feeHistory`, `eth_gasPrice`, `eth_getBalance`, `eth_getBlockByHash`, `eth_getBlockByNumber`, `eth_getBlockReceipts`, `eth_getCode`, `eth_getLogs`, `eth_getProof`, `eth_getStorageAt`, `eth_getTransactionByHash`, `eth_getTransactionCount`, `eth_getTransactionReceipt`, `eth_maxPriorityFeePerGas` | the network's nodes | `read` |
          *
@@ -799,7 +799,7 @@ export interface paths {
          *
          *     `{"chain_restarted": true}` is for a test chain that was reset. Unfinished transactions end with a reason, the `nonce` of every earlier transaction becomes null, the next nonce is that of the new chain, and the relayer is enabled again. The request is refused with 409 if the network is not a test network (`is_testnet`, or chain id 1337 or 31337), or if the chain was not reset.
          *
-         *     `{"acknowledge_unknown": true}`: what "List the transactions that the database does not know" lists was compared with what should be sent. The list becomes empty, equal requests are accepted again, and the problem `external_transactions` ends.
+         *     `{"acknowledge_unknown": true}`: what [List the transactions that the database does not know](#/relayers/listunknowntransactions) lists was compared with what should be sent. The list becomes empty, equal requests are accepted again, and the problem `external_transactions` ends.
          */
         post: operations["reconcileNonce"];
         delete?: never;
@@ -825,7 +825,7 @@ export interface paths {
          * List the transactions that the database does not know
          * @description Lists the transactions of the address that this service found when it started, on chain or in a node's pool, and that its database does not know, by nonce: the database was restored from an older backup, or another program uses the key.
          *
-         *     Until they are acknowledged ("Repair a relayer's nonces" with `acknowledge_unknown`), a request with the receiver, value and data of one of them is refused with 409 `possibly_sent`, also through the relayer's pools. While one of them is not found (its `hash` is null), every request is.
+         *     Until they are acknowledged ([Repair a relayer's nonces](#/relayers/reconcilenonce) with `acknowledge_unknown`), a request with the receiver, value and data of one of them is refused with 409 `possibly_sent`, also through the relayer's pools. While one of them is not found (its `hash` is null), every request is.
          */
         get: operations["listUnknownTransactions"];
         put?: never;
@@ -1390,7 +1390,7 @@ export interface paths {
         put?: never;
         /**
          * Send a transaction through a pool
-         * @description As "Send a transaction", through the relayer that the service chooses; the response names it in `relayer_id`, and everything else about the transaction is asked of that relayer. The API key must be permitted to use the pool (`pool_ids`) or every relayer of the pool. The policies of the chosen relayer apply; one that they or its balance refuse is not chosen. If none can take the transaction, the response is the refusal of the first choice.
+         * @description As [Send a transaction](#/transactions/sendtransaction), through the relayer that the service chooses; the response names it in `relayer_id`, and everything else about the transaction is asked of that relayer. The API key must be permitted to use the pool (`pool_ids`) or every relayer of the pool. The policies of the chosen relayer apply; one that they or its balance refuse is not chosen. If none can take the transaction, the response is the refusal of the first choice.
          *
          *     **Idempotency-Key** belongs to the pool: a repeated request returns the first response, whichever relayer it has.
          */
@@ -1418,7 +1418,7 @@ export interface paths {
         put?: never;
         /**
          * Send several transactions through a pool
-         * @description As "Send several transactions": all or none, in one commit, at consecutive nonces of one relayer, which the service chooses for the whole batch. So their order on the chain is their order here. Members with an `ordering_key` must have the same one. The `Idempotency-Key` belongs to the pool.
+         * @description As [Send several transactions](#/transactions/sendtransactionbatch): all or none, in one commit, at consecutive nonces of one relayer, which the service chooses for the whole batch. So their order on the chain is their order here. Members with an `ordering_key` must have the same one. The `Idempotency-Key` belongs to the pool.
          */
         post: operations["sendPoolTransactionBatch"];
         delete?: never;
@@ -1444,7 +1444,7 @@ export interface paths {
         put?: never;
         /**
          * Check a transaction of a pool without sending it
-         * @description As "Check a transaction without sending it", for the relayer that would take it now (`relayer_id`). If none would, the answer is that of the first choice.
+         * @description As [Test a transaction without sending it](#/transactions/dryruntransaction), for the relayer that would take it now (`relayer_id`). If none would, the answer is that of the first choice.
          */
         post: operations["dryRunPoolTransaction"];
         delete?: never;
@@ -1501,7 +1501,7 @@ export interface paths {
         };
         /**
          * Stream the events of a pool's transactions
-         * @description As "Stream a relayer's events", of the transactions that were sent through the pool. Sequence numbers are those of each relayer, so the `id` of an event is a position in all of them: send it unchanged as `Last-Event-ID` to resume without a gap. A relayer that joined the pool meanwhile starts with its next event.
+         * @description As [Stream a relayer's events](#/transactions/streamevents), of the transactions that were sent through the pool. Sequence numbers are those of each relayer, so the `id` of an event is a position in all of them: send it unchanged as `Last-Event-ID` to resume without a gap. A relayer that joined the pool meanwhile starts with its next event.
          */
         get: operations["streamPoolEvents"];
         put?: never;
@@ -1529,10 +1529,10 @@ export interface paths {
         put?: never;
         /**
          * Call a pool as a JSON-RPC node
-         * @description As "Call a relayer as a JSON-RPC node", with these differences:
+         * @description As [Call a relayer as a JSON-RPC node](#/json-rpc/calljsonrpc), with these differences:
          *
          *     - `eth_accounts` returns the addresses of all relayers of the pool.
-         *     - `eth_sendTransaction` without `from` is "Send a transaction through a pool": the service chooses the relayer. With `from`, that relayer sends it, and the limits of the pool count too. `nonce` requires `from`, and must be the next nonce.
+         *     - `eth_sendTransaction` without `from` is [Send a transaction through a pool](#/pools/sendpooltransaction): the service chooses the relayer. With `from`, that relayer sends it, and the limits of the pool count too. `nonce` requires `from`, and must be the next nonce.
          *     - `personal_sign`, `eth_signTypedData_v4` and `eth_signTransaction` are signed by the relayer with the given address. The API key must be permitted to use that relayer itself; a key that is limited to the pool by `pool_ids` signs nothing.
          *     - Hashes of the transactions that were sent through the pool stay valid.
          */
@@ -1563,7 +1563,7 @@ export interface paths {
         get: operations["getPoolFunding"];
         /**
          * Fund the relayers of a pool
-         * @description As "Fund a relayer from another one", for every relayer that the pool has now or later, except those with a funding of their own. `max_per_day` bounds the refills of all of them together. A relayer of several funded pools is funded by the one that was created first. The treasury cannot be in the pool, or get its funds from it (409).
+         * @description As [Fund a relayer from another one](#/funding/setfunding), for every relayer that the pool has now or later, except those with a funding of their own. `max_per_day` bounds the refills of all of them together. A relayer of several funded pools is funded by the one that was created first. The treasury cannot be in the pool, or get its funds from it (409).
          */
         put: operations["setPoolFunding"];
         post?: never;
@@ -1739,7 +1739,7 @@ export interface paths {
         put?: never;
         /**
          * Create a sponsorship
-         * @description The response contains its API key, which is shown only once. Rotate it with "Rotate an API key".
+         * @description The response contains its API key, which is shown only once. Rotate it with [Rotate the token of an API key](#/api-keys/rotateapikey).
          */
         post: operations["createSponsorship"];
         delete?: never;
@@ -1852,7 +1852,7 @@ export interface paths {
                  */
                 sponsorship_id: components["parameters"]["sponsorship_id"];
                 /**
-                 * @description The id that "Send a sponsored call" returned.
+                 * @description The id that [Send a sponsored call](#/sponsorships/sendsponsoredcall) returned.
                  * @example 0x0000000000000000000000000000000001a201574bff70dda8c0cc47d1d6c262
                  */
                 call_id: components["schemas"]["CallId"];
@@ -1917,7 +1917,7 @@ export interface paths {
         put?: never;
         /**
          * Create an API key
-         * @description The response shows the token of the key once; it cannot be read again. `scopes`, `relayer_ids`, `allowed_cidrs`, `rate_limit` and `expires_at` limit the key. No two keys have the same name (409): a revoked key frees its name, and "Rotate an API key" gives a key another token.
+         * @description The response shows the token of the key once; it cannot be read again. `scopes`, `relayer_ids`, `allowed_cidrs`, `rate_limit` and `expires_at` limit the key. No two keys have the same name (409): a revoked key frees its name, and [Rotate the token of an API key](#/api-keys/rotateapikey) gives a key another token.
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -2641,7 +2641,7 @@ export interface components {
         TransactionFields: {
             /**
              * @description Changes with each replacement of the content, and with nothing that the service does by itself. Give it in `If-Match`
-             *     of "Replace a transaction".
+             *     of [Replace a transaction](#/transactions/replacetransaction).
              */
             revision?: components["schemas"]["Revision"];
             id: components["schemas"]["Id"];
@@ -2661,7 +2661,7 @@ export interface components {
             status: components["schemas"]["TransactionStatus"];
             /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
             status_reason: string | null;
-            /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. "Explain a transaction" says more. */
+            /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. [Explain a transaction](#/transactions/explaintransaction) says more. */
             wait_reason?: components["schemas"]["WaitReason"];
             /** @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
             is_canceling?: boolean;
@@ -2800,7 +2800,7 @@ export interface components {
         Transaction: {
             /**
              * @description Changes with each replacement of the content, and with nothing that the service does by itself. Give it in `If-Match`
-             *     of "Replace a transaction".
+             *     of [Replace a transaction](#/transactions/replacetransaction).
              */
             revision?: components["schemas"]["Revision"];
             id: components["schemas"]["Id"];
@@ -2820,7 +2820,7 @@ export interface components {
             status: components["schemas"]["TransactionStatus"];
             /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
             status_reason: string | null;
-            /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. "Explain a transaction" says more. */
+            /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. [Explain a transaction](#/transactions/explaintransaction) says more. */
             wait_reason?: components["schemas"]["WaitReason"];
             /** @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
             is_canceling?: boolean;
@@ -2852,7 +2852,7 @@ export interface components {
         TransactionEventFields: {
             /**
              * @description Changes with each replacement of the content, and with nothing that the service does by itself. Give it in `If-Match`
-             *     of "Replace a transaction".
+             *     of [Replace a transaction](#/transactions/replacetransaction).
              */
             revision?: components["schemas"]["Revision"];
             id: components["schemas"]["Id"];
@@ -2872,7 +2872,7 @@ export interface components {
             status: components["schemas"]["TransactionStatus"];
             /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
             status_reason: string | null;
-            /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. "Explain a transaction" says more. */
+            /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. [Explain a transaction](#/transactions/explaintransaction) says more. */
             wait_reason?: components["schemas"]["WaitReason"];
             /** @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
             is_canceling?: boolean;
@@ -2904,7 +2904,7 @@ export interface components {
         AcceptedTransaction: components["schemas"]["TransactionFields"] & {
             warnings: components["schemas"]["Warnings"];
         };
-        /** @description Conditions that may delay the transaction. `price_below_base_fee`: no block includes it until the base fee falls. `price_limited_by_cap`: the policy `gas_price_cap` allows less than the tier costs. `low_balance_after`: the balance may fall below the policy `min_balance`. `long_queue`: 100 or more accepted transactions come first. `cap_below_base_fee`: the policy `gas_price_cap` is below the current base fee. `balance_not_checked`: the network has the feature `no_native_coin`. `account_has_code`: the relayer's address is delegated (EIP-7702), and nodes accept only one unfinished transaction of such an account. `wait_reason` is the code that "Explain a transaction" gives while the condition lasts. */
+        /** @description Conditions that may delay the transaction. `price_below_base_fee`: no block includes it until the base fee falls. `price_limited_by_cap`: the policy `gas_price_cap` allows less than the tier costs. `low_balance_after`: the balance may fall below the policy `min_balance`. `long_queue`: 100 or more accepted transactions come first. `cap_below_base_fee`: the policy `gas_price_cap` is below the current base fee. `balance_not_checked`: the network has the feature `no_native_coin`. `account_has_code`: the relayer's address is delegated (EIP-7702), and nodes accept only one unfinished transaction of such an account. `wait_reason` is the code that [Explain a transaction](#/transactions/explaintransaction) gives while the condition lasts. */
         Warnings: components["schemas"]["Warning"][];
         Warning: {
             /** @enum {string} */
@@ -3054,7 +3054,7 @@ export interface components {
         AbiEntry: string | {
             [key: string]: unknown;
         };
-        /** @description The call that `data` is. Present when the transaction was given with `call`, or the ABI of its contract was registered before ("Register the ABI of a contract"), and it has at most 4,096 bytes of data. */
+        /** @description The call that `data` is. Present when the transaction was given with `call`, or the ABI of its contract was registered before ([Register the ABI of a contract](#/abis/createabi)), and it has at most 4,096 bytes of data. */
         DecodedCall: {
             /** @example transfer(address,uint256) */
             function: string;
@@ -3212,10 +3212,10 @@ export interface components {
         DryRun: {
             /** @description Only of a pool. The relayer that would take the transaction. */
             relayer_id?: components["schemas"]["Id"];
-            /** @description Whether "Send a transaction" would accept the transaction now. */
+            /** @description Whether [Send a transaction](#/transactions/sendtransaction) would accept the transaction now. */
             accepted: boolean;
             call?: components["schemas"]["DecodedCall"];
-            /** @description Every refusal. "Send a transaction" responds with the first. */
+            /** @description Every refusal. [Send a transaction](#/transactions/sendtransaction) responds with the first. */
             refusals: {
                 status: number;
                 code: components["schemas"]["FailureCode"];
@@ -3409,7 +3409,7 @@ export interface components {
             explanation: string;
             /** @description The relayer's unmined transaction with the lowest nonce, while it waits. All later transactions wait for it. Null while nothing blocks. */
             blocking: components["schemas"]["Blocking"] | null;
-            /** @description The last transaction of this address that the chain or a node has and this service did not send: another program uses the key, or another copy of this service's database is or was in use. Null when none was seen, and after it was acknowledged ("Repair a relayer's nonces" with `acknowledge_unknown`). */
+            /** @description The last transaction of this address that the chain or a node has and this service did not send: another program uses the key, or another copy of this service's database is or was in use. Null when none was seen, and after it was acknowledged ([Repair a relayer's nonces](#/relayers/reconcilenonce) with `acknowledge_unknown`). */
             foreign: components["schemas"]["ForeignTransaction"] | null;
         };
         ForeignTransaction: {
@@ -3631,7 +3631,7 @@ export interface components {
          * @enum {string}
          */
         Scope: "sign" | "send" | "read" | "notifications" | "manage";
-        /** @description `relay`: it is the key of a sponsorship, and has no other scope. The others are those of "Create an API key". */
+        /** @description `relay`: it is the key of a sponsorship, and has no other scope. The others are those of [Create an API key](#/api-keys/createapikey). */
         GrantedScopes: ("sign" | "send" | "read" | "notifications" | "manage" | "relay")[];
         Scopes: components["schemas"]["Scope"][];
         /**
@@ -4043,7 +4043,7 @@ export interface components {
         };
         /**
          * @description `network_down`: no node of a network is healthy. `network_still`: none of its nodes shows a new block, and transactions wait for one. `node_unhealthy`: some nodes are not healthy. `relayer_disabled`, `relayer_paused`. `transaction_waiting`: the first transaction in line waits, and all behind it. `transaction_slow`: it is not mined after 5 minutes, for no known reason; while the chain makes no blocks, after one minute. `nonces`: service and chain disagree on a relayer's nonces. `balance_low`: the balance is below the policy `min_balance`. `balance_empty`: it is
-         *     0. `funding`: the balance is below the minimum of its funding, and no refill starts. `notification_disabled`, `notification_failing`. `deliveries_failed`: deliveries ended without success. `transactions_failed`: transactions failed in the last 24 hours. `external_transactions`: the chain or a node has transactions of a relayer's key that this service did not send; it ends when they are acknowledged ("Repair a relayer's nonces"). `sponsorship_used_up`: its budget has no room for another call. `requests_refused`: a policy, a limit or a pause of a relayer, pool or sponsorship refused requests since it was last changed; the problem ends with a change of it, or when it is acknowledged, until another request is refused. `service`: a part of the service does not work. `unchecked`: something could not be found out, as the balances while no node answers, or the notifications for an API key without their scope.
+         *     0. `funding`: the balance is below the minimum of its funding, and no refill starts. `notification_disabled`, `notification_failing`. `deliveries_failed`: deliveries ended without success. `transactions_failed`: transactions failed in the last 24 hours. `external_transactions`: the chain or a node has transactions of a relayer's key that this service did not send; it ends when they are acknowledged ([Repair a relayer's nonces](#/relayers/reconcilenonce)). `sponsorship_used_up`: its budget has no room for another call. `requests_refused`: a policy, a limit or a pause of a relayer, pool or sponsorship refused requests since it was last changed; the problem ends with a change of it, or when it is acknowledged, until another request is refused. `service`: a part of the service does not work. `unchecked`: something could not be found out, as the balances while no node answers, or the notifications for an API key without their scope.
          * @enum {string}
          */
         ProblemKind: "external_transactions" | "requests_refused" | "sponsorship_used_up" | "network_down" | "network_still" | "node_unhealthy" | "relayer_disabled" | "relayer_paused" | "transaction_waiting" | "transaction_slow" | "nonces" | "balance_low" | "balance_empty" | "funding" | "notification_disabled" | "notification_failing" | "deliveries_failed" | "transactions_failed" | "service" | "unchecked";
@@ -4148,7 +4148,7 @@ export interface components {
             /** @description The least price that the nodes take, in wei per unit of gas; otherwise as `min_priority_fee_per_gas`. */
             min_gas_price: components["schemas"]["AmountOrNull"];
             coin_token: components["schemas"]["CoinTokenOrNull"];
-            /** @description The nodes that do not answer, or are on another chain. Only in responses of "Create a network" and "Update a network"; absent when there are none. */
+            /** @description The nodes that do not answer, or are on another chain. Only in responses of [Create a network](#/networks/createnetwork) and [Update a network](#/networks/updatenetwork); absent when there are none. */
             warnings?: components["schemas"]["ResourceWarning"][];
         };
         CreateNetworkRequest: {
@@ -4587,7 +4587,7 @@ export interface components {
             }[];
             /** @description The highest number of transfers of 0 wei to itself per hour that the relayer makes without a request: to fill nonces without a transaction below a signed nonce, and to use the nonces of transactions that can never be accepted. Default: 10. 0 disables them. */
             max_gap_fills_per_hour?: number;
-            /** @description Whether the relayer accepts and signs new transactions and authorizations. Default: true. "Drain a relayer" sets it to false. Accepted transactions continue, and can be replaced and canceled. */
+            /** @description Whether the relayer accepts and signs new transactions and authorizations. Default: true. [Drain a relayer](#/relayers/drainrelayer) sets it to false. Accepted transactions continue, and can be replaced and canceled. */
             allow_transactions?: boolean;
             /** @description Whether the relayer signs messages (EIP-191). Default: true. */
             allow_messages?: boolean;
@@ -4705,7 +4705,7 @@ export interface components {
             /** @description Whether the service disabled the relayer. A disabled relayer sends nothing. */
             system_disabled: boolean;
             disabled_reason: string | null;
-            /** @description Policies on messages and typed data that affect more than one relayer: those of another relayer with the same address that refuse requests which this relayer's policies allow, and the reverse. Only in responses of "Create a relayer", "Get a relayer" and "Update a relayer"; absent when there are none. Names of other relayers appear only to callers that may see them. "Create a relayer" also names the nodes that do not answer, or are on another chain. */
+            /** @description Policies on messages and typed data that affect more than one relayer: those of another relayer with the same address that refuse requests which this relayer's policies allow, and the reverse. Only in responses of [Create a relayer](#/relayers/createrelayer), [Get a relayer](#/relayers/getrelayer) and [Update a relayer](#/relayers/updaterelayer); absent when there are none. Names of other relayers appear only to callers that may see them. [Create a relayer](#/relayers/createrelayer) also names the nodes that do not answer, or are on another chain. */
             warnings?: components["schemas"]["ResourceWarning"][];
         };
         /** @description The notifications that receive the relayer's events, each those that its `filter` allows. */
@@ -4957,7 +4957,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description Any other failure. See "Errors". */
+        /** @description Any other failure. See [Errors](#/section/errors). */
         FailureResponse: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5867,7 +5867,7 @@ export interface components {
          */
         "Idempotency-Key": string;
         /**
-         * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+         * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
          * @example *
          */
         "If-Match": string;
@@ -5909,7 +5909,7 @@ export interface components {
         /** @description Only transactions to this address. */
         transaction_to: components["schemas"]["AddressInput"];
         /**
-         * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
+         * @description Only transactions that [Find anything](#/problems/search) finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
          * @example order-47
          */
         transaction_search: string;
@@ -6557,7 +6557,7 @@ export interface operations {
                 /** @description Only transactions to this address. */
                 to?: components["parameters"]["transaction_to"];
                 /**
-                 * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
+                 * @description Only transactions that [Find anything](#/problems/search) finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
                  * @example order-47
                  */
                 search?: components["parameters"]["transaction_search"];
@@ -6618,7 +6618,7 @@ export interface operations {
                 /** @description Only transactions to this address. */
                 to?: components["parameters"]["transaction_to"];
                 /**
-                 * @description Only transactions that "Find anything" finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
+                 * @description Only transactions that [Find anything](#/problems/search) finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
                  * @example order-47
                  */
                 search?: components["parameters"]["transaction_search"];
@@ -6892,7 +6892,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -7223,7 +7223,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -7262,7 +7262,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -7586,7 +7586,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -7619,7 +7619,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -7845,7 +7845,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -7878,7 +7878,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -8201,7 +8201,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -8234,7 +8234,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -8370,7 +8370,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -8403,7 +8403,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -8443,7 +8443,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -8746,7 +8746,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -8785,7 +8785,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -9110,7 +9110,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -9142,7 +9142,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -9256,7 +9256,7 @@ export interface operations {
                  */
                 sponsorship_id: components["parameters"]["sponsorship_id"];
                 /**
-                 * @description The id that "Send a sponsored call" returned.
+                 * @description The id that [Send a sponsored call](#/sponsorships/sendsponsoredcall) returned.
                  * @example 0x0000000000000000000000000000000001a201574bff70dda8c0cc47d1d6c262
                  */
                 call_id: components["schemas"]["CallId"];
@@ -9398,7 +9398,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -9431,7 +9431,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See "Concurrent changes".
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];

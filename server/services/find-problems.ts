@@ -206,7 +206,7 @@ function ofNotification(state: NotificationState): FoundProblem[] {
   }
   if (failed === 0) return []
   const summary = `Notification ${id}: ${failed} deliveries failed`
-  const reason = 'All attempts failed. "Redeliver failed deliveries" sends them again.'
+  const reason = 'All attempts failed. "Redeliver deliveries" sends them again.'
   return [problem('deliveries_failed', `${failed}`, { ...its, summary, reason, count: failed })]
 }
 
