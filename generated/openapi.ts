@@ -3738,6 +3738,16 @@ export interface components {
             count: number;
             /** @description Of a failed operation, otherwise null. */
             failure: components["schemas"]["AuditFailure"] | null;
+            /** @description What a change of a relayer, pool, sponsorship, notification, API key, network or funding changed; empty for any other operation. */
+            changes: components["schemas"]["AuditChange"][];
+        };
+        AuditChange: {
+            /** @description A member, or a member of one, as `policies.max_value`. */
+            member: string;
+            /** @description The value before, in JSON, cut at 500 characters; null where there was none. Of secrets and of the paths of URLs only `***`, also where they were changed. */
+            before: string | null;
+            /** @description The value since then, in the same form. */
+            after: string | null;
         };
         AuditFailure: {
             /** @description The `code` of the response. */
@@ -6188,6 +6198,7 @@ export type CreateApiKeyRequest = components['schemas']['CreateApiKeyRequest'];
 export type UpdateApiKeyRequest = components['schemas']['UpdateApiKeyRequest'];
 export type RotateApiKeyRequest = components['schemas']['RotateApiKeyRequest'];
 export type AuditEntry = components['schemas']['AuditEntry'];
+export type AuditChange = components['schemas']['AuditChange'];
 export type AuditFailure = components['schemas']['AuditFailure'];
 export type AuditHead = components['schemas']['AuditHead'];
 export type RpcUrl = components['schemas']['RpcUrl'];

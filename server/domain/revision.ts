@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { DomainError, inputFault } from './errors.ts'
-import { showRpcUrls } from './values.ts'
+import type { AuditEntry, PendingAuditEntry } from './rows.ts'
+import { mask, showRpcUrls } from './values.ts'
 
 /** The members of each resource that can be changed. Their order is that of the fingerprints in a revision. */
 const members = {
@@ -65,6 +66,47 @@ export const withRevision = <K extends Kind, Row extends Members<K>>(
   ...row,
   revision: revisionOf(kind, row),
 })
+
+const maxChanges = 50
+const maxValue = 500
+/** Whoever reads the audit trail may not learn them. */
+const masked: ReadonlySet<PropertyKey> = new Set(['signing_key'])
+
+/**
+ * Notes in the audit entry of a change what it changed, by the members of members too: a policy, not all of them. Secrets are masked: one
+ * that was changed is named.
+ */
+export function noteChanges<K extends Kind>(
+  entry: PendingAuditEntry | undefined,
+  kind: K,
+  before: Partial<Members<K>> | null,
+  after: Partial<Members<K>> | null,
+): void {
+  if (!entry) return
+  const names = members[kind] as readonly (keyof Members<K> & string)[]
+  const changes = names.flatMap((name) => changesIn(name, before?.[name], after?.[name], name))
+  if (changes.length > 0) entry.changes = changes.slice(0, maxChanges)
+}
+
+function changesIn(name: string, before: unknown, after: unknown, member: string): NonNullable<AuditEntry['changes']> {
+  if (JSON.stringify(before ?? null, sorted) === JSON.stringify(after ?? null, sorted)) return []
+  if (isObject(before) && isObject(after)) {
+    const inner = [...new Set([...Object.keys(before), ...Object.keys(after)])]
+    return inner.flatMap((one) => changesIn(one, before[one], after[one], `${member}.${one}`))
+  }
+  const shown = (value: unknown): string | null => {
+    if (value === undefined || value === null) return null
+    if (masked.has(name)) return JSON.stringify(mask)
+    const text = JSON.stringify(
+      name === 'url' ? showRpcUrls([{ url: `${value}` }])[0]?.url : withoutSecrets(name, value),
+    )
+    return text.length > maxValue ? `${text.slice(0, maxValue - 1)}…` : text
+  }
+  return [{ member, before: shown(before), after: shown(after) }]
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
 
 /** Null: there is none. */
 export const fundingRevision = (funding: Members<'funding'> | null): string =>

@@ -43,6 +43,8 @@ export interface AuditEntry {
   count?: number
   /** Of a failure: its code, and what refused it. */
   failure?: { code: string; reason: string }
+  /** Of a change: what it changed, member by member; a value is JSON. */
+  changes?: { member: string; before: string | null; after: string | null }[]
   /** The rule that refused it, which the store counts (store/queries/refusals.ts). */
   refused_by?: RefusedBy
 }

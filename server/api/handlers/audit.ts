@@ -40,5 +40,6 @@ const show = ({ at, ...entry }: ListedAuditEntry): Shown => ({
   key_request_id: entry.key_request_id ?? null,
   count: entry.count ?? 1,
   failure: entry.failure ?? null,
+  changes: entry.changes ?? [],
   at: new Date(at).toISOString(),
 })

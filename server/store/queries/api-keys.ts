@@ -1,5 +1,5 @@
 import type { ApiKey } from '../../../generated/openapi.ts'
-import { checkRevision, withRevision } from '../../domain/revision.ts'
+import { checkRevision, noteChanges, withRevision } from '../../domain/revision.ts'
 import type {
   ApiKeyRow,
   Conditions,
@@ -223,7 +223,9 @@ export const updateApiKey = (
     await database.rights.updated(transaction, 'api_keys', row.row_id)
     await transaction.run(update, encode({ ...before, ...changes }))
     if (changes.relayer_ids !== undefined) await limitTo(transaction, row.row_id, relayers)
-    return (await get(transaction, id)) as ApiKeyRow
+    const after = (await get(transaction, id)) as ApiKeyRow
+    noteChanges(auditEntry, 'api_keys', before, after)
+    return after
   }, auditEntry)
 
 /**

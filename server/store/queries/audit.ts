@@ -12,12 +12,18 @@ export type AuditRow = [
   subject: string | null,
   result: number,
   request_id: string | null,
+  ...last: Last,
+]
+
+type Last = [
   // Only where a key service gave one; null only before a count.
   key_request_id?: string | null,
   // Only above one; null only before a failure.
   count?: number | null,
-  // Only of a failure.
-  failure?: AuditEntry['failure'],
+  // Only of a failure; null only before changes.
+  failure?: AuditEntry['failure'] | null,
+  // Only of a change.
+  changes?: AuditEntry['changes'],
 ]
 
 export type ListedAuditEntry = AuditEntry & { chain: number; sequence: number }
@@ -93,15 +99,12 @@ const rowOf = (entry: AuditEntry, sequence: number): AuditRow => [
   entry.subject,
   entry.result,
   entry.request_id,
-  ...(lastOf(entry) as []),
+  ...(lastOf(entry) as Last),
 ]
 
-function lastOf({ key_request_id, count = 1, failure }: AuditEntry): (string | number | object | null)[] {
-  const keyRequestId = key_request_id ?? null
-  const counted = count > 1 ? count : null
-  if (failure) return [keyRequestId, counted, failure]
-  if (counted !== null) return [keyRequestId, counted]
-  return keyRequestId === null ? [] : [keyRequestId]
+function lastOf({ key_request_id, count = 1, failure, changes }: AuditEntry): unknown[] {
+  const all = [key_request_id, count > 1 ? count : undefined, failure, changes]
+  return all.slice(0, all.findLastIndex((one) => one !== undefined) + 1).map((one) => one ?? null)
 }
 
 /** The entries of a batch, newest first. */
@@ -110,7 +113,7 @@ export const readBatch = (chain: number, entries: string): ListedAuditEntry[] =>
 
 const readEntry = (
   chain: number,
-  [sequence, at, caller, operation, relayerId, subject, result, requestId, keyRequestId, count, failure]: AuditRow,
+  [sequence, at, caller, operation, relayerId, subject, result, requestId, ...more]: AuditRow,
 ): ListedAuditEntry => ({
   chain,
   sequence,
@@ -121,9 +124,14 @@ const readEntry = (
   subject,
   result,
   request_id: requestId,
+  ...readLast(more),
+})
+
+const readLast = ([keyRequestId, count, failure, changes]: Last): Partial<AuditEntry> => ({
   ...(keyRequestId != null && { key_request_id: keyRequestId }),
   ...(count != null && { count }),
   ...(failure && { failure }),
+  ...(changes && { changes }),
 })
 
 /** The lowest HTTP status of a refusal. */

@@ -1,5 +1,5 @@
 import type { Network, RpcUrl } from '../../../generated/openapi.ts'
-import { checkRevision, withRevision } from '../../domain/revision.ts'
+import { checkRevision, noteChanges, withRevision } from '../../domain/revision.ts'
 import type { Conditions, Deletion, Listing, PageRequest, PendingAuditEntry } from '../../domain/rows.ts'
 import { type Database, type Session, type StoredSeal, sql, type TableList } from './database.ts'
 import { sealedColumns } from './row-mac.ts'
@@ -127,6 +127,7 @@ export const updateNetwork = (
     if (!found) return undefined
     checkRevision('networks', found.network.revision, ifMatch)
     const changed = withRevision('networks', change(found.network))
+    noteChanges(auditEntry, 'networks', found.network, changed)
     await database.rights.updated(transaction, 'networks', found.row_id)
     await transaction.run(update, { ...encode(changed), row_id: found.row_id })
     return changed

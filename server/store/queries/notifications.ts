@@ -1,6 +1,6 @@
 import type { Notification, NotificationFilter } from '../../../generated/openapi.ts'
 import { mergePatch } from '../../domain/merge-patch.ts'
-import { checkRevision, revisionOf } from '../../domain/revision.ts'
+import { checkRevision, noteChanges, revisionOf } from '../../domain/revision.ts'
 import type {
   Conditions,
   Deletion,
@@ -137,7 +137,16 @@ export const updateNotification = (
       const isEmpty = Object.keys(merged).length === 0
       await transaction.run(updateFilter, { row_id, filter: encodeFilter(isEmpty ? null : merged) })
     }
-    return get(transaction, id, creator)
+    const after = await get(transaction, id, creator)
+    const key = before.has_signing_key ? 'former' : null
+    const nextKey = signing_key === undefined ? key : signing_key && 'new'
+    noteChanges(
+      auditEntry,
+      'notifications',
+      { ...before, signing_key: key },
+      after ? { ...after, signing_key: nextKey } : null,
+    )
+    return after
   }, auditEntry)
 
 export const deleteNotification = (

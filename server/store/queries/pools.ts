@@ -1,6 +1,6 @@
 import type { Funding } from '../../../generated/openapi.ts'
 import type { PoolTransaction } from '../../domain/new-transaction.ts'
-import { checkRevision, fundingRevision, withRevision } from '../../domain/revision.ts'
+import { checkRevision, fundingRevision, noteChanges, withRevision } from '../../domain/revision.ts'
 import type {
   Conditions,
   Deletion,
@@ -170,7 +170,13 @@ export const updatePool = (
         await database.rights.updated(transaction, 'pools', pool.row_id)
         const { name = pool.name, policies = (current) => current } = changes
         await transaction.run(change, { id, name, policies: JSON.stringify(policies(pool.policies)) })
-        return withRelayers(transaction, id, relayer_ids ?? pool.relayers.map(({ relayer_id }) => relayer_id))
+        const after = await withRelayers(
+          transaction,
+          id,
+          relayer_ids ?? pool.relayers.map(({ relayer_id }) => relayer_id),
+        )
+        noteChanges(auditEntry, 'pools', pool, after)
+        return after
       },
       auditEntry,
     ),
@@ -189,6 +195,7 @@ export const setPoolFunding = (
       const pool = await poolById(database.rights, transaction, id)
       if (!pool) return 'missing'
       checkRevision('funding', fundingRevision(pool.funding), ifMatch)
+      noteChanges(auditEntry, 'funding', pool.funding, funding)
       if (funding && !(await transaction.one(member, { id: funding.from, network: pool.network })))
         return 'unknown_treasury'
       await database.rights.updated(transaction, 'pools', pool.row_id)
@@ -207,10 +214,12 @@ export const weighPoolRelayer = (
   { auditEntry, ifMatch }: Conditions = {},
 ): Promise<PoolRow | undefined> =>
   database.writeCached(async (transaction) => {
-    const before = ifMatch && (await poolById(database.rights, transaction, id))
+    const before = await poolById(database.rights, transaction, id)
     if (before) checkRevision('pools', before.revision, ifMatch)
-    if ((await transaction.run(weigh, { id, relayer_id, weight })) === 0) return undefined
-    return poolById(database.rights, transaction, id)
+    if (!before || (await transaction.run(weigh, { id, relayer_id, weight })) === 0) return undefined
+    const after = await poolById(database.rights, transaction, id)
+    noteChanges(auditEntry, 'pools', before, after ?? null)
+    return after
   }, auditEntry)
 
 /**

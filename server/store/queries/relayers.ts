@@ -1,5 +1,5 @@
 import type { Funding, Network, Signer } from '../../../generated/openapi.ts'
-import { checkRevision, fundingRevision, withRevision } from '../../domain/revision.ts'
+import { checkRevision, fundingRevision, noteChanges, withRevision } from '../../domain/revision.ts'
 import type {
   Conditions,
   Deletion,
@@ -207,6 +207,7 @@ export const updateRelayer = (
     if (!before) return 'missing'
     checkRevision('relayers', before.revision, ifMatch)
     const changed = withRevision('relayers', change(before))
+    noteChanges(auditEntry, 'relayers', before, changed)
     const added = changed.notification_ids.filter((its) => !before.notification_ids.includes(its))
     if (await isUnknown(transaction, added, creator)) return 'unknown_notification'
     await database.rights.updated(transaction, 'relayers', before.row_id)
@@ -235,6 +236,7 @@ export const setFunding = (
       const before = found && (await relayerById(database.rights, transaction, id))
       if (!before) return 'missing'
       checkRevision('funding', fundingRevision(before.funding), ifMatch)
+      noteChanges(auditEntry, 'funding', before.funding, funding)
       const { chain_id } = before
       if (funding && !(await transaction.one(onChain, { id: funding.from, chain_id }))) return 'unknown_treasury'
       await database.rights.updated(transaction, 'relayers', before.row_id)

@@ -1,6 +1,6 @@
 import type { Sponsorship, Usage } from '../../../generated/openapi.ts'
 import type { SponsorshipRules } from '../../domain/policies/sponsored-calls.ts'
-import { checkRevision, withRevision } from '../../domain/revision.ts'
+import { checkRevision, noteChanges, withRevision } from '../../domain/revision.ts'
 import type { Conditions, Listing, NewApiKey, PageRequest, PendingAuditEntry } from '../../domain/rows.ts'
 import { isFinal } from '../../domain/statuses.ts'
 import type { Sponsored, TransactionRow } from '../../domain/transaction-rows.ts'
@@ -140,6 +140,7 @@ export const updateSponsorship = (
     if (!before) return undefined
     checkRevision('sponsorships', before.revision, ifMatch)
     const after = withRevision('sponsorships', { ...before, ...changeOf(before) })
+    noteChanges(auditEntry, 'sponsorships', before, after)
     await database.rights.updated(transaction, 'sponsorships', before.row_id)
     await transaction.run(change, { row_id: before.row_id, rules: rulesOf(after), paused: after.paused ? 1 : 0 })
     return after

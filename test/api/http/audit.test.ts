@@ -73,9 +73,48 @@ describe('recorded entries', () => {
       key_request_id: null,
       count: 1,
       failure: null,
+      changes: [],
     })
     expect(second).toMatchObject({ operation: 'signTypedData', subject: expect.stringMatching(/^0x[0-9a-f]{64}$/) })
     expect(JSON.stringify([first, second])).not.toContain('nobody')
+  })
+
+  test('says what a change changed, member by member, before and after, and masks secrets', async () => {
+    const service = await startTestService()
+    const { client } = service
+    const url = 'https://hooks.example.com/token-of-a-hook'
+    await client.post('/api/v1/notifications', { body: { id: 'hook', url, signing_key: 'the first key of a hook' } })
+    await client.patch('/api/v1/notifications/{notification_id}', {
+      path: { notification_id: 'hook' },
+      body: { url: `${url}-2`, signing_key: 'the next key of a hook' },
+    })
+    const change = (body: object) =>
+      client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body, header: { 'If-Match': '*' } } as never)
+    await change({ policies: { max_value: '5', allow_messages: false } })
+    await change({ policies: { max_value: '6' }, paused: true })
+    await client.patch('/api/v1/networks/{network_id}', {
+      path: { network_id: 'evm:local' },
+      body: { rpc_urls: ['https://node.example.com/v3/key-of-a-node'] },
+      header: { 'If-Match': '*' },
+    } as never)
+    const { data } = await client.get('/api/v1/audit', { query: { per_page: 100 } })
+    const changes = data.toReversed().map((entry) => entry.changes.map((its) => [its.member, its.before, its.after]))
+    expect(changes.filter((its) => its.length > 0)).toEqual([
+      [
+        ['url', '"https://hooks.example.com/***"', '"https://hooks.example.com/***"'],
+        ['signing_key', '"***"', '"***"'],
+      ],
+      [
+        ['policies.max_value', null, '"5"'],
+        ['policies.allow_messages', null, 'false'],
+      ],
+      [
+        ['paused', 'false', 'true'],
+        ['policies.max_value', '"5"', '"6"'],
+      ],
+      [['rpc_urls', expect.any(String), '[{"url":"https://node.example.com/***","weight":100}]']],
+    ])
+    expect(JSON.stringify(data)).not.toMatch(/token-of|key of a hook|key-of-a-node/)
   })
 
   test('records every operation that changes something, once, whether it succeeds or is refused', async () => {
