@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
 import { DomainError, inputFault } from './errors.ts'
-import type { AuditEntry, PendingAuditEntry } from './rows.ts'
-import { mask, showRpcUrls } from './values.ts'
+import { showRpcUrls } from './values.ts'
 
 /** The members of each resource that can be changed. Their order is that of the fingerprints in a revision. */
-const members = {
+export const members = {
   relayers: ['name', 'paused', 'notification_ids', 'policies', 'custom_rpc_urls'],
   pools: ['name', 'relayers', 'policies'],
   notifications: ['type', 'url', 'signing_key', 'filter'],
@@ -27,8 +26,8 @@ const members = {
   ],
   funding: ['from', 'asset', 'min_balance', 'target_balance', 'max_per_day', 'max_fee_per_gas'],
 } as const
-type Kind = keyof typeof members
-type Members<K extends Kind> = Record<(typeof members)[K][number], unknown>
+export type Kind = keyof typeof members
+export type Members<K extends Kind> = Record<(typeof members)[K][number], unknown>
 
 /** What a change was made from: one of these revisions, or whatever there is now. */
 export type IfMatch = readonly string[] | '*'
@@ -43,7 +42,7 @@ const fingerprint = (value: unknown): string =>
     .slice(0, fingerprintLength)
 
 /** Members in any order are the same content. */
-const sorted = (_: string, value: unknown): unknown =>
+export const sorted = (_: string, value: unknown): unknown =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
     ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
     : value
@@ -52,7 +51,7 @@ const sorted = (_: string, value: unknown): unknown =>
 const nodeUrls: ReadonlySet<PropertyKey> = new Set(['rpc_urls', 'custom_rpc_urls', 'private_rpc_urls'])
 
 /** Without the secret parts of URLs: whoever reads a fingerprint could try out guesses of them. */
-const withoutSecrets = (name: PropertyKey, value: unknown): unknown =>
+export const withoutSecrets = (name: PropertyKey, value: unknown): unknown =>
   nodeUrls.has(name) ? showRpcUrls(value as { url: string }[]) : value
 
 /** The fingerprints of the members that can be changed, one after the other: it tells which of them differ from another revision. */
@@ -66,47 +65,6 @@ export const withRevision = <K extends Kind, Row extends Members<K>>(
   ...row,
   revision: revisionOf(kind, row),
 })
-
-const maxChanges = 50
-const maxValue = 500
-/** Whoever reads the audit trail may not learn them. */
-const masked: ReadonlySet<PropertyKey> = new Set(['signing_key'])
-
-/**
- * Notes in the audit entry of a change what it changed, by the members of members too: a policy, not all of them. Secrets are masked: one
- * that was changed is named.
- */
-export function noteChanges<K extends Kind>(
-  entry: PendingAuditEntry | undefined,
-  kind: K,
-  before: Partial<Members<K>> | null,
-  after: Partial<Members<K>> | null,
-): void {
-  if (!entry) return
-  const names = members[kind] as readonly (keyof Members<K> & string)[]
-  const changes = names.flatMap((name) => changesIn(name, before?.[name], after?.[name], name))
-  if (changes.length > 0) entry.changes = changes.slice(0, maxChanges)
-}
-
-function changesIn(name: string, before: unknown, after: unknown, member: string): NonNullable<AuditEntry['changes']> {
-  if (JSON.stringify(before ?? null, sorted) === JSON.stringify(after ?? null, sorted)) return []
-  if (isObject(before) && isObject(after)) {
-    const inner = [...new Set([...Object.keys(before), ...Object.keys(after)])]
-    return inner.flatMap((one) => changesIn(one, before[one], after[one], `${member}.${one}`))
-  }
-  const shown = (value: unknown): string | null => {
-    if (value === undefined || value === null) return null
-    if (masked.has(name)) return JSON.stringify(mask)
-    const text = JSON.stringify(
-      name === 'url' ? showRpcUrls([{ url: `${value}` }])[0]?.url : withoutSecrets(name, value),
-    )
-    return text.length > maxValue ? `${text.slice(0, maxValue - 1)}…` : text
-  }
-  return [{ member, before: shown(before), after: shown(after) }]
-}
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
 
 /** Null: there is none. */
 export const fundingRevision = (funding: Members<'funding'> | null): string =>

@@ -1,5 +1,6 @@
 import type { ApiKey } from '../../../generated/openapi.ts'
-import { checkRevision, noteChanges, withRevision } from '../../domain/revision.ts'
+import { noteChanges } from '../../domain/changes.ts'
+import { checkRevision, withRevision } from '../../domain/revision.ts'
 import type {
   ApiKeyRow,
   Conditions,

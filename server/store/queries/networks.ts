@@ -1,5 +1,6 @@
 import type { Network, RpcUrl } from '../../../generated/openapi.ts'
-import { checkRevision, noteChanges, withRevision } from '../../domain/revision.ts'
+import { noteChanges } from '../../domain/changes.ts'
+import { checkRevision, withRevision } from '../../domain/revision.ts'
 import type { Conditions, Deletion, Listing, PageRequest, PendingAuditEntry } from '../../domain/rows.ts'
 import { type Database, type Session, type StoredSeal, sql, type TableList } from './database.ts'
 import { sealedColumns } from './row-mac.ts'

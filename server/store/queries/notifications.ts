@@ -1,6 +1,7 @@
 import type { Notification, NotificationFilter } from '../../../generated/openapi.ts'
+import { noteChanges } from '../../domain/changes.ts'
 import { mergePatch } from '../../domain/merge-patch.ts'
-import { checkRevision, noteChanges, revisionOf } from '../../domain/revision.ts'
+import { checkRevision, revisionOf } from '../../domain/revision.ts'
 import type {
   Conditions,
   Deletion,

@@ -1,6 +1,7 @@
 import type { Funding } from '../../../generated/openapi.ts'
+import { noteChanges } from '../../domain/changes.ts'
 import type { PoolTransaction } from '../../domain/new-transaction.ts'
-import { checkRevision, fundingRevision, noteChanges, withRevision } from '../../domain/revision.ts'
+import { checkRevision, fundingRevision, withRevision } from '../../domain/revision.ts'
 import type {
   Conditions,
   Deletion,

@@ -1,5 +1,6 @@
 import type { Funding, Network, Signer } from '../../../generated/openapi.ts'
-import { checkRevision, fundingRevision, noteChanges, withRevision } from '../../domain/revision.ts'
+import { noteChanges } from '../../domain/changes.ts'
+import { checkRevision, fundingRevision, withRevision } from '../../domain/revision.ts'
 import type {
   Conditions,
   Deletion,

@@ -1,6 +1,7 @@
 import type { Sponsorship, Usage } from '../../../generated/openapi.ts'
+import { noteChanges } from '../../domain/changes.ts'
 import type { SponsorshipRules } from '../../domain/policies/sponsored-calls.ts'
-import { checkRevision, noteChanges, withRevision } from '../../domain/revision.ts'
+import { checkRevision, withRevision } from '../../domain/revision.ts'
 import type { Conditions, Listing, NewApiKey, PageRequest, PendingAuditEntry } from '../../domain/rows.ts'
 import { isFinal } from '../../domain/statuses.ts'
 import type { Sponsored, TransactionRow } from '../../domain/transaction-rows.ts'
