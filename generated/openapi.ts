@@ -2731,16 +2731,18 @@ export interface components {
         Metadata: {
             [key: string]: string;
         };
-        /** @description Addresses and their storage keys, at most 200 keys in all. */
-        AccessList: {
+        AccessListEntry: {
             address: components["schemas"]["AddressInput"];
             storage_keys: string[];
-        }[];
+        };
         /** @description Addresses and their storage keys, at most 200 keys in all. */
-        AccessListInput: {
+        AccessList: components["schemas"]["AccessListEntry"][];
+        AccessListEntryInput: {
             address: components["schemas"]["AddressInput"];
             storage_keys: string[];
-        }[];
+        };
+        /** @description Addresses and their storage keys, at most 200 keys in all. */
+        AccessListInput: components["schemas"]["AccessListEntryInput"][];
         AuthorizationList: components["schemas"]["Authorization"][];
         AuthorizationListInput: components["schemas"]["AuthorizationInput"][];
         /** @description A permission, signed with the key of an account, for the account to run the code of `address` (EIP-7702). */
@@ -3097,8 +3099,9 @@ export interface components {
             delivery_id?: never;
             status?: never;
         };
+        SignBatchItem: components["schemas"]["SignMessageRequest"] | components["schemas"]["SignTypedDataRequest"];
         SignBatchRequest: {
-            items: (components["schemas"]["SignMessageRequest"] | components["schemas"]["SignTypedDataRequest"])[];
+            items: components["schemas"]["SignBatchItem"][];
         };
         SignAuthorizationRequest: {
             /** @description The contract whose code the account runs. The zero address ends a delegation. */
@@ -3209,6 +3212,12 @@ export interface components {
             limit: number | null;
             creates_account: boolean | null;
         };
+        DryRunRefusal: {
+            status: number;
+            code: components["schemas"]["FailureCode"];
+            message: string;
+            details: components["schemas"]["FailureDetail"][];
+        };
         DryRun: {
             /** @description Only of a pool. The relayer that would take the transaction. */
             relayer_id?: components["schemas"]["Id"];
@@ -3216,12 +3225,7 @@ export interface components {
             accepted: boolean;
             call?: components["schemas"]["DecodedCall"];
             /** @description Every refusal. [Send a transaction](#/transactions/sendtransaction) responds with the first. */
-            refusals: {
-                status: number;
-                code: components["schemas"]["FailureCode"];
-                message: string;
-                details: components["schemas"]["FailureDetail"][];
-            }[];
+            refusals: components["schemas"]["DryRunRefusal"][];
             /** @description The nonce that the transaction would get. Null, like the members below, when no node answered. */
             nonce: number | null;
             gas_limit: number | null;
@@ -3341,6 +3345,12 @@ export interface components {
          * @enum {string}
          */
         FundingStatus: "sufficient" | "refilling" | "limit_reached" | "treasury_short" | "fee_too_high" | "refused" | "unknown";
+        PoolRelayerFunding: {
+            relayer_id: components["schemas"]["Id"];
+            state: components["schemas"]["FundingStatus"];
+            reason: string | null;
+            since: components["schemas"]["TimestampOrNull"];
+        };
         PoolFundingState: {
             revision: components["schemas"]["Revision"];
             funding: components["schemas"]["Funding"];
@@ -3348,12 +3358,7 @@ export interface components {
             spent_today: components["schemas"]["Amount"];
             left_today: components["schemas"]["Amount"];
             /** @description Those that the pool funds. */
-            relayers: {
-                relayer_id: components["schemas"]["Id"];
-                state: components["schemas"]["FundingStatus"];
-                reason: string | null;
-                since: components["schemas"]["TimestampOrNull"];
-            }[];
+            relayers: components["schemas"]["PoolRelayerFunding"][];
         };
         FundingState: {
             revision: components["schemas"]["Revision"];
@@ -3755,41 +3760,44 @@ export interface components {
             /** @description What refused it, as its caller was told. Of an invalid request it names the members only, because a value may be a secret in the wrong place; empty where an unknown id was asked for. */
             reason: string;
         };
+        AuditChain: {
+            chain: number;
+            /** @description The number of the chain's last entry. */
+            entries: number;
+            hash: string;
+        };
         AuditHead: {
             /** @description The number of entries that the trail has had; old ones are removed (`RETENTION_DAYS_AUDIT`). */
             entries: number;
             /** @description The hash over all entries, as `npm run audit -- verify` prints it. With one chain, it is the hash of that chain. With several, it is SHA-256 over one line per chain, in the order of their numbers: number, entries and hash, separated by spaces, with a line feed at the end. */
             hash: string;
             /** @description The heads of all chains that have entries, by their numbers. */
-            chains: {
-                chain: number;
-                /** @description The number of the chain's last entry. */
-                entries: number;
-                hash: string;
-            }[];
+            chains: components["schemas"]["AuditChain"][];
         };
         RpcUrl: {
             /** @description The URL. Its path and query are masked, because they often contain a secret. */
             url: string;
             weight: number;
         };
-        /** @description A URL, or a URL with its weight: the share of calls, from 0 to 100 (default 100). Weight 0 is a fallback: used only when no other endpoint answers. */
-        RpcUrlInput: components["schemas"]["HttpUrl"] | {
+        RpcUrlWithWeight: {
             url: components["schemas"]["HttpUrl"];
             weight?: number;
         };
+        /** @description A URL, or a URL with its weight: the share of calls, from 0 to 100 (default 100). Weight 0 is a fallback: used only when no other endpoint answers. */
+        RpcUrlInput: components["schemas"]["HttpUrl"] | components["schemas"]["RpcUrlWithWeight"];
         PrivateRpcUrl: {
             /** @description The URL. Its path and query are masked, because they often contain a secret. */
             url: string;
             method: components["schemas"]["PrivateMethod"];
             private_expiry_blocks: number;
         };
-        /** @description A URL, or a URL with its rules. `method`: how it takes a transaction. `private_expiry_blocks`: after so many blocks it drops a transaction that is in none of them (default 25, as Flashbots Protect). */
-        PrivateRpcUrlInput: components["schemas"]["HttpUrl"] | {
+        PrivateRpcUrlWithRules: {
             url: components["schemas"]["HttpUrl"];
             method?: components["schemas"]["PrivateMethod"];
             private_expiry_blocks?: number;
         };
+        /** @description A URL, or a URL with its rules. `method`: how it takes a transaction. `private_expiry_blocks`: after so many blocks it drops a transaction that is in none of them (default 25, as Flashbots Protect). */
+        PrivateRpcUrlInput: components["schemas"]["HttpUrl"] | components["schemas"]["PrivateRpcUrlWithRules"];
         /**
          * @description `eth_sendRawTransaction` (the default), or `eth_sendPrivateTransaction` with the highest block, `private_expiry_blocks` from now.
          * @enum {string}
@@ -4473,6 +4481,16 @@ export interface components {
         MaxPending: number;
         MaxPendingBytes: number;
         FeeMultiplier: number;
+        AllowedFunction: {
+            receiver: components["schemas"]["Address"];
+            selectors: components["schemas"]["Selector"][];
+        };
+        TokenLimit: {
+            token: components["schemas"]["Address"];
+            max_amount?: components["schemas"]["Amount"];
+            max_amount_per_day?: components["schemas"]["Amount"];
+            count_signatures?: boolean;
+        };
         /** @description An absent policy does not limit. Exception: `max_fee_multiplier` is 5 when absent. */
         RelayerPolicies: {
             min_balance?: components["schemas"]["Amount"];
@@ -4485,18 +4503,10 @@ export interface components {
             max_pending_bytes?: components["schemas"]["MaxPendingBytes"];
             whitelist_receivers?: components["schemas"]["Address"][];
             eip1559_pricing?: boolean;
-            allowed_functions?: {
-                receiver: components["schemas"]["Address"];
-                selectors: components["schemas"]["Selector"][];
-            }[];
+            allowed_functions?: components["schemas"]["AllowedFunction"][];
             max_value?: components["schemas"]["Amount"];
             max_value_per_day?: components["schemas"]["Amount"];
-            token_limits?: {
-                token: components["schemas"]["Address"];
-                max_amount?: components["schemas"]["Amount"];
-                max_amount_per_day?: components["schemas"]["Amount"];
-                count_signatures?: boolean;
-            }[];
+            token_limits?: components["schemas"]["TokenLimit"][];
             max_gap_fills_per_hour?: number;
             allow_transactions?: boolean;
             allow_messages?: boolean;
@@ -4505,6 +4515,19 @@ export interface components {
             allow_authorizations?: boolean;
             allowed_delegates?: components["schemas"]["Address"][];
             allowed_domain_separators?: components["schemas"]["Hash"][];
+        };
+        AllowedFunctionInput: {
+            receiver: components["schemas"]["AddressInput"];
+            selectors: components["schemas"]["SelectorInput"][];
+        };
+        TokenLimitInput: {
+            token: components["schemas"]["AddressInput"];
+            /** @description The highest amount of one transaction or signature. */
+            max_amount?: components["schemas"]["AmountInput"];
+            /** @description The highest total amount in any 24 hours. */
+            max_amount_per_day?: components["schemas"]["AmountInput"];
+            /** @description Whether signatures that move this token are allowed and counted: in one sum with transactions, when they are signed. Counted are ERC-3009 (`TransferWithAuthorization`, `ReceiveWithAuthorization`, `CancelAuthorization`), ERC-2612 (`Permit`), Dai's `Permit` (as the highest number, so that a limit refuses it) and Permit2 (`PermitTransferFrom`, `PermitBatchTransferFrom`, both with a witness, `PermitSingle`, `PermitBatch`). A type is known by its exact members, and its contract by `verifyingContract`, which must be the token or Permit2; the domain must have the `chainId` of the network. All else is refused, as are hashes. What was signed stays counted for 24 hours, used or not. Default: false. Needs `max_amount` or `max_amount_per_day`. */
+            count_signatures?: boolean;
         };
         /**
          * @description Limits on the signatures and transactions of a relayer. They apply to every signature: sending, replacing, sign-transaction, messages and typed data. A transaction is checked when it is accepted. A later policy change does not affect accepted transactions; to stop them, cancel them. Canceling is always allowed. Price and fee limits apply to every signature: a transaction that they block waits, and `status_reason` gives the reason. Policies check the signed transaction itself, not the calls that a contract makes in turn.
@@ -4567,10 +4590,7 @@ export interface components {
             /** @description True: EIP-1559 prices. False: a gas price (legacy). Absent: as the chain supports. */
             eip1559_pricing?: boolean;
             /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. */
-            allowed_functions?: {
-                receiver: components["schemas"]["AddressInput"];
-                selectors: components["schemas"]["SelectorInput"][];
-            }[];
+            allowed_functions?: components["schemas"]["AllowedFunctionInput"][];
             /** @description The highest value of one transaction, in wei. Gas is not counted. */
             max_value?: components["schemas"]["AmountInput"];
             /**
@@ -4586,15 +4606,7 @@ export interface components {
              *
              *     Typed data can move tokens too, so it is refused unless `count_signatures` counts it or `allowed_domain_separators` lists its domain.
              */
-            token_limits?: {
-                token: components["schemas"]["AddressInput"];
-                /** @description The highest amount of one transaction or signature. */
-                max_amount?: components["schemas"]["AmountInput"];
-                /** @description The highest total amount in any 24 hours. */
-                max_amount_per_day?: components["schemas"]["AmountInput"];
-                /** @description Whether signatures that move this token are allowed and counted: in one sum with transactions, when they are signed. Counted are ERC-3009 (`TransferWithAuthorization`, `ReceiveWithAuthorization`, `CancelAuthorization`), ERC-2612 (`Permit`), Dai's `Permit` (as the highest number, so that a limit refuses it) and Permit2 (`PermitTransferFrom`, `PermitBatchTransferFrom`, both with a witness, `PermitSingle`, `PermitBatch`). A type is known by its exact members, and its contract by `verifyingContract`, which must be the token or Permit2; the domain must have the `chainId` of the network. All else is refused, as are hashes. What was signed stays counted for 24 hours, used or not. Default: false. Needs `max_amount` or `max_amount_per_day`. */
-                count_signatures?: boolean;
-            }[];
+            token_limits?: components["schemas"]["TokenLimitInput"][];
             /** @description The highest number of transfers of 0 wei to itself per hour that the relayer makes without a request: to fill nonces without a transaction below a signed nonce, and to use the nonces of transactions that can never be accepted. Default: 10. 0 disables them. */
             max_gap_fills_per_hour?: number;
             /** @description Whether the relayer accepts and signs new transactions and authorizations. Default: true. [Drain a relayer](#/relayers/drainrelayer) sets it to false. Accepted transactions continue, and can be replaced and canceled. */
@@ -4623,21 +4635,10 @@ export interface components {
             max_pending_bytes?: number | null;
             whitelist_receivers?: components["schemas"]["AddressInput"][] | null;
             eip1559_pricing?: boolean | null;
-            allowed_functions?: {
-                receiver: components["schemas"]["AddressInput"];
-                selectors: components["schemas"]["SelectorInput"][];
-            }[] | null;
+            allowed_functions?: components["schemas"]["AllowedFunctionInput"][] | null;
             max_value?: components["schemas"]["AmountInput"] | null;
             max_value_per_day?: components["schemas"]["AmountInput"] | null;
-            token_limits?: {
-                token: components["schemas"]["AddressInput"];
-                /** @description The highest amount of one transaction or signature. */
-                max_amount?: components["schemas"]["AmountInput"];
-                /** @description The highest total amount in any 24 hours. */
-                max_amount_per_day?: components["schemas"]["AmountInput"];
-                /** @description Whether signatures that move this token are allowed and counted: in one sum with transactions, when they are signed. Counted are ERC-3009 (`TransferWithAuthorization`, `ReceiveWithAuthorization`, `CancelAuthorization`), ERC-2612 (`Permit`), Dai's `Permit` (as the highest number, so that a limit refuses it) and Permit2 (`PermitTransferFrom`, `PermitBatchTransferFrom`, both with a witness, `PermitSingle`, `PermitBatch`). A type is known by its exact members, and its contract by `verifyingContract`, which must be the token or Permit2; the domain must have the `chainId` of the network. All else is refused, as are hashes. What was signed stays counted for 24 hours, used or not. Default: false. Needs `max_amount` or `max_amount_per_day`. */
-                count_signatures?: boolean;
-            }[] | null;
+            token_limits?: components["schemas"]["TokenLimitInput"][] | null;
             max_gap_fills_per_hour?: number | null;
             allow_transactions?: boolean | null;
             allow_messages?: boolean | null;
@@ -4647,54 +4648,41 @@ export interface components {
             allowed_delegates?: components["schemas"]["AddressInput"][] | null;
             allowed_domain_separators?: components["schemas"]["HashInput"][] | null;
         };
+        PoolTokenLimit: {
+            token: components["schemas"]["Address"];
+            max_amount?: components["schemas"]["Amount"];
+            max_amount_per_day?: components["schemas"]["Amount"];
+        };
         /** @description As the policies of a relayer. An absent policy does not limit. */
         PoolPolicies: {
             max_value?: components["schemas"]["Amount"];
             max_value_per_day?: components["schemas"]["Amount"];
             whitelist_receivers?: components["schemas"]["Address"][];
-            allowed_functions?: {
-                receiver: components["schemas"]["Address"];
-                selectors: components["schemas"]["Selector"][];
-            }[];
-            token_limits?: {
-                token: components["schemas"]["Address"];
-                max_amount?: components["schemas"]["Amount"];
-                max_amount_per_day?: components["schemas"]["Amount"];
-            }[];
+            allowed_functions?: components["schemas"]["AllowedFunction"][];
+            token_limits?: components["schemas"]["PoolTokenLimit"][];
+        };
+        PoolTokenLimitInput: {
+            token: components["schemas"]["AddressInput"];
+            /** @description The highest amount of one transaction or signature. */
+            max_amount?: components["schemas"]["AmountInput"];
+            /** @description The highest total amount in any 24 hours. */
+            max_amount_per_day?: components["schemas"]["AmountInput"];
         };
         /** @description Limits on what is sent through the pool, beside those of each relayer; see the policies of relayers. Amounts per day count over all relayers of the pool, when a transaction is accepted. One that ends unsigned counts no longer. */
         PoolPoliciesInput: {
             max_value?: components["schemas"]["AmountInput"];
             max_value_per_day?: components["schemas"]["AmountInput"];
             whitelist_receivers?: components["schemas"]["AddressInput"][];
-            allowed_functions?: {
-                receiver: components["schemas"]["AddressInput"];
-                selectors: components["schemas"]["SelectorInput"][];
-            }[];
-            token_limits?: {
-                token: components["schemas"]["AddressInput"];
-                /** @description The highest amount of one transaction or signature. */
-                max_amount?: components["schemas"]["AmountInput"];
-                /** @description The highest total amount in any 24 hours. */
-                max_amount_per_day?: components["schemas"]["AmountInput"];
-            }[];
+            allowed_functions?: components["schemas"]["AllowedFunctionInput"][];
+            token_limits?: components["schemas"]["PoolTokenLimitInput"][];
         };
         /** @description Absent policies stay. Null removes one. */
         PoolPoliciesPatch: {
             max_value?: components["schemas"]["AmountInput"] | null;
             max_value_per_day?: components["schemas"]["AmountInput"] | null;
             whitelist_receivers?: components["schemas"]["AddressInput"][] | null;
-            allowed_functions?: {
-                receiver: components["schemas"]["AddressInput"];
-                selectors: components["schemas"]["SelectorInput"][];
-            }[] | null;
-            token_limits?: {
-                token: components["schemas"]["AddressInput"];
-                /** @description The highest amount of one transaction or signature. */
-                max_amount?: components["schemas"]["AmountInput"];
-                /** @description The highest total amount in any 24 hours. */
-                max_amount_per_day?: components["schemas"]["AmountInput"];
-            }[] | null;
+            allowed_functions?: components["schemas"]["AllowedFunctionInput"][] | null;
+            token_limits?: components["schemas"]["PoolTokenLimitInput"][] | null;
         };
         Relayer: {
             revision: components["schemas"]["Revision"];
@@ -4817,6 +4805,23 @@ export interface components {
             /** @description Without gaps, oldest first. The last point is not complete yet. */
             points: components["schemas"]["ActivityPoint"][];
         };
+        NotReadyReason: {
+            path: string;
+            message: string;
+        };
+        ServerState: {
+            name: string;
+            /**
+             * @description `idle`: it starts, or is a command. `leaving`: it stops.
+             * @enum {string}
+             */
+            state: "idle" | "running" | "leaving";
+            started_at: components["schemas"]["Timestamp"];
+            /** @description How many relayers it sends for now. */
+            relayers: number;
+            /** @description Whether it gave this response. */
+            is_this: boolean;
+        };
         ServiceState: {
             /** @description The host and the number of the process. */
             name: string;
@@ -4829,10 +4834,7 @@ export interface components {
             /** @description How long work in steps waits for its next step now. Above 100, this server has more work than it can do. */
             event_loop_ms: number;
             /** @description Why it is not ready; empty when it is. */
-            not_ready: {
-                path: string;
-                message: string;
-            }[];
+            not_ready: components["schemas"]["NotReadyReason"][];
             database: {
                 /** @enum {string} */
                 engine: "sqlite" | "postgres";
@@ -4843,19 +4845,7 @@ export interface components {
                 response_ms: number;
             };
             /** @description The servers that share a PostgreSQL database, in the order of their starts; empty on SQLite. */
-            servers: {
-                name: string;
-                /**
-                 * @description `idle`: it starts, or is a command. `leaving`: it stops.
-                 * @enum {string}
-                 */
-                state: "idle" | "running" | "leaving";
-                started_at: components["schemas"]["Timestamp"];
-                /** @description How many relayers it sends for now. */
-                relayers: number;
-                /** @description Whether it gave this response. */
-                is_this: boolean;
-            }[];
+            servers: components["schemas"]["ServerState"][];
             /** @description What this server saw of key services since its start, by the type of their signers. */
             key_services: components["schemas"]["KeyServiceState"][];
             /** @description The newest first. */
@@ -6105,7 +6095,9 @@ export type SubmissionInput = components['schemas']['SubmissionInput'];
 export type SubmissionMode = components['schemas']['SubmissionMode'];
 export type TransactionSubmission = components['schemas']['TransactionSubmission'];
 export type Metadata = components['schemas']['Metadata'];
+export type AccessListEntry = components['schemas']['AccessListEntry'];
 export type AccessList = components['schemas']['AccessList'];
+export type AccessListEntryInput = components['schemas']['AccessListEntryInput'];
 export type AccessListInput = components['schemas']['AccessListInput'];
 export type AuthorizationList = components['schemas']['AuthorizationList'];
 export type AuthorizationListInput = components['schemas']['AuthorizationListInput'];
@@ -6132,6 +6124,7 @@ export type RedeliverRequest = components['schemas']['RedeliverRequest'];
 export type RedeliverOneRequest = components['schemas']['RedeliverOneRequest'];
 export type RedeliverPendingRequest = components['schemas']['RedeliverPendingRequest'];
 export type RedeliverFailedRequest = components['schemas']['RedeliverFailedRequest'];
+export type SignBatchItem = components['schemas']['SignBatchItem'];
 export type SignBatchRequest = components['schemas']['SignBatchRequest'];
 export type SignAuthorizationRequest = components['schemas']['SignAuthorizationRequest'];
 export type Attempt = components['schemas']['Attempt'];
@@ -6140,6 +6133,7 @@ export type TransactionChange = components['schemas']['TransactionChange'];
 export type ExplanationFigures = components['schemas']['ExplanationFigures'];
 export type Suggestion = components['schemas']['Suggestion'];
 export type GasNeed = components['schemas']['GasNeed'];
+export type DryRunRefusal = components['schemas']['DryRunRefusal'];
 export type DryRun = components['schemas']['DryRun'];
 export type PendingCancellation = components['schemas']['PendingCancellation'];
 export type TransactionSignature = components['schemas']['TransactionSignature'];
@@ -6154,6 +6148,7 @@ export type RelayerDrain = components['schemas']['RelayerDrain'];
 export type FundingSettings = components['schemas']['FundingSettings'];
 export type Funding = components['schemas']['Funding'];
 export type FundingStatus = components['schemas']['FundingStatus'];
+export type PoolRelayerFunding = components['schemas']['PoolRelayerFunding'];
 export type PoolFundingState = components['schemas']['PoolFundingState'];
 export type FundingState = components['schemas']['FundingState'];
 export type Refill = components['schemas']['Refill'];
@@ -6200,10 +6195,13 @@ export type RotateApiKeyRequest = components['schemas']['RotateApiKeyRequest'];
 export type AuditEntry = components['schemas']['AuditEntry'];
 export type AuditChange = components['schemas']['AuditChange'];
 export type AuditFailure = components['schemas']['AuditFailure'];
+export type AuditChain = components['schemas']['AuditChain'];
 export type AuditHead = components['schemas']['AuditHead'];
 export type RpcUrl = components['schemas']['RpcUrl'];
+export type RpcUrlWithWeight = components['schemas']['RpcUrlWithWeight'];
 export type RpcUrlInput = components['schemas']['RpcUrlInput'];
 export type PrivateRpcUrl = components['schemas']['PrivateRpcUrl'];
+export type PrivateRpcUrlWithRules = components['schemas']['PrivateRpcUrlWithRules'];
 export type PrivateRpcUrlInput = components['schemas']['PrivateRpcUrlInput'];
 export type PrivateMethod = components['schemas']['PrivateMethod'];
 export type ChainId = components['schemas']['ChainId'];
@@ -6278,10 +6276,16 @@ export type SelectorInput = components['schemas']['SelectorInput'];
 export type MaxPending = components['schemas']['MaxPending'];
 export type MaxPendingBytes = components['schemas']['MaxPendingBytes'];
 export type FeeMultiplier = components['schemas']['FeeMultiplier'];
+export type AllowedFunction = components['schemas']['AllowedFunction'];
+export type TokenLimit = components['schemas']['TokenLimit'];
 export type RelayerPolicies = components['schemas']['RelayerPolicies'];
+export type AllowedFunctionInput = components['schemas']['AllowedFunctionInput'];
+export type TokenLimitInput = components['schemas']['TokenLimitInput'];
 export type RelayerPoliciesInput = components['schemas']['RelayerPoliciesInput'];
 export type RelayerPoliciesPatch = components['schemas']['RelayerPoliciesPatch'];
+export type PoolTokenLimit = components['schemas']['PoolTokenLimit'];
 export type PoolPolicies = components['schemas']['PoolPolicies'];
+export type PoolTokenLimitInput = components['schemas']['PoolTokenLimitInput'];
 export type PoolPoliciesInput = components['schemas']['PoolPoliciesInput'];
 export type PoolPoliciesPatch = components['schemas']['PoolPoliciesPatch'];
 export type Relayer = components['schemas']['Relayer'];
@@ -6296,6 +6300,8 @@ export type NetworkNode = components['schemas']['NetworkNode'];
 export type Queue = components['schemas']['Queue'];
 export type QueueHead = components['schemas']['QueueHead'];
 export type Activity = components['schemas']['Activity'];
+export type NotReadyReason = components['schemas']['NotReadyReason'];
+export type ServerState = components['schemas']['ServerState'];
 export type ServiceState = components['schemas']['ServiceState'];
 export type KeyServiceState = components['schemas']['KeyServiceState'];
 export type KeyFault = components['schemas']['KeyFault'];
@@ -9710,6 +9716,6 @@ export const remoteConfigInterfaceValues: ReadonlyArray<FlattenedDeepRequired<co
 export const vaultSignerRequestTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["VaultSignerRequest"]["type"]> = ["vault"];
 export const networkNodeStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkNode"]["status"]> = ["healthy", "unreachable", "wrong_chain", "rate_limited"];
 export const activitySeconds_per_pointValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Activity"]["seconds_per_point"]> = [60, 900, 86400];
+export const serverStateStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ServerState"]["state"]> = ["idle", "running", "leaving"];
 export const serviceStateDatabaseEngineValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ServiceState"]["database"]["engine"]> = ["sqlite", "postgres"];
-export const serviceStateServersStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ServiceState"]["servers"]["state"]> = ["idle", "running", "leaving"];
 export const incidentSeverityValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Incident"]["severity"]> = ["error", "warning", "over"];
