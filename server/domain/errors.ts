@@ -50,16 +50,14 @@ export type Subject =
   /** The caller's API key as the request carries it. */
   | 'token'
   | 'api_key'
-  /** The API key that the caller names. */
-  | 'api_key_id'
+  /** The resource that the caller names. */
+  | 'named'
   | 'origin'
   | 'policies'
   | 'pool_policies'
   | 'sponsorship'
   | 'relayer'
   | 'pool'
-  /** The pool that the caller names. */
-  | 'pool_id'
   /** The page of a list. */
   | 'page'
   /** The ceiling of a cancellation. */
@@ -142,6 +140,13 @@ export const inputFault = (field: Field, message: string): Fault => ({ of: 'inpu
 /** An error about something that the service knows. */
 export const errorOf = (code: ErrorCode, of: Subject, message: string, data?: ErrorData): DomainError =>
   new DomainError(code, [{ of, field: [], message }], data)
+
+/** An error about the resource that the caller names. `name`: of its id. */
+export const namedError = (
+  code: 'not_found' | 'in_use' | 'invalid_state',
+  name: `${string}_id`,
+  message: string,
+): DomainError => new DomainError(code, [{ of: 'named', field: [name], message }])
 
 /** The value matches the contract's schema and cannot be carried out. */
 export const badRequest = (field: Field, message: string): DomainError =>

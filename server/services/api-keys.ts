@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import type { ApiKey, CreateApiKeyRequest, RotateApiKeyRequest, UpdateApiKeyRequest } from '../../generated/openapi.ts'
-import { badRequest, conflict, errorOf, notFound, unknownReference } from '../domain/errors.ts'
+import { badRequest, conflict, namedError, notFound, unknownReference } from '../domain/errors.ts'
 import { requireRevision } from '../domain/revision.ts'
 import type { ApiKeyRow, Conditions, NewApiKey, PendingAuditEntry } from '../domain/rows.ts'
 import { readTime } from '../domain/values.ts'
@@ -99,7 +99,11 @@ export async function revokeApiKey({ store }: Store, id: string, conditions: Con
   const outcome = await store.deleteApiKey(id, conditions)
   if (outcome === 'missing') throw apiKeyNotFound()
   if (outcome === 'in_use')
-    throw errorOf('invalid_state', 'api_key_id', 'it is the key of a sponsorship; rotate it, or delete the sponsorship')
+    throw namedError(
+      'invalid_state',
+      'api_key_id',
+      'it is the key of a sponsorship; rotate it, or delete the sponsorship',
+    )
 }
 
 /** The public part of a key. */

@@ -2,21 +2,23 @@ import type { CallerChains, Chains } from '../chain/chains.ts'
 import type { Fault } from '../domain/errors.ts'
 import type { Observer } from '../domain/observer.ts'
 import type { Caller, Share } from '../domain/operation.ts'
-import type { Incident, KeyServiceState } from '../domain/rows.ts'
+import type { Incident, KeyServiceState, PoolRow } from '../domain/rows.ts'
 import type { KeyServices } from '../keys/key-services.ts'
 import type { Keyring } from '../keys/keyring.ts'
 import type { Vault } from '../keys/secret-encryption.ts'
+import type { GenerationCache } from '../lib/cache.ts'
 import type { TargetCheck } from '../lib/ssrf-guard.ts'
 import type { Store } from '../store/store.ts'
 import type { Deliverer } from '../webhooks/deliverer.ts'
-import type { PoolContext } from './pools.ts'
 import type { ProblemList } from './problems.ts'
 import type { TransactionsContext } from './transactions/send.ts'
 import type { WaitContext } from './transactions/wait-for-status.ts'
 
 /** The effects of the operations. */
-export interface ServicesContext extends TransactionsContext, PoolContext, WaitContext {
+export interface ServicesContext extends TransactionsContext, WaitContext {
   store: Store
+  /** Pools are cached while the store's generation is unchanged. */
+  pools: GenerationCache<PoolRow | undefined>
   observer: Observer
   keyring: Keyring
   keyServices: Pick<KeyServices, 'admit'>

@@ -1,16 +1,15 @@
-import { errorOf } from '../domain/errors.ts'
+import type { CreatePoolRequest, Pool, PoolPolicies, UpdatePoolRequest } from '../../generated/openapi.ts'
+import { badRequest, conflict, namedError, unknownReference } from '../domain/errors.ts'
 import type { Caller } from '../domain/operation.ts'
-import type { PoolRow } from '../domain/rows.ts'
-import type { GenerationCache } from '../lib/cache.ts'
-import type { Store } from '../store/store.ts'
+import { listPolicies, mergePolicies, readPolicies } from '../domain/policies/read-policies.ts'
+import { requireRevision } from '../domain/revision.ts'
+import type { Conditions, PendingAuditEntry, PoolRow } from '../domain/rows.ts'
+import type { ServicesContext } from './context.ts'
+import { circleBy, circleByRelayers } from './funding/settings.ts'
 
 type PoolRights = Pick<Caller, 'relayer_ids' | 'pool_ids'>
 
-export interface PoolContext {
-  store: Store
-  /** Pools are cached while the store's generation is unchanged. */
-  pools: GenerationCache<PoolRow | undefined>
-}
+export type PoolContext = Pick<ServicesContext, 'store' | 'pools'>
 
 /** Finds a pool that the caller may use. Throws DomainError (404) for one that he may not use whole, as for a missing one. */
 export async function findPool({ store, pools }: PoolContext, id: string, rights: PoolRights): Promise<PoolRow> {
@@ -29,4 +28,61 @@ function maySee({ id, relayers }: PoolRow, { relayer_ids, pool_ids }: PoolRights
 export const seenIn = ({ id }: PoolRow, { relayer_ids, pool_ids }: PoolRights) =>
   pool_ids.has(id) ? undefined : relayer_ids
 
-export const poolMissing = () => errorOf('not_found', 'pool_id', 'no pool has this id')
+export const poolMissing = () => namedError('not_found', 'pool_id', 'no pool has this id')
+
+/** Throws DomainError (400, 409). */
+export async function createPool(
+  { store, makeId }: Pick<ServicesContext, 'store' | 'makeId'>,
+  { id = makeId(), name = id, policies = {}, ...body }: CreatePoolRequest,
+  auditEntry: PendingAuditEntry,
+): Promise<Pool> {
+  auditEntry.subject = id
+  const outcome = await store.createPool({ ...body, id, name, policies: readPolicies(policies) }, auditEntry)
+  if (outcome === 'unknown_network') throw unknownReference(['network'], 'no network has this name')
+  if (outcome === 'id_taken') throw conflict('already_exists', ['id'], 'a pool with this ID already exists')
+  return shown(outcome)
+}
+
+/** Undefined: there is none. Throws DomainError (400, 409, 412, 428). */
+export async function updatePool(
+  { store }: Pick<ServicesContext, 'store'>,
+  id: string,
+  body: UpdatePoolRequest,
+  conditions: Conditions,
+): Promise<Pool | undefined> {
+  const { ifMatch } = conditions
+  requireRevision(ifMatch, body, body.policies === null ? ['relayer_ids', 'policies'] : ['relayer_ids'])
+  requireRevision(ifMatch, body.policies ?? {}, listPolicies)
+  const { policies, ...others } = body
+  const changes = {
+    ...others,
+    ...(policies !== undefined && { policies: (current: PoolPolicies) => mergePolicies(current, policies) }),
+  }
+  const outcome = await store.updatePool(id, changes, conditions)
+  if (outcome === 'missing') return undefined
+  if (outcome === 'circle') throw circleByRelayers()
+  return shown(outcome)
+}
+
+/** Whether there was one. Throws DomainError (409, 412). */
+export async function deletePool(
+  { store }: Pick<ServicesContext, 'store'>,
+  id: string,
+  conditions: Conditions,
+): Promise<boolean> {
+  const inUse = (message: string) => namedError('in_use', 'pool_id', message)
+  const outcome = await store.deletePool(id, conditions)
+  if (outcome === 'in_use') throw inUse('an API key is limited to this pool; revoke or change it first')
+  if (outcome === 'sponsors')
+    throw inUse('the calls of a sponsorship are sent through this pool; delete the sponsorship first')
+  if (outcome === 'circle') throw circleBy('pool_id')
+  return outcome !== 'missing'
+}
+
+/** The public part of a pool. */
+export const showPool = ({ row_id: _, funding: __, coin_token: ___, ...pool }: PoolRow): Pool => pool
+
+function shown(outcome: PoolRow | { unknown_relayer: number }): Pool {
+  if (!('unknown_relayer' in outcome)) return showPool(outcome)
+  throw badRequest(['relayer_ids', outcome.unknown_relayer], 'the network of the pool has no relayer with this ID')
+}

@@ -5,7 +5,7 @@ import type {
   PlainSignerRequest,
   Signer,
 } from '../../generated/openapi.ts'
-import { badRequest, conflict, DomainError, inputFault } from '../domain/errors.ts'
+import { badRequest, conflict, DomainError, inputFault, namedError } from '../domain/errors.ts'
 import type { Caller } from '../domain/operation.ts'
 import type { PendingAuditEntry, SignerRow } from '../domain/rows.ts'
 import { generateKey } from '../keys/keyring.ts'
@@ -31,6 +31,18 @@ export async function createSigner(
   const isNew = await store.createSigner(signer, auditEntry)
   if (!isNew) throw taken()
   return { id, type: signer.type, address: signer.address }
+}
+
+/** Whether there was one. Throws DomainError (409). */
+export async function deleteSigner(
+  { store }: SignerContext,
+  id: string,
+  auditEntry: PendingAuditEntry,
+): Promise<boolean> {
+  const outcome = await store.deleteSigner(id, auditEntry)
+  if (outcome === 'in_use')
+    throw namedError('in_use', 'signer_id', 'a relayer uses this signer; delete the relayer first')
+  return outcome !== 'missing'
 }
 
 const refusals = {

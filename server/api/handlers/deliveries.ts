@@ -1,9 +1,8 @@
-import { notFound, notificationNotFound } from '../../domain/errors.ts'
+import { namedError, notFound, notificationNotFound } from '../../domain/errors.ts'
 import { type Caller, creatorSeenBy, type Handlers, page } from '../../domain/operation.ts'
 import { readTime } from '../../domain/values.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import { eventStream } from '../../webhooks/event-stream.ts'
-import { conflictAt } from '../http/errors.ts'
 
 type Deliveries = Pick<
   Handlers,
@@ -20,9 +19,9 @@ export function deliveries(context: ServicesContext): Deliveries {
     return rowId
   }
   const disabled = () =>
-    conflictAt(
+    namedError(
       'invalid_state',
-      '/path/notification_id',
+      'notification_id',
       'the notification is disabled; update its url or signing_key to enable it',
     )
 

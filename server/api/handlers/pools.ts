@@ -1,19 +1,14 @@
-import type { Pool, PoolPolicies } from '../../../generated/openapi.ts'
-import { badRequest, conflict, DomainError, unknownReference } from '../../domain/errors.ts'
+import { DomainError } from '../../domain/errors.ts'
 import { deleted, type Handlers, Page, page } from '../../domain/operation.ts'
-import { requireRevision } from '../../domain/revision.ts'
-import type { PoolRow } from '../../domain/rows.ts'
 import type { ServicesContext } from '../../services/context.ts'
-import { findPool } from '../../services/pools.ts'
+import { createPool, deletePool, findPool, showPool, updatePool } from '../../services/pools.ts'
 import { dryRunInPool } from '../../services/transactions/dry-run.ts'
 import { findInPool } from '../../services/transactions/list.ts'
 import { sendBatchToPool } from '../../services/transactions/send-batch.ts'
 import { moveInPool, sendToPool } from '../../services/transactions/send-to-pool.ts'
 import { placeToWait } from '../../services/transactions/wait-for-status.ts'
 import { poolEventStream } from '../../webhooks/event-stream.ts'
-import { conflictAt, shownDryRun } from '../http/errors.ts'
-import { fundingCircle } from './funding.ts'
-import { listPolicies, mergePolicies, readPolicies } from './policies.ts'
+import { shownDryRun } from '../http/errors.ts'
 
 type Pools = Pick<
   Handlers,
@@ -31,53 +26,26 @@ type Pools = Pick<
 >
 
 export function pools(context: ServicesContext): Pools {
-  const { store, keyring, makeId, shares, countCalls } = context
+  const { store, keyring, shares, countCalls } = context
 
   return {
-    async createPool({ body: { id = makeId(), name = id, policies = {}, ...body }, auditEntry }) {
-      auditEntry.subject = id
-      const outcome = await store.createPool({ ...body, id, name, policies: readPolicies(policies) }, auditEntry)
-      if (outcome === 'unknown_network') throw unknownReference(['network'], 'no network has this name')
-      if (outcome === 'id_taken') throw conflict('already_exists', ['id'], 'a pool with this ID already exists')
-      return shown(outcome)
-    },
+    createPool: ({ body, auditEntry }) => createPool(context, body, auditEntry),
 
-    listPools: ({ query }) => page(query, store.listPools, show),
+    listPools: ({ query }) => page(query, store.listPools, showPool),
 
-    getPool: async ({ path, caller }) => show(await findPool(context, path.pool_id, caller)),
+    getPool: async ({ path, caller }) => showPool(await findPool(context, path.pool_id, caller)),
 
-    async updatePool({ path, body, auditEntry, ifMatch }) {
-      requireRevision(ifMatch, body, body.policies === null ? ['relayer_ids', 'policies'] : ['relayer_ids'])
-      requireRevision(ifMatch, body.policies ?? {}, listPolicies)
-      const { policies, ...others } = body
-      const changes = {
-        ...others,
-        ...(policies !== undefined && { policies: (current: PoolPolicies) => mergePolicies(current, policies) }),
-      }
-      const outcome = await store.updatePool(path.pool_id, changes, { auditEntry, ifMatch })
-      if (outcome === 'missing') return undefined
-      if (outcome === 'circle') throw fundingCircle(['relayer_ids'])
-      return shown(outcome)
-    },
+    updatePool: ({ path, body, auditEntry, ifMatch }) =>
+      updatePool(context, path.pool_id, body, { auditEntry, ifMatch }),
 
     async updatePoolRelayer({ path: { pool_id, relayer_id }, body: { weight = null }, auditEntry, ifMatch }) {
       const pool = await store.weighPoolRelayer({ id: pool_id, relayer_id }, weight, { auditEntry, ifMatch })
-      return pool && show(pool)
+      return pool && showPool(pool)
     },
 
     async deletePool({ path, auditEntry, ifMatch }) {
-      const outcome = await store.deletePool(path.pool_id, { auditEntry, ifMatch })
-      if (outcome === 'missing') return undefined
-      if (outcome === 'in_use')
-        throw conflictAt('in_use', '/path/pool_id', 'an API key is limited to this pool; revoke or change it first')
-      if (outcome === 'sponsors')
-        throw conflictAt(
-          'in_use',
-          '/path/pool_id',
-          'the calls of a sponsorship are sent through this pool; delete the sponsorship first',
-        )
-      if (outcome === 'circle') throw fundingCircle('/path/pool_id')
-      return deleted(path.pool_id)
+      const isDeleted = await deletePool(context, path.pool_id, { auditEntry, ifMatch })
+      return isDeleted ? deleted(path.pool_id) : undefined
     },
 
     async sendPoolTransaction({ path, query, body, caller, idempotency, auditEntry, authorize, nodes, onClose }) {
@@ -118,13 +86,6 @@ export function pools(context: ServicesContext): Pools {
       })
     },
   }
-}
-
-const show = ({ row_id: _, funding: __, coin_token: ___, ...pool }: PoolRow): Pool => pool
-
-function shown(outcome: PoolRow | { unknown_relayer: number }): Pool {
-  if (!('unknown_relayer' in outcome)) return show(outcome)
-  throw badRequest(['relayer_ids', outcome.unknown_relayer], 'the network of the pool has no relayer with this ID')
 }
 
 function unlessRefused(error: unknown): undefined {

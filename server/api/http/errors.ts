@@ -60,10 +60,9 @@ const placeOf: Record<Subject, string> = {
   current: 'current',
   token: '/headers/authorization',
   origin: '/headers/origin',
-  pool_id: '/path/pool_id',
   page: '/query/page',
   max_fee_per_gas: '/query/max_fee_per_gas',
-  api_key_id: '/path/api_key_id',
+  named: '/path',
   policies: 'policies',
   pool_policies: 'pool/policies',
   api_key: 'api_key',
@@ -103,11 +102,9 @@ export class ApiError extends DomainError {
   }
 }
 
-/** 400 and 409 for a part of the request beside the body. `path`: a JSON pointer. */
+/** 400 for a part of the request beside the body. `path`: a JSON pointer. */
 export const badRequestAt = (path: string, message: string): ApiError =>
   new ApiError('invalid_request', 'Bad Request', [{ path, message }])
-export const conflictAt = (code: 'in_use' | 'invalid_state', path: string, message: string): ApiError =>
-  new ApiError(code, 'Conflict', [{ path, message }])
 
 /** Runs `read` for a value from the path or the query, whose faults it names. */
 export function readFrom<T>(part: '/path' | '/query', read: () => T): T {

@@ -1,7 +1,7 @@
 import type { RelayerPolicies, RelayerPoliciesInput, RelayerPoliciesPatch } from '../../../generated/openapi.ts'
-import { badRequest, type Field } from '../../domain/errors.ts'
-import { mergePatch } from '../../domain/merge-patch.ts'
-import { readAddress, readAmount } from '../../domain/values.ts'
+import { badRequest, type Field } from '../errors.ts'
+import { mergePatch } from '../merge-patch.ts'
+import { readAddress, readAmount } from '../values.ts'
 
 const place = ['policies']
 const amounts = [

@@ -1,0 +1,179 @@
+import type { FundingSettings, FundingState, PoolFundingState } from '../../../generated/openapi.ts'
+import { within } from '../../chain/chain.ts'
+import { badRequest, conflict, namedError, relayerNotFound, unknownReference } from '../../domain/errors.ts'
+import { type AppliedFunding, asCoin, refillsOf } from '../../domain/funding.ts'
+import type { NodeAccess } from '../../domain/node-access.ts'
+import { fundingRevision } from '../../domain/revision.ts'
+import type { Conditions, Funding, PoolRow, RelayerRow } from '../../domain/rows.ts'
+import { readAddress, readAmount } from '../../domain/values.ts'
+import type { Refill } from '../../store/queries/treasuries.ts'
+import type { ServicesContext } from '../context.ts'
+import { balanceOf } from './balance.ts'
+
+/* By which rules relayers get funds, and what they got. */
+
+type FundingContext = Pick<ServicesContext, 'store' | 'keyring' | 'chains' | 'now' | 'fund'>
+
+/** The time limit for the answer of a node. */
+const patienceMs = 2_000
+const dayS = 24 * 3_600
+
+/** Throws DomainError (404) for a relayer that has no funding, by its own settings or by a pool's. */
+export async function fundingOf(context: FundingContext, nodes: NodeAccess, id: string): Promise<FundingState> {
+  const relayer = await context.keyring.findRelayer(id)
+  const applied = await context.store.fundingOf(relayer)
+  if (!applied) throw without('relayer')
+  return stateOf(context, nodes, relayer, applied)
+}
+
+/** Throws DomainError (400, 404, 409, 412). */
+export async function setFunding(
+  context: FundingContext,
+  nodes: NodeAccess,
+  id: string,
+  { body, ...conditions }: Conditions & { body: FundingSettings },
+): Promise<FundingState> {
+  const its = readFunding(body)
+  const outcome = await context.store.setFunding(id, its, conditions)
+  if (outcome === 'missing') throw relayerNotFound(id)
+  if (outcome === 'unknown_treasury') throw unknownTreasury()
+  if (outcome === 'circle') throw circleByTreasury()
+  context.fund(outcome.row_id)
+  return stateOf(context, nodes, outcome, { funding: asCoin(its, outcome.coin_token), pool: null })
+}
+
+/** Throws DomainError (404, 409, 412). */
+export async function endFunding({ store }: FundingContext, id: string, conditions: Conditions): Promise<void> {
+  const before = await store.getRelayer(id)
+  if (before && !before.funding) throw without('relayer')
+  const outcome = await store.setFunding(id, null, conditions)
+  if (outcome === 'missing') throw relayerNotFound(id)
+  if (outcome === 'circle') throw circleBy('relayer_id')
+}
+
+/** Throws DomainError (404) for a pool without funding. */
+export async function fundingOfPool(context: FundingContext, pool: PoolRow): Promise<PoolFundingState> {
+  if (!pool.funding) throw without('pool')
+  return stateOfPool(context, pool, pool.funding)
+}
+
+/** Undefined: there is no such pool. Throws DomainError (400, 409, 412). */
+export async function setPoolFunding(
+  context: FundingContext,
+  id: string,
+  body: FundingSettings,
+  conditions: Conditions,
+): Promise<PoolFundingState | undefined> {
+  const its = readFunding(body)
+  const outcome = await context.store.setPoolFunding(id, its, conditions)
+  if (outcome === 'missing') return undefined
+  if (outcome === 'unknown_treasury') throw unknownTreasury()
+  if (outcome === 'circle') throw circleByTreasury()
+  for (const { relayer_id } of outcome.relayers) context.fund((await context.keyring.findRelayer(relayer_id)).row_id)
+  return stateOfPool(context, outcome, its)
+}
+
+/** Throws DomainError (404, 409, 412). */
+export async function endPoolFunding({ store }: FundingContext, pool: PoolRow, conditions: Conditions): Promise<void> {
+  if (!pool.funding) throw without('pool')
+  const outcome = await store.setPoolFunding(pool.id, null, conditions)
+  if (outcome === 'circle') throw circleBy('pool_id')
+}
+
+async function stateOf(
+  context: FundingContext,
+  nodes: NodeAccess,
+  relayer: RelayerRow,
+  { funding: its, pool }: AppliedFunding,
+): Promise<FundingState> {
+  const { store, chains, now } = context
+  const { row_id, address, chain_id } = relayer
+  const [spent, client, notes, refills, fees] = await Promise.all([
+    spentOf(context, chain_id, its, refillsOf(row_id, pool)),
+    chains.clientFor(nodes, relayer),
+    store.fundingNotes(),
+    store.refills(row_id),
+    store.feesSince(row_id, Math.floor(now() / 1_000) - dayS),
+  ])
+  const balance = client && (await within(patienceMs, balanceOf(client.callers, its.asset, address)))
+  const { state, reason, since } = notes.get(row_id) ?? unexamined
+  return {
+    funding: its,
+    pool_id: pool?.id ?? null,
+    ...{ state, reason, since },
+    balance: balance === undefined ? null : `${balance}`,
+    ...spent,
+    runway_seconds:
+      balance === undefined || its.asset !== null || fees === 0n ? null : Number((balance * BigInt(dayS)) / fees),
+    refills: refills.map(show),
+    revision: fundingRevision(relayer.funding),
+  }
+}
+
+async function stateOfPool(context: FundingContext, pool: PoolRow, given: Funding): Promise<PoolFundingState> {
+  const { store, keyring } = context
+  const its = asCoin(given, pool.coin_token)
+  const notes = await store.fundingNotes()
+  const relayers: PoolFundingState['relayers'] = []
+  let chainId = 0
+  for (const { relayer_id } of pool.relayers) {
+    const relayer = await keyring.findRelayer(relayer_id)
+    chainId = relayer.chain_id
+    if ((await store.fundingOf(relayer))?.pool?.row_id !== pool.row_id) continue
+    const { state, reason, since } = notes.get(relayer.row_id) ?? unexamined
+    relayers.push({ relayer_id, state, reason, since })
+  }
+  const spent = await spentOf(context, chainId, its, refillsOf(0, pool))
+  return { funding: its, ...spent, relayers, revision: fundingRevision(given) }
+}
+
+/** What counts for the daily limit now. */
+async function spentOf(
+  { store }: FundingContext,
+  chainId: number,
+  { from, max_per_day }: Funding,
+  asset: string,
+): Promise<Pick<FundingState, 'spent_today' | 'left_today'>> {
+  const treasury = await store.getRelayer(from)
+  const account = treasury && { chain_id: chainId, address: treasury.address }
+  const spent = account ? BigInt(await store.spentPerDay(account, asset)) : 0n
+  const left = BigInt(max_per_day) - spent
+  return { spent_today: `${spent}`, left_today: `${left > 0n ? left : 0n}` }
+}
+
+const show = ({ transaction_id, treasury_id: from, amount, is_open, created_at }: Refill) => ({
+  transaction_id,
+  from,
+  amount,
+  is_open,
+  created_at,
+})
+
+const unexamined = { state: 'unknown', reason: null, since: null } as const
+
+/** Throws DomainError (400). */
+function readFunding(body: FundingSettings): Funding {
+  const its: Funding = {
+    from: body.from,
+    asset: body.asset === undefined ? null : readAddress(body.asset, ['asset']),
+    min_balance: readAmount(body.min_balance, ['min_balance']),
+    target_balance: readAmount(body.target_balance, ['target_balance']),
+    max_per_day: readAmount(body.max_per_day, ['max_per_day']),
+    max_fee_per_gas: readAmount(body.max_fee_per_gas, ['max_fee_per_gas']),
+  }
+  if (BigInt(its.target_balance) <= BigInt(its.min_balance)) {
+    throw badRequest(['target_balance'], 'must be above min_balance')
+  }
+  return its
+}
+
+const circle =
+  'a relayer would get its funds from itself: by its own funding, or by the first funded pool that it is in'
+const circleByTreasury = () => conflict('invalid_state', ['from'], circle)
+
+/** The DomainError (409) for a change of a pool's relayers, or an end of a funding, after which a relayer would fund itself. */
+export const circleByRelayers = () => conflict('invalid_state', ['relayer_ids'], circle)
+export const circleBy = (name: 'relayer_id' | 'pool_id') => namedError('invalid_state', name, circle)
+
+const unknownTreasury = () => unknownReference(['from'], 'no relayer on the same chain has this ID')
+const without = (of: 'relayer' | 'pool') => namedError('not_found', `${of}_id`, `the ${of} has no funding`)

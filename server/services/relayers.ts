@@ -1,0 +1,174 @@
+import type {
+  CreateRelayerRequest,
+  Relayer,
+  RelayerDrain,
+  ResourceWarning,
+  UpdateRelayerRequest,
+} from '../../generated/openapi.ts'
+import { badRequest, conflict, namedError, relayerNotFound, unknownReference } from '../domain/errors.ts'
+import type { NodeAccess } from '../domain/node-access.ts'
+import { type Caller, creatorSeenBy } from '../domain/operation.ts'
+import { listPolicies, mergePolicies, readPolicies } from '../domain/policies/read-policies.ts'
+import { addressWarnings } from '../domain/policies/signing-policies.ts'
+import { requireRevision } from '../domain/revision.ts'
+import type { Conditions, NewRelayer, PendingAuditEntry, RelayerObstacle, RelayerRow } from '../domain/rows.ts'
+import { showRelayer } from '../domain/show-relayer.ts'
+import type { ServicesContext } from './context.ts'
+import { nodeWarnings, readRpcUrls } from './rpc-urls.ts'
+
+/* Relayers: a key on a network, and the policies for it. */
+
+type Store = Pick<ServicesContext, 'store'>
+type RelayersContext = Pick<ServicesContext, 'store' | 'makeId' | 'checkTarget' | 'chains' | 'nonces' | 'changed'>
+
+/** Whose request it is, and its access to nodes. */
+interface Asker {
+  caller: Caller
+  nodes: NodeAccess
+}
+
+/** Throws DomainError (400, 409). */
+export async function createRelayer(
+  context: RelayersContext,
+  { caller, nodes }: Asker,
+  body: CreateRelayerRequest,
+  auditEntry: PendingAuditEntry,
+): Promise<Relayer> {
+  const { store, makeId, chains, nonces } = context
+  const { id = makeId(), notification_id, notification_ids, policies = {}, custom_rpc_urls = [], ...rest } = body
+  const relayer: NewRelayer = {
+    ...rest,
+    id,
+    notification_ids: reportsTo(notification_id, notification_ids) ?? [],
+    policies: readPolicies(policies),
+    custom_rpc_urls: readUrls(context, custom_rpc_urls),
+    system_disabled: false,
+    disabled_reason: null,
+  }
+  nodes.name(custom_rpc_urls.length)
+  auditEntry.relayer_id = id
+  const created = await store.createRelayer(relayer, auditEntry)
+  if (typeof created === 'string') throw refusal(created, body)
+  // An account without unfinished transactions has no lane that follows its chain, so the request does it.
+  nonces.unknown.compare(created).catch(() => undefined)
+  return shown(context, created, caller, await nodeWarnings(chains, nodes, created.network, created.custom_rpc_urls))
+}
+
+/** Throws DomainError (404). */
+export async function getRelayer(context: Store, id: string, caller: Caller): Promise<Relayer> {
+  const relayer = await context.store.getRelayer(id)
+  if (!relayer) throw relayerNotFound(id)
+  return shown(context, relayer, caller)
+}
+
+/** Throws DomainError (400, 404, 412, 428). */
+export async function updateRelayer(
+  context: RelayersContext,
+  { caller, nodes }: Asker,
+  id: string,
+  { body, auditEntry, ifMatch }: Conditions & { body: UpdateRelayerRequest },
+): Promise<Relayer> {
+  requireRevision(ifMatch, body, body.policies === null ? ['notification_ids', 'policies'] : ['notification_ids'])
+  requireRevision(ifMatch, body.policies ?? {}, listPolicies)
+  const { policies, custom_rpc_urls, notification_id, notification_ids, ...rest } = body
+  const reports = reportsTo(notification_id, notification_ids)
+  const urls = custom_rpc_urls === undefined ? {} : { custom_rpc_urls: readUrls(context, custom_rpc_urls ?? []) }
+  nodes.name(custom_rpc_urls?.length ?? 0)
+  const change = (current: RelayerRow): RelayerRow => {
+    // One in the place of several, which a client of the OpenZeppelin Relayer does not know.
+    if (current.notification_ids.length > 1) requireRevision(ifMatch, body, ['notification_id'])
+    return {
+      ...current,
+      ...rest,
+      ...urls,
+      ...(reports && { notification_ids: reports }),
+      policies: policies === undefined ? current.policies : mergePolicies(current.policies, policies),
+    }
+  }
+  const conditions = { auditEntry, ifMatch, creator: creatorSeenBy(caller) }
+  const updated = await context.store.updateRelayer(id, change, conditions)
+  if (updated === 'missing') throw relayerNotFound(id)
+  if (typeof updated === 'string') throw refusal(updated, body)
+  context.changed()
+  return shown(context, updated, caller)
+}
+
+/** Accepts no more transactions, and tells how many are unfinished. Throws DomainError (404). */
+export async function drainRelayer(
+  { store, changed }: Pick<ServicesContext, 'store' | 'changed'>,
+  id: string,
+  auditEntry: PendingAuditEntry,
+): Promise<RelayerDrain> {
+  const drained = (current: RelayerRow): RelayerRow => ({
+    ...current,
+    policies: { ...current.policies, allow_transactions: false },
+  })
+  let relayer = await store.getRelayer(id)
+  if (!relayer) throw relayerNotFound(id)
+  if (relayer.policies.allow_transactions !== false) {
+    const updated = await store.updateRelayer(id, drained, { auditEntry })
+    if (updated === 'missing') throw relayerNotFound(id)
+    if (typeof updated === 'string') throw refusal(updated)
+    relayer = updated
+    changed()
+  }
+  const { row_id } = relayer
+  const mined = (await store.listTransactions(row_id, { offset: 0, limit: 0 }, { status: ['mined'] })).total_items
+  const pending = await store.countUnfinished(row_id)
+  return {
+    pending_transactions_count: pending,
+    mined_transactions_count: mined,
+    finished: pending + mined === 0,
+  }
+}
+
+/** Throws DomainError (404, 409, 412). */
+export async function deleteRelayer({ store }: Store, id: string, conditions: Conditions): Promise<void> {
+  const outcome = await store.deleteRelayer(id, conditions)
+  if (outcome === 'missing') throw relayerNotFound(id)
+  if (outcome === 'in_use') throw inUse('the relayer has unfinished transactions; cancel them or wait until they end')
+  if (outcome === 'treasury') throw inUse('the relayer funds other relayers; end their funding first')
+}
+
+const inUse = (message: string) => namedError('in_use', 'relayer_id', message)
+
+/** Adds these warnings, and those about other relayers on the same address. */
+async function shown(
+  { store }: Store,
+  relayer: RelayerRow,
+  caller: Caller,
+  more: ResourceWarning[] = [],
+): Promise<Relayer> {
+  const ofAddress = addressWarnings({ relayer, on_address: await store.relayersOn(relayer.address) }, caller)
+  const warnings = [...ofAddress, ...more]
+  return warnings.length === 0 ? showRelayer(relayer) : { ...showRelayer(relayer), warnings }
+}
+
+const readUrls = (
+  { checkTarget }: Pick<ServicesContext, 'checkTarget'>,
+  urls: Parameters<typeof readRpcUrls>[0],
+): ReturnType<typeof readRpcUrls> => readRpcUrls(urls, ['custom_rpc_urls'], checkTarget)
+
+function refusal(obstacle: RelayerObstacle, { notification_id }: { notification_id?: string | null } = {}) {
+  switch (obstacle) {
+    case 'id_taken':
+      return conflict('already_exists', ['id'], 'a relayer with this ID already exists')
+    case 'address_taken':
+      return badRequest(
+        ['signer_id'],
+        "another relayer uses the signer's address on this chain id; an address has one relayer per chain",
+      )
+    case 'unknown_network':
+      return unknownReference(['network'], 'no network has this name')
+    case 'unknown_signer':
+      return unknownReference(['signer_id'], 'no signer has this ID')
+    case 'unknown_notification':
+      return typeof notification_id === 'string'
+        ? unknownReference(['notification_id'], 'no notification has this ID')
+        : badRequest(['notification_ids'], 'must be the IDs of notifications; one of them has none')
+  }
+}
+
+/** The notifications that a request names; undefined: it names none. */
+const reportsTo = (id: string | null | undefined, ids: string[] | undefined): string[] | undefined =>
+  ids ?? (id === undefined ? undefined : id === null ? [] : [id])

@@ -1,0 +1,172 @@
+import type {
+  CallCount,
+  CreateSponsorshipRequest,
+  PerUser,
+  SponsoredUser,
+  Sponsorship,
+  UpdateSponsorshipRequest,
+  Usage,
+} from '../../generated/openapi.ts'
+import { conflict, errorOf, unknownReference } from '../domain/errors.ts'
+import { mergePatch } from '../domain/merge-patch.ts'
+import type { Caller } from '../domain/operation.ts'
+import { budgetOf, type SponsorshipRules, usageKey } from '../domain/policies/sponsored-calls.ts'
+import { requireRevision } from '../domain/revision.ts'
+import type { Conditions, PendingAuditEntry } from '../domain/rows.ts'
+import { readAddress, readAmount } from '../domain/values.ts'
+import { makeToken } from '../lib/ids.ts'
+import type { SponsorshipRow } from '../store/queries/sponsorships.ts'
+import type { ServicesContext } from './context.ts'
+
+/* Sponsorships: whose calls the service pays, by which rules, and what was used of their budgets. */
+
+type Store = Pick<ServicesContext, 'store'>
+
+/** Each grants a right, and a change replaces all of it. */
+const lists = ['targets', 'forwarders', 'delegates', 'nonce_key_delegates', 'origins']
+
+/** Makes a sponsorship and its API key, whose token is shown this once. Throws DomainError (400, 409). */
+export async function createSponsorship(
+  { store, makeId, now }: Pick<ServicesContext, 'store' | 'makeId' | 'now'>,
+  body: CreateSponsorshipRequest,
+  auditEntry: PendingAuditEntry,
+): Promise<{ sponsorship: Sponsorship; token: string }> {
+  const { id = makeId(), relayer_id, pool_id } = body
+  auditEntry.subject = id
+  const createdAt = new Date(now()).toISOString()
+  const keyId = makeId()
+  const { token, secret_hash } = makeToken(keyId)
+  const sender = relayer_id === undefined ? { pool_id: pool_id as string } : { relayer_id }
+  const created = await store.createSponsorship(
+    {
+      ...{ targets: [], forwarders: [], delegates: [], nonce_key_delegates: [], origins: [] },
+      ...{ per_user: null, paused: false },
+      ...readRules(body),
+      ...{ id, created_at: createdAt, ...sender },
+    },
+    {
+      ...{ id: keyId, name: nameOf(id, keyId), scopes: ['relay'], created_at: createdAt, secret_hash },
+      ...{ relayer_ids: [], pool_ids: null, allowed_cidrs: null, rate_limit: null, expires_at: null },
+      ...{ last_used_at: null, former_tokens: null, previous_token_expires_at: null },
+    },
+    auditEntry,
+  )
+  if (created === 'id_taken') throw conflict('already_exists', ['id'], 'a sponsorship with this ID already exists')
+  if (created === 'unknown_relayer') throw unknownReference(['relayer_id'], 'no relayer has this ID')
+  if (created === 'unknown_pool') throw unknownReference(['pool_id'], 'no pool has this ID')
+  if (created === 'too_many_keys')
+    throw conflict('limit_reached', [], 'the limit of API keys is reached; revoke a key first')
+  if (created === 'key_name_taken')
+    throw conflict('already_exists', ['id'], `an API key already has the name of its key, ${nameOf(id, keyId)}`)
+  return { sponsorship: await showSponsorship({ store }, created), token }
+}
+
+/** Undefined: there is none. Throws DomainError (400, 412, 428). */
+export async function updateSponsorship(
+  { store }: Store,
+  id: string,
+  body: UpdateSponsorshipRequest,
+  conditions: Conditions,
+): Promise<Sponsorship | undefined> {
+  requireRevision(conditions.ifMatch, body, lists)
+  const updated = await store.updateSponsorship(id, (before) => readChanges(before, body), conditions)
+  return updated && showSponsorship({ store }, updated)
+}
+
+/** A sponsorship with what was used of its budget. */
+export async function showSponsorship({ store }: Store, sponsorship: SponsorshipRow): Promise<Sponsorship> {
+  const { row_id: _, chain_id: __, relayer_row_id: ___, pool_row_id: ____, ...row } = sponsorship
+  return { ...row, usage: await store.usage(budgetOf(sponsorship)) }
+}
+
+/** The sponsorship, if the caller may send or read its calls; undefined: there is none for it. Throws DomainError (403). */
+export async function sponsorshipOf(
+  { store }: Store,
+  id: string,
+  { id: callerId, roles, relayer_ids }: Caller,
+): Promise<SponsorshipRow | undefined> {
+  if (!roles.has('relay') && relayer_ids !== undefined) {
+    const message = 'this API key is limited to relayers; the operation requires a key for all relayers'
+    throw errorOf('forbidden', 'api_key', message)
+  }
+  const sponsorship = await store.getSponsorship(id)
+  return sponsorship && roles.has('relay') && sponsorship.api_key_id !== callerId ? undefined : sponsorship
+}
+
+/** What a user has used and may still use. */
+export async function usageOfUser(
+  { store }: Store,
+  { chain_id, row_id, per_user }: SponsorshipRow,
+  user: string,
+): Promise<SponsoredUser> {
+  const use = async (asset: string, limit: string | number | undefined) =>
+    limit === undefined ? null : store.usage({ chain_id, holder: usageKey(row_id, user), asset, limit: `${limit}` })
+  const [count, fee] = await Promise.all([use('calls', per_user?.count), use('fee', per_user?.fee)])
+  return { user, count: count && inCalls(count), fee }
+}
+
+/** The given changes in normal form. Throws DomainError (400). */
+function readChanges({ per_user: before }: SponsorshipRow, { per_user, ...others }: UpdateSponsorshipRequest) {
+  if (per_user === undefined) return readRules(others)
+  const merged = mergePatch<PerUser>(before ?? {}, per_user)
+  return readRules({ ...others, per_user: Object.keys(merged).length === 0 ? null : merged })
+}
+
+const inCalls = ({ used, remaining, limit, resets_at }: Usage): CallCount => ({
+  ...{ used: Number(used), remaining: Number(remaining), limit: Number(limit) },
+  resets_at,
+})
+
+type Changes = Omit<UpdateSponsorshipRequest, 'per_user'> & { per_user?: PerUser | null }
+type Given<Body> = Pick<Body, Extract<keyof Body, keyof SponsorshipRules | 'paused'>>
+type Read<Body> = Body extends CreateSponsorshipRequest
+  ? Pick<SponsorshipRules, 'max_gas' | 'max_fee' | 'budget_per_day'> & Partial<SponsorshipRules> & { paused?: boolean }
+  : Partial<SponsorshipRules> & { paused?: boolean }
+
+/** The given rules in normal form. Throws DomainError (400). */
+function readRules<Body extends CreateSponsorshipRequest | Changes>(body: Body): Read<Body> {
+  const {
+    targets,
+    forwarders,
+    delegates,
+    nonce_key_delegates,
+    max_gas,
+    max_fee,
+    budget_per_day,
+    per_user,
+    origins,
+    paused,
+  }: Given<Changes> = body
+  const addresses = (list: string[], name: string) => list.map((address, index) => readAddress(address, [name, index]))
+  const rules = {
+    ...(targets && {
+      targets: targets.map(({ address, selectors }, index) => ({
+        address: readAddress(address, ['targets', index, 'address']),
+        selectors: selectors.map((selector) => selector.toLowerCase()),
+      })),
+    }),
+    ...(forwarders && { forwarders: addresses(forwarders, 'forwarders') }),
+    ...(delegates && { delegates: addresses(delegates, 'delegates') }),
+    ...(nonce_key_delegates && { nonce_key_delegates: addresses(nonce_key_delegates, 'nonce_key_delegates') }),
+    ...(max_gas !== undefined && { max_gas }),
+    ...(max_fee !== undefined && { max_fee: readAmount(max_fee, ['max_fee']) }),
+    ...(budget_per_day !== undefined && { budget_per_day: readAmount(budget_per_day, ['budget_per_day']) }),
+    ...(per_user !== undefined && {
+      per_user: per_user && {
+        ...(per_user.count !== undefined && { count: per_user.count }),
+        ...(per_user.fee !== undefined && { fee: readAmount(per_user.fee, ['per_user', 'fee']) }),
+      },
+    }),
+    ...(origins && { origins }),
+    ...(paused !== undefined && { paused }),
+  }
+  return rules as Read<Body>
+}
+
+const maxName = 128
+
+/** The name of its API key: names are unique, and short enough by the id of the key. */
+const nameOf = (id: string, keyId: string): string => {
+  const name = `Sponsorship ${id}`
+  return name.length <= maxName ? name : `${name.slice(0, maxName - keyId.length - 1)} ${keyId}`
+}
