@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { exampleFaults, successExamples } from '../support/example-forms.ts'
 import { project, published, run, runSamples, sampleOf, startImports } from '../support/samples.ts'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -28,15 +29,28 @@ test('compiles the TypeScript samples under strict', async () => {
   expect(code).toBe(0)
 })
 
-test('runs every sample for curl', async () => {
-  const failures = await runSamples('curl', (_, env) => async (_id, source, success) => {
+test('runs every sample for curl, whose answers have the form of the examples', async () => {
+  const answers = new Map<string, unknown>()
+  const failures = await runSamples('curl', (_, env) => async (id, source, success) => {
     const isStream = success === 'event: '
     const script = `curl() { command curl -sS -w '\\n%{http_code}' "$@"; }\n${source}`
     const { output, code } = await run('bash', ['-c', script], { env, until: isStream ? success : undefined })
     const succeeded = isStream ? output.includes(success) : code === 0 && output.endsWith(`\n${success}`)
+    if (succeeded && !isStream) answers.set(id, JSON.parse(output.slice(0, output.lastIndexOf('\n'))))
     return succeeded ? undefined : `${code} ${output}`
   })
   expect(failures).toEqual([])
+  expect(answers.size).toBeGreaterThan(95)
+  expect(exampleFaults(answers)).toEqual([])
+})
+
+test('no example of a list is empty', () => {
+  const lists = successExamples().flatMap(({ ids, examples }) =>
+    examples.map(([name, value]) => ({ ids, name, value })),
+  )
+  expect(lists.length).toBeGreaterThan(50)
+  const isEmpty = ({ value }: { value: unknown }) => JSON.stringify((value as { data?: unknown }).data) === '[]'
+  expect(lists.filter(isEmpty)).toEqual([])
 })
 
 test('runs every sample for TypeScript', async () => {
