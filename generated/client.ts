@@ -3730,6 +3730,8 @@ export interface components {
             at: components["schemas"]["Timestamp"];
             /** @description An API key's id, `environment` (the setting `API_KEY`), `command line`, or `service` for its own actions. */
             caller: string;
+            /** @description The name of the API key, also of a revoked one. Null for another caller. */
+            caller_name: string | null;
             operation: string;
             relayer_id: string | null;
             /** @description The signed digest, the transaction hash, or the id of the changed resource. */

@@ -157,6 +157,7 @@ function addRareRows(file: string): void {
     INSERT OR IGNORE INTO former_relayers (row_id, relayer_id) VALUES (1000000, 'gone');
     INSERT OR IGNORE INTO token_logins (token, accepted, since) VALUES ('["/module.so","relayers"]', x'0102', 1);
     INSERT OR IGNORE INTO activity_days (at, relayer_row_id, accepted) SELECT 1699920000, min(row_id), 7 FROM relayers;
+    INSERT INTO former_api_keys (id, name) VALUES ('gone', 'payouts of May');
     INSERT INTO refusals (resource, id, rule, count, since, last_at, caller, reason)
       VALUES ('relayer', 'demo', 'max_value', 2, 1, 2, 'environment', 'above the limit');
     INSERT INTO incidents (at, server, severity, subject, text) VALUES (1, 'host 1', 'warning', 'host', 'It is down');

@@ -1,6 +1,6 @@
 import type { AuditEntry as Shown } from '../../../generated/openapi.ts'
 import { type Handlers, page } from '../../domain/operation.ts'
-import type { AuditFilter } from '../../domain/rows.ts'
+import type { AuditFilter, PageRequest } from '../../domain/rows.ts'
 import { readTime } from '../../domain/values.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import { type AuditHead, type ChainHead, headOfAll, type ListedAuditEntry } from '../../store/queries/audit.ts'
@@ -22,7 +22,15 @@ export function audit({ store }: Pick<ServicesContext, 'store'>): Pick<Handlers,
         filter.after = Date.parse(readFrom('/query', () => readTime(created_after, ['created_after'])))
       if (created_before !== undefined)
         filter.before = Date.parse(readFrom('/query', () => readTime(created_before, ['created_before'])))
-      return page(query, (slice) => store.listAudit(slice, filter), show)
+      const read = async (slice: PageRequest) => {
+        const { items, total_items } = await store.listAudit(slice, filter)
+        const names = await store.callerNames([...new Set(items.map((entry) => entry.caller))])
+        return {
+          items: items.map((entry) => ({ ...entry, caller_name: names.get(entry.caller) ?? null })),
+          total_items,
+        }
+      }
+      return page(query, read, show)
     },
 
     async getAuditHead() {
@@ -35,7 +43,7 @@ export function audit({ store }: Pick<ServicesContext, 'store'>): Pick<Handlers,
 const showHead = ({ up_to, hash }: AuditHead) => ({ entries: up_to, hash: Buffer.from(hash).toString('hex') })
 const showChain = ({ chain, ...head }: ChainHead) => ({ chain, ...showHead(head) })
 
-const show = ({ at, ...entry }: ListedAuditEntry): Shown => ({
+const show = ({ at, ...entry }: ListedAuditEntry & { caller_name: string | null }): Shown => ({
   ...entry,
   key_request_id: entry.key_request_id ?? null,
   count: entry.count ?? 1,

@@ -1,4 +1,5 @@
 import { yieldToEventLoop } from '../../lib/timers.ts'
+import { nameOfCaller } from './api-keys.ts'
 import { type Database, type Statement, sql, type Values } from './database.ts'
 
 interface ActivityFilter {
@@ -89,7 +90,7 @@ const removeQuarters = sql(`
     SELECT period_s, at, relayer_row_id FROM activity WHERE period_s = 900 AND at < $before
     ORDER BY at, relayer_row_id LIMIT ${maxRemoved})`)
 const selectCallers = sql<CallerDayRow>(`
-  SELECT at, caller, network, (SELECT name FROM api_keys WHERE api_keys.id = caller) AS name, sum(mined) AS mined,
+  SELECT at, caller, network, ${nameOfCaller('caller')} AS name, sum(mined) AS mined,
     sum(fee_gwei) AS fee_gwei, sum(fee_wei) AS fee_wei, sum(repriced) AS repriced, sum(repricing_gwei) AS repricing_gwei
   FROM caller_days JOIN relayers ON relayers.row_id = relayer_row_id
   WHERE at >= $from AND at < $to AND ${mayShow}

@@ -115,6 +115,10 @@ const use = sql({
       JOIN api_keys USING (id) ORDER BY row_id FOR NO KEY UPDATE
     ) AS used WHERE api_keys.row_id = used.row_id`,
 })
+const keepName = sql('INSERT INTO former_api_keys (id, name) SELECT id, name FROM api_keys WHERE row_id = $row_id')
+const names = sql<{ id: string; name: string }>(`
+  SELECT id, name FROM former_api_keys WHERE id = ANY ($ids::text[])
+  UNION ALL SELECT id, name FROM api_keys WHERE id = ANY ($ids::text[])`)
 const known = sql<{ id: string; row_id: number }>(
   'SELECT id, row_id FROM relayers WHERE id = ANY ($ids::text[]) FOR KEY SHARE',
 )
@@ -142,10 +146,15 @@ export async function insertApiKey(
 }
 
 /** Whether there was one. */
+/** SQL: the name of an API key, also of a revoked one; NULL for another caller. */
+export const nameOfCaller = (id: string): string =>
+  `coalesce((SELECT name FROM api_keys WHERE api_keys.id = ${id}), (SELECT name FROM former_api_keys WHERE former_api_keys.id = ${id}))`
+
 export async function removeApiKey(transaction: Transaction, rights: Database['rights'], id: string): Promise<boolean> {
   const row = await transaction.one(rowIdOf, { id })
   if (!row) return false
   await rights.deleted(transaction, 'api_keys', row.row_id)
+  await transaction.run(keepName, row)
   await transaction.run(remove, row)
   return true
 }
@@ -267,6 +276,12 @@ export const deleteApiKey = (
     if (await transaction.one(ofSponsorship, { id })) return 'in_use'
     return (await removeApiKey(transaction, database.rights, id)) ? 'deleted' : 'missing'
   }, auditEntry)
+
+/** By the id of a caller: the name of an API key, also of a revoked one. */
+export async function callerNames({ read }: Database, ids: string[]): Promise<Map<string, string>> {
+  const rows = ids.length === 0 ? [] : await read.all(names, { ids })
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}
 
 /** All of them, for the authentication of requests; there are at most 1,000. */
 // API keys that another program changed grant no rights, and do not affect the others.

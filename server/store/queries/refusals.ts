@@ -1,5 +1,6 @@
 import { changedRules } from '../../domain/refusals.ts'
 import type { AuditEntry, RefusedBy } from '../../domain/rows.ts'
+import { nameOfCaller } from './api-keys.ts'
 import { type Database, type Session, sql } from './database.ts'
 
 /** What a rule refused since its last change. Times: milliseconds since the Unix epoch. */
@@ -35,7 +36,7 @@ const forget = sql('DELETE FROM rule_changes WHERE resource = $resource AND id =
 const acknowledge = sql(`
   UPDATE refusals SET acknowledged_at = $at WHERE resource = $resource AND id = $id AND rule = $rule`)
 // A count may be stored after its resource was deleted.
-const nameOfKey = (id: string) => `coalesce((SELECT name FROM api_keys WHERE api_keys.id = ${id}), ${id})`
+const nameOfKey = (id: string) => `coalesce(${nameOfCaller(id)}, ${id})`
 const select = sql<Row>(`
   SELECT refusals.*, ${nameOfKey('refusals.caller')} AS caller_name, rule_changes.caller AS changed_by,
     ${nameOfKey('rule_changes.caller')} AS changed_by_name, rule_changes.at AS changed_at

@@ -581,6 +581,12 @@ CREATE TABLE audit_checkpoints (
   hash  BLOB NOT NULL CHECK (length(hash) = 32)
 ) STRICT;
 
+-- The names of API keys that were revoked: what they did is still shown.
+CREATE TABLE former_api_keys (
+  id   TEXT NOT NULL PRIMARY KEY,
+  name TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- What a rule of a resource refused since its last change, and that change; as the audit trail counts it. Times: milliseconds of the epoch.
 CREATE TABLE refusals (
   resource        TEXT NOT NULL CHECK (resource IN ('relayer', 'pool', 'sponsorship')),

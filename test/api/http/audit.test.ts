@@ -7,6 +7,7 @@ import Database from 'better-sqlite3'
 import { hashMessage } from 'ethers'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { createRelayerClient } from '../../../client/index.ts'
 import { checkAudit } from '../../../server/store/sqlite/audit.ts'
 import { testChain } from '../../support/chain.ts'
 import { operations, parametersIn } from '../../support/contract.ts'
@@ -65,6 +66,7 @@ describe('recorded entries', () => {
       sequence: 1,
       at: expect.stringMatching(/Z$/),
       caller: 'environment',
+      caller_name: null,
       operation: 'signMessage',
       relayer_id: 'demo',
       subject: hashMessage(message),
@@ -77,6 +79,17 @@ describe('recorded entries', () => {
     })
     expect(second).toMatchObject({ operation: 'signTypedData', subject: expect.stringMatching(/^0x[0-9a-f]{64}$/) })
     expect(JSON.stringify([first, second])).not.toContain('nobody')
+  })
+
+  test('names an API key also after its revocation', async () => {
+    const service = await startTestService()
+    const { client } = service
+    const { data: key } = await client.post('/api/v1/api-keys', { body: { name: 'payer', scopes: ['manage'] } })
+    const own = createRelayerClient({ baseUrl: service.url, token: key.token })
+    await own.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { name: 'Demo' } })
+    await client.delete('/api/v1/api-keys/{api_key_id}', { path: { api_key_id: key.api_key.id } })
+    const { data } = await client.get('/api/v1/audit', { query: { operation: 'updateRelayer' } })
+    expect(data).toMatchObject([{ caller: key.api_key.id, caller_name: 'payer' }])
   })
 
   test('says what a change changed, member by member, before and after, and masks secrets', async () => {
