@@ -91,7 +91,8 @@ export class Audit {
       end: (auditEntry, result, error) => {
         if (!isRecorded) return
         if (auditEntry.recorded) return this.#settleFor(auditEntry)
-        if (error !== undefined) Object.assign(auditEntry, failureIn(error, auditEntry))
+        // What was noted of a change that was refused was not changed.
+        if (error !== undefined) Object.assign(auditEntry, failureIn(error, auditEntry), { changes: undefined })
         auditEntry.result = result
         auditEntry.recorded = true
         // What does not exist is no id: it may be a secret that was pasted into the path.

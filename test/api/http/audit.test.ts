@@ -105,6 +105,8 @@ describe('recorded entries', () => {
       client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body, header: { 'If-Match': '*' } } as never)
     await change({ policies: { max_value: '5', allow_messages: false } })
     await change({ policies: { max_value: '6' }, paused: true })
+    // Refused: it changes nothing.
+    await expect(change({ paused: false, notification_id: 'nowhere' })).rejects.toThrow()
     await client.patch('/api/v1/networks/{network_id}', {
       path: { network_id: 'evm:local' },
       body: { rpc_urls: ['https://node.example.com/v3/key-of-a-node'] },
