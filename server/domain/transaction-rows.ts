@@ -5,6 +5,7 @@ import type { Ending } from './ending.ts'
 import type { UnfinishedStatus } from './statuses.ts'
 import type { PrivateSubmission } from './submission.ts'
 import type { TransactionType } from './transaction-form.ts'
+import type { StoredHistoryEntry } from './transaction-history.ts'
 
 export type { Intent } from './decide.ts'
 
@@ -79,6 +80,8 @@ export interface TransactionRow extends Omit<Transaction, 'data' | Derived> {
   waits_told: WaitReason[]
   /** The most wei that it can still cost; null once it is in a block or final. */
   reserved: string | null
+  /** What callers and reorganizations changed of it, the oldest first; null: nothing. */
+  history: StoredHistoryEntry[] | null
   /** When its status or `wait_reason` last changed. */
   changed_at: string
   /** Which sponsorship pays for it; null: none. */

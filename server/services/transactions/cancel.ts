@@ -36,7 +36,13 @@ export async function cancelTransaction(
   if (max_fee_per_gas !== undefined) await checkCeiling(context.store, row_id, transaction_id, BigInt(max_fee_per_gas))
   const withdrawn = await context.store.withdraw(
     { relayer_row_id: row_id, id: transaction_id },
-    { intent: 'cancel', status_reason: reason, isReleased, fee_ceiling: max_fee_per_gas ?? null },
+    {
+      intent: 'cancel',
+      status_reason: reason,
+      isReleased,
+      fee_ceiling: max_fee_per_gas ?? null,
+      caller: auditEntry.caller,
+    },
     auditEntry,
   )
   if (withdrawn === 'missing') throw transactionNotFound(transaction_id)

@@ -20,6 +20,7 @@ import { priceKindOf } from '../../domain/transaction-form.ts'
 import type { TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
 import { type ChainPace, nextStep, reasonToWait, waitForPrice } from '../../domain/wait-reason.ts'
 import { ceilingOf, type NetworkClient, tierOf } from '../../sender/context.ts'
+import type { Store } from '../../store/store.ts'
 import type { ServicesContext } from '../context.ts'
 import { changesOf } from './changes.ts'
 
@@ -66,13 +67,38 @@ export async function explainTransaction(
       : undefined
   const priceFacts = { relayer, market: seen?.market, transfer_gas: seen?.transfer_gas }
   const changes = changesOf(row, { ...priceFacts, attempts })
-  if (blocker && !facts.isFirstSeen) return { ...explained, changes, suggestions: [] }
+  const whose = await historyOf(store, row, pool_row_id === undefined)
+  if (blocker && !facts.isFirstSeen) return { ...explained, ...whose, changes, suggestions: [] }
   const waitReason = blocker ? explain(blocker, facts).wait_reason : explained.wait_reason
   const helping = blocker
     ? changesOf(blocker, { ...priceFacts, attempts: await store.attempts(blocker.row_id) })
     : changes
   const suggestions = suggestionsOf(blocker ?? row, waitReason, facts).filter((one) => isOfUse(one, helping))
-  return { ...explained, changes, suggestions }
+  return { ...explained, ...whose, changes, suggestions }
+}
+
+/** Members that are read apart. */
+type Asides = 'suggestions' | 'changes' | 'history' | 'caller' | 'caller_name'
+
+/** Who sent it, and what was changed of it since. `isNamed`: the caller may see whose requests these are. */
+async function historyOf(
+  store: Store,
+  row: TransactionRow,
+  isNamed: boolean,
+): Promise<Pick<Explanation, 'history' | 'caller' | 'caller_name'>> {
+  const history = row.history ?? []
+  if (!isNamed) {
+    const unnamed = history.map((entry) => ({ ...entry, caller: null, caller_name: null }))
+    return { history: unnamed, caller: null, caller_name: null }
+  }
+  const caller = await store.callerOf(row.row_id)
+  const names = await store.callerNames([caller, ...history.map((entry) => entry.caller)].filter((id) => id !== null))
+  const nameOf = (id: string | null) => (id === null ? null : (names.get(id) ?? null))
+  return {
+    history: history.map((entry) => ({ ...entry, caller_name: nameOf(entry.caller) })),
+    caller,
+    caller_name: nameOf(caller),
+  }
 }
 
 /** What would be signed at a price that no block takes helps nothing. */
@@ -126,7 +152,7 @@ interface Cause {
 const maxMultiple = 1_000
 
 /** Explains a transaction. Pure. */
-export function explain(row: WholeTransactionRow, facts: Facts): Omit<Explanation, 'suggestions' | 'changes'> {
+export function explain(row: WholeTransactionRow, facts: Facts): Omit<Explanation, Asides> {
   const { relayer, market, head, required_confirmations } = facts
   const prices = pricesOf(row)
   const cap = capOf(relayer, row.gas_limit ?? undefined, BigInt(row.data_fee ?? 0))

@@ -31,6 +31,7 @@ import { revisionOfContent, shownTransaction } from '../../domain/show-transacti
 import { isUnmined } from '../../domain/statuses.ts'
 import { replacedSubmission } from '../../domain/submission.ts'
 import type { TransactionType } from '../../domain/transaction-form.ts'
+import { changesOfContent, withEntry } from '../../domain/transaction-history.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../domain/transaction-request.ts'
 import type { TransactionRow, TransactionUpdate, WholeTransactionRow } from '../../domain/transaction-rows.ts'
 import { tierOf } from '../../sender/context.ts'
@@ -102,6 +103,12 @@ export async function changeTransaction(
     checkDifference(relayer, row, request, quote)
     checkFees(relayer, quote)
     const move = updateOf(row, request, quote, change.ceiling)
+    move.set.history = withEntry(row.history, {
+      at: new Date(context.now()).toISOString(),
+      event: change.ceiling ? 'sped_up' : 'replaced',
+      caller: asker.auditEntry.caller,
+      changes: change.ceiling ? [] : changesOfContent(row, request),
+    })
     move.set.submission = replacedSubmission(row, request.submission && quote.submission, {
       isSigned: row.status !== 'pending',
       now: context.now(),

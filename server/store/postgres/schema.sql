@@ -405,6 +405,7 @@ CREATE TABLE transactions (
   created_at               ordered_text NOT NULL,
   sent_at                  ordered_text,
   confirmed_at             ordered_text,
+  history                  TEXT,
   -- When the status or the reason to wait last changed.
   changed_at               TEXT NOT NULL,
   UNIQUE (relayer_row_id, sequence),

@@ -115,6 +115,7 @@ const table = {
   reserved: { kind: 'text' },
   sponsored: { kind: 'json' },
   sponsored_lane: { kind: 'text', fixed: true },
+  history: { kind: 'json', initial: null },
   changed_at: { kind: 'text', shown: true },
   reprice_at: { kind: 'bigint', initial: 0 },
   revision: { kind: 'bigint', initial: 0 },

@@ -6,6 +6,7 @@ import type { Proof } from '../../domain/proof.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { isFinal, isUnmined } from '../../domain/statuses.ts'
 import { releasedCancellation, releasedSubmission } from '../../domain/submission.ts'
+import { withEntry } from '../../domain/transaction-history.ts'
 import type {
   Account,
   Intent,
@@ -172,6 +173,8 @@ export const transactionById = (transaction: Transaction, relayerRowId: number, 
  * highest price of its cancellation.
  */
 interface Withdrawal extends Pick<TransactionRow, 'status_reason'>, Partial<Pick<TransactionRow, 'fee_ceiling'>> {
+  /** Who asked for it; absent: nobody. */
+  caller?: string
   intent: Exclude<Intent, 'send'>
   error?: TransactionError | undefined
   isReleased?: boolean
@@ -181,7 +184,7 @@ interface Withdrawal extends Pick<TransactionRow, 'status_reason'>, Partial<Pick
 export async function endUnmined(
   transaction: Transaction,
   { relayer_row_id, id }: { relayer_row_id: number; id: string },
-  { intent, status_reason, error, isReleased = false, fee_ceiling = null }: Withdrawal,
+  { intent, status_reason, error, isReleased = false, fee_ceiling = null, caller }: Withdrawal,
 ): ReturnType<typeof withdraw> {
   const row = await transactionById(transaction, relayer_row_id, id)
   if (!row) return 'missing'
@@ -204,7 +207,9 @@ export async function endUnmined(
     isHighest ? unsigned : undefined,
   )
   const submission = isReleased ? releasedCancellation(withoutData(row), undefined) : null
-  const set = { ...change.set, ...(submission && { submission }) }
+  const at = new Date(transaction.effects.now()).toISOString()
+  const history = caller !== undefined && withEntry(read(row).history, { at, event: 'canceled', caller })
+  const set = { ...change.set, ...(submission && { submission }), ...(history && { history }) }
   return { ...done(await move(transaction, { row_id, revision, ...change, set })), data }
 }
 

@@ -1,5 +1,6 @@
 import { isFinal } from '../../domain/statuses.ts'
 import { isPrivate } from '../../domain/submission.ts'
+import { withEntry } from '../../domain/transaction-history.ts'
 import type { TransactionRow, TransactionUpdate } from '../../domain/transaction-rows.ts'
 import { changeReservations, reservedOf } from './accounts.ts'
 import { writeAttempts } from './attempts.ts'
@@ -243,6 +244,10 @@ function movedRow(
   // Until it ends, it counts however old it is (daily-limits.ts); what it paid counts for a day from its end.
   const isEnded = isFinal(after.status) && !isFinal(before.status)
   if (isEnded && after.sponsored) after.sponsored = { ...after.sponsored, bucket: bucketAt(now) }
+  if (before.block_number !== null && after.block_number === null) {
+    const entry = { at: new Date(now).toISOString(), event: 'reorganized', block_number: before.block_number } as const
+    after.history = withEntry(after.history, entry)
+  }
   const isChanged = after.status !== before.status || after.wait_reason !== before.wait_reason
   if (isChanged) after.changed_at = new Date(now).toISOString()
   return after

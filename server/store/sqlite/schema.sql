@@ -383,6 +383,8 @@ CREATE TABLE transactions (
   created_at               TEXT NOT NULL,
   sent_at                  TEXT,
   confirmed_at             TEXT,
+  -- What callers and reorganizations changed of it, as JSON (domain/transaction-history.ts); NULL: nothing.
+  history                  TEXT,
   -- When the status or the reason to wait last changed.
   changed_at               TEXT NOT NULL,
   UNIQUE (relayer_row_id, sequence),

@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest'
-import type { Explanation, RelayerPoliciesPatch, SpeedUpRequest, Transaction } from '../../../client/index.ts'
+import {
+  createRelayerClient,
+  type Explanation,
+  type RelayerPoliciesPatch,
+  type SpeedUpRequest,
+  type Transaction,
+} from '../../../client/index.ts'
 import { testRig } from '../../support/test-rig.ts'
 import { until } from '../../support/until.ts'
 
@@ -279,4 +285,36 @@ test('shows the refusal of a node with the version that it refused', async () =>
   await finished(chain.mine)
   expect(await one()).toMatchObject({ accepted_at: expect.any(String), refusal: null, is_mined: true })
   expect((await byNonce(0)).status).toBe('confirmed')
+})
+
+test('tells who sent it and what others changed of it, also when their API keys are gone', async () => {
+  const { client, url, relayer_id, chain, explain, byNonce, finished, waitsFor } = await start()
+  const { api_key, token } = await client().apiKeys.create({ name: 'night shift', scopes: ['read', 'send'] })
+  const other = createRelayerClient({ baseUrl: url(), token })
+  const [before, after] = [`0x${'5a'.repeat(20)}`, `0x${'b0'.repeat(20)}`]
+  const { id } = await client().transactions.send(relayer_id, { to: before, value: '1', data: '0x' })
+  await waitsFor('block')
+  expect(await explain()).toMatchObject({ caller: 'environment', caller_name: null, history: [] })
+  await other.transactions.replace(relayer_id, id, { to: after, value: '2', data: '0x' })
+  await client().apiKeys.delete(api_key.id)
+  await until('the replacement is signed', async () => (await explain()).figures.attempts > 1)
+  const { history } = await explain()
+  expect(history).toMatchObject([
+    {
+      event: 'replaced',
+      caller: api_key.id,
+      caller_name: 'night shift',
+      changes: [
+        { member: 'to', before, after },
+        { member: 'value', before: '1', after: '2' },
+      ],
+    },
+  ])
+  // The trail names it too.
+  const { data: trail } = await client().get('/api/v1/audit', { query: { caller: api_key.id } })
+  expect(trail.map(({ caller_name }) => caller_name)).toContain('night shift')
+
+  await chain.mine()
+  await until('it is in a block', async () => (await byNonce(0)).receipt !== null)
+  await finished(chain.mine)
 })
