@@ -24,6 +24,15 @@ async function start(options = {}) {
   return opened
 }
 
+test('gives all digits one width, also where a font is set', async () => {
+  const { page } = await start()
+  await page.getByRole('table', { name: 'relayers' }).waitFor()
+  const variants = await page.evaluate<string[]>(
+    `[...new Set([...document.querySelectorAll('td, dd, button, input')].map((one) => getComputedStyle(one).fontVariantNumeric))]`,
+  )
+  expect(variants).toEqual(['tabular-nums'])
+})
+
 test('loads at most 200 KB, compressed, for the overview', async () => {
   const { page } = await openConsole(stage.browser, stage.rig.url())
   const bytes: number[] = []

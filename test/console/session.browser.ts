@@ -44,6 +44,27 @@ test('rejects a wrong API key, and keeps the right one for the tab only', async 
   expect(await page.evaluate('sessionStorage.length')).toBe(0)
 })
 
+test('signs out every tab of the browser, and shows nothing of the former key to another one', async () => {
+  const { page, signIn, context, open } = await openConsole(stage.browser, stage.rig.url())
+  await signIn(stage.rig.api_key)
+  const other = await context.newPage()
+  await other.goto(`${stage.rig.url()}/console`)
+  await other.getByLabel('API key').fill(stage.rig.api_key)
+  await other.keyboard.press('Enter')
+  await other.getByRole('heading', { name: 'Overview' }).waitFor()
+  await open('/relayer-list')
+  await page.getByRole('table').getByText(account.relayer_id).waitFor()
+  await other.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('button', { name: 'Sign in' }).waitFor()
+  expect(await page.evaluate('sessionStorage.length')).toBe(0)
+
+  // Its answers never come, so what is shown would be the former key's.
+  await page.route('**/api/v1/relayers?*', () => undefined)
+  await signIn(await makeKey(['read']))
+  await page.locator('.skeleton').first().waitFor()
+  expect(await page.getByText(account.relayer_id).count()).toBe(0)
+})
+
 test('keeps a key that is not to be remembered in memory only, until the page is reloaded', async () => {
   const { page } = await openConsole(stage.browser, stage.rig.url())
   await page.getByLabel('API key').fill(stage.rig.api_key)

@@ -57,6 +57,7 @@ function KeyActions({ apiKey }: { apiKey: ApiKey }) {
           command={`rotate ${id}`}
           effect={`Issues a new token for “${name}”. The current token stays valid for a grace period.`}
           run={(client) => client.apiKeys.rotate(id, {})}
+          isOnce
           done={({ token }) => (
             <NewToken token={token}>
               API key “{name}” has a new token, and the previous one stays valid for a while.
@@ -140,6 +141,7 @@ function CreateKey() {
       opened={rights.reset}
       effect="Creates an API key with these permissions. Its token is shown once."
       run={async (client) => client.apiKeys.create(rights.body())}
+      isOnce
       done={({ api_key, token }) => <NewToken token={token}>API key “{api_key.name}” is created.</NewToken>}
     >
       {rights.fields}

@@ -204,7 +204,11 @@ const columns: Column<AuditEntry>[] = [
     cell: ({ operation }) => <span title={operation}>{operationText(operation)}</span>,
   },
   timeColumn('Time', ({ at }) => at, { isPlain: true }),
-  { name: 'Caller', isPlain: true, cell: ({ caller }) => callerName(caller) },
+  {
+    name: 'Caller',
+    isPlain: true,
+    cell: ({ caller, caller_name }) => <span title={caller}>{caller_name ?? callerName(caller)}</span>,
+  },
   { name: 'Relayer', cell: ({ relayer_id }) => (relayer_id === null ? null : <RelayerLink id={relayer_id} />) },
   { name: 'Subject', cell: (entry) => entry.subject && <Subject entry={entry} subject={entry.subject} /> },
   {

@@ -71,6 +71,8 @@ type ActionProps<Result> = Outcome<Result> & {
   /** What the action starts from: when it changes while the dialog is open, the dialog closes, and the message `ended` says so. */
   premise?: string
   ended?: string
+  /** What `done` shows is shown once: only its button closes the dialog. */
+  isOnce?: boolean
   /** Called when the dialog opens, to reset its input to the current values. */
   opened?: () => void
   closed?: () => void
@@ -105,6 +107,7 @@ export function Action<Result>({
   closed,
   premise,
   ended,
+  isOnce = false,
   ...its
 }: ActionProps<Result>) {
   const isInMenu = useContext(InMenu)
@@ -112,6 +115,7 @@ export function Action<Result>({
   const button = useRef<HTMLButtonElement>(null)
   const isUsed = useRef(false)
   const openedWith = useRef(premise)
+  const isKept = useRef(false)
   // The action may remove its own button: the focus, which nothing has then, moves to the content.
   useLayoutEffect(
     () => () => {
@@ -127,6 +131,7 @@ export function Action<Result>({
     if (next && !isReady()) return
     if (next) opened?.()
     openedWith.current = premise
+    isKept.current = false
     isUsed.current = true
     setOpen(next)
     if (!next) closed?.()
@@ -145,7 +150,10 @@ export function Action<Result>({
   usePressable(commandOf(its), () => change(true), !disabled)
 
   return (
-    <Dialog.Root open={isOpen} onOpenChange={change}>
+    <Dialog.Root
+      open={isOpen}
+      onOpenChange={(next, { reason }) => (isKept.current && !next && reason !== 'close-press') || change(next)}
+    >
       {!isInMenu && (
         <Dialog.Trigger ref={button} className={tone} disabled={disabled}>
           {Icon ? (
@@ -169,6 +177,9 @@ export function Action<Result>({
               {...({ ...its, title, message } as ActionProps<Result>)}
               tone={tone}
               close={() => change(false)}
+              succeeded={() => {
+                isKept.current = isOnce
+              }}
             />
           </Dialog.Popup>
         </Dialog.Viewport>
@@ -196,7 +207,8 @@ function Confirmation<Result>({
   tone,
   to,
   close,
-}: ActionProps<Result> & { close(): void }) {
+  succeeded,
+}: ActionProps<Result> & { close(): void; succeeded(): void }) {
   const { client } = useSession()
   const [, go] = useLocation()
   const queries = useQueryClient()
@@ -213,6 +225,7 @@ function Confirmation<Result>({
     // Also when the action led to another page, which has no dialog.
     onSuccess(result) {
       if (to !== undefined) go(to)
+      succeeded()
       if (textOf(done, result)) return
       tell(textOf(message, result))
       close()

@@ -1,6 +1,6 @@
 import { Download } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
-import { count } from '../data/format.ts'
+import { count, csvCell } from '../data/format.ts'
 import { Action } from './action.tsx'
 import { Select } from './fields.tsx'
 
@@ -17,7 +17,12 @@ export const Csv = ({ name, what, header, pages, children }: File & { children?:
   <Action
     label="Download CSV"
     icon={Download}
-    effect={<p>Downloads {what}. Amounts are in the smallest unit (wei), times in UTC.</p>}
+    effect={
+      <p>
+        Downloads {what}. Amounts are in the smallest unit, whose symbol and decimals have columns of their own; times
+        in UTC.
+      </p>
+    }
     run={() => saveCsv(`${name}.csv`, header, pages())}
     message={(rows) =>
       rows === 0
@@ -43,14 +48,7 @@ export function CsvOfOne({ files }: { files: Record<string, File> }) {
   )
 }
 
-/** A cell that a spreadsheet would read as a formula gets an apostrophe, and one with a separator is quoted (RFC 4180). */
-const cell = (value: unknown): string => {
-  const text = value === null || value === undefined ? '' : String(value)
-  const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
-}
-
-const csvLine = (values: unknown[]): string => `${values.map(cell).join(',')}\r\n`
+const csvLine = (values: unknown[]): string => `${values.map(csvCell).join(',')}\r\n`
 
 /**
  * Gives the reader a file. Each page of rows is a blob of its own, which browsers keep outside the page's memory, so it may be long. When a

@@ -1,6 +1,7 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import type { Event } from '../../index.ts'
 import { pause } from '../../pause.ts'
+import { visible } from './format.ts'
 
 const againMs = 3_000
 
@@ -28,7 +29,7 @@ export async function followEvents(
       const messages = events?.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream())
       for await (const { id, data } of messages ?? []) {
         last = id
-        tell(JSON.parse(data) as Event)
+        tell(JSON.parse(visible(data)) as Event)
       }
     } catch {
       // The service is down, which the page shows elsewhere.

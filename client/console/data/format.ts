@@ -77,8 +77,25 @@ const large = new Intl.NumberFormat('en', { notation: 'compact', maximumFraction
 /** `1,234,567`; from a billion on `1.234B`. */
 export const shortCount = (value: bigint): string => (value < 1_000_000_000n ? count(value) : large.format(value))
 
-/** The start and the end of a long hex value. */
-export const short = (hex: string): string => (hex.length > 18 ? `${hex.slice(0, 6)}…${hex.slice(-4)}` : hex)
+const maxShortened = 20_000
+/** What each shortened text stands for on this page. */
+const shortened = new Map<string, string>()
+
+/**
+ * The start and the end of a long hex value. A value whose text would be that of another one has more digits: somebody may have made an address
+ * that looks the same.
+ */
+export function short(hex: string): string {
+  if (shortened.size > maxShortened) shortened.clear()
+  for (let digits = 4; 2 * digits + 4 < hex.length; digits += 2) {
+    const text = `${hex.slice(0, digits + 2)}…${hex.slice(-digits)}`
+    const other = shortened.get(text.toLowerCase())
+    if (other !== undefined && other !== hex.toLowerCase()) continue
+    shortened.set(text.toLowerCase(), hex.toLowerCase())
+    return text
+  }
+  return hex
+}
 
 /** `price_cap` is `price cap`. */
 export const words = (code: string): string => code.replaceAll('_', ' ')
@@ -92,16 +109,36 @@ export const inCoins = (text: string, symbol: string): string =>
 
 /**
  * Groups the digits of arguments, blocks and what a node counts in a sentence: `Denied(needed: 1,000,000)`, `in block 1,110`, `have 1,000,000 want`.
+ * Other digits are parts of a text, as the port of an address is.
  */
 export const withGroups = (text: string): string =>
-  text.replaceAll(/(?<=[(,:] ?)\d{4,}(?=[,)])|(?<=\bblock )\d{4,}|(?<=\b(?:have|want) )\d{4,}/g, (digits) =>
+  text.replaceAll(/(?<=[(,] ?(?:\w+: )?)\d{4,}(?=[,)])|(?<=\bblock )\d{4,}|(?<=\b(?:have|want) )\d{4,}/g, (digits) =>
     count(BigInt(digits)),
   )
 
-/** With a capital letter, and a point at its end. */
+/** With a capital letter, and a point at its end. Only a word of prose gets the letter: a URL, a code or an ID is written as it is. */
 export const sentence = (text: string): string =>
-  text === '' ? '' : `${text[0]?.toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
+  text === ''
+    ? ''
+    : `${/^[a-z]+(?=[ ,;.!?]|: |$)/.test(text) ? `${text[0]?.toUpperCase()}${text.slice(1)}` : text}${/[.!?]$/.test(text) ? '' : '.'}`
+
+/** Characters that turn a text around or are not seen: a name with them would look like another one. */
+const unseen = /[\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]/g
+
+/** The text with those characters made visible: `[U+202E]`. */
+export const visible = (text: string): string =>
+  text.replaceAll(unseen, (one) => `[U+${one.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}]`)
 
 /** `1 attempt`, `2,000 attempts`. */
 export const counted = (number: number, one: string, many = `${one}s`): string =>
   `${count(number)} ${number === 1 ? one : many}`
+
+/** Where a spreadsheet with another separator would begin a cell, and read it as a formula. */
+const formula = /(^|[,;|\t\r\n]["' ]*)(?=[=+\-@\t\r])/g
+
+/** Every text is quoted (RFC 4180), and gets an apostrophe where it would be a formula. */
+export const csvCell = (value: unknown): string => {
+  if (value === null || value === undefined) return ''
+  if (typeof value !== 'string') return String(value)
+  return `"${value.replaceAll(formula, "$1'").replaceAll('"', '""')}"`
+}

@@ -32,6 +32,36 @@ export const useRelayers = () => useEveryPage('/api/v1/relayers', {}, { pollMs: 
 export const relayerState = ({ system_disabled, paused }: Pick<Relayer, 'system_disabled' | 'paused'>) =>
   system_disabled ? 'disabled' : paused ? 'paused' : 'active'
 
+/** What a problem makes of a relayer's state, the worst first. */
+const healthOf: [word: string, kinds: Problem['kind'][]][] = [
+  ['network down', ['network_down']],
+  ['network stands still', ['network_still']],
+  ['blocked', ['transaction_waiting', 'nonces']],
+  ['no funds', ['balance_empty']],
+  ['low funds', ['balance_low']],
+  ['not refilled', ['funding']],
+  ['refusing', ['requests_refused']],
+  ['slow', ['transaction_slow']],
+]
+
+/** The state of relayers as their badges show it: `active` only without a problem, by the service's list of problems. */
+export function useHealthOf(): (relayer: Relayer) => string {
+  const problems = useProblems().data?.data
+  return useMemo(() => {
+    const kinds = new Map<string, Set<Problem['kind']>>()
+    for (const { relayer_id, network_id, kind } of problems ?? []) {
+      const place = relayer_id ?? network_id ?? ''
+      kinds.set(place, (kinds.get(place) ?? new Set()).add(kind))
+    }
+    return (relayer) => {
+      const state = relayerState(relayer)
+      const its = [kinds.get(relayer.id), kinds.get(`evm:${relayer.network}`)]
+      const found = healthOf.find(([, some]) => its.some((one) => some.some((kind) => one?.has(kind))))
+      return state === 'active' && found ? found[0] : state
+    }
+  }, [problems])
+}
+
 /** All relayers with their queues. */
 export function useRelayersWithQueues() {
   const relayers = useRelayers()

@@ -1,6 +1,7 @@
 import { onlineManager, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react'
 import { type Caller, createRelayerClient, type RelayerClient, RelayerError, type Scope } from '../../index.ts'
+import { visible } from './format.ts'
 import { forgetRecent, tab } from './storage.ts'
 
 interface Session {
@@ -47,21 +48,31 @@ export function SessionProvider({ children, signIn }: SessionProviderProps) {
   const [caller, setCaller] = useState<Caller>()
   const [reason, setReason] = useState<string>()
 
+  // Of each caller its own: another key never sees what was read with this one.
+  const callerId = caller?.id
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another caller has another cache
   const queries = useMemo(
     () =>
       createQueries(() =>
         setReason('The service no longer accepts this API key. Sign in again: this page and your input are kept.'),
       ),
-    [],
+    [callerId],
   )
-  const signOut = useCallback(() => {
+  const leave = useCallback(() => {
     tab.remove('api_key')
     forgetRecent()
-    queries.clear()
     setToken(undefined)
     setCaller(undefined)
     setReason(undefined)
-  }, [queries])
+  }, [])
+  const signOut = useCallback(() => {
+    leave()
+    otherTabs.postMessage('signed out')
+  }, [leave])
+  useEffect(() => {
+    otherTabs.addEventListener('message', leave)
+    return () => otherTabs.removeEventListener('message', leave)
+  }, [leave])
   // After a reload of the page, the key is in sessionStorage.
   useEffect(() => {
     if (token === undefined || caller !== undefined) return
@@ -87,6 +98,7 @@ export function SessionProvider({ children, signIn }: SessionProviderProps) {
     signIn(newToken, newCaller, isRemembered) {
       // Requests with the previous key would be refused.
       void queries.cancelQueries()
+      if (newCaller.id !== callerId) forgetRecent()
       if (isRemembered) tab.set('api_key', newToken)
       else tab.remove('api_key')
       setToken(newToken)
@@ -99,12 +111,18 @@ export function SessionProvider({ children, signIn }: SessionProviderProps) {
       {(!session || reason !== undefined) && signIn(state)}
       {session && (
         <SessionContext.Provider value={session}>
-          <div hidden={reason !== undefined}>{children}</div>
+          {/* The input of another caller is not kept. */}
+          <div key={callerId} hidden={reason !== undefined}>
+            {children}
+          </div>
         </SessionContext.Provider>
       )}
     </QueryClientProvider>
   )
 }
+
+/** Signing out is meant for the browser: whoever sits there next finds no tab that is still signed in. */
+const otherTabs = new BroadcastChannel('relayer console')
 
 /** A header has no such character, so the browser sends nothing. */
 export const notAKey =
@@ -153,7 +171,8 @@ async function watchedFetch(request: Request): Promise<Response> {
   try {
     const response = await fetch(request)
     onlineManager.setOnline(true)
-    return response
+    const { status, statusText, headers } = response
+    return new Response(response.body && visible(await response.text()), { status, statusText, headers })
   } catch (error) {
     if (isLost(error) && !request.signal.aborted) onlineManager.setOnline(false)
     throw error

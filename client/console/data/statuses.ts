@@ -25,11 +25,11 @@ const toned: Partial<Record<Tone, string[]>> = {
   ],
   bad: [
     ...['failed', 'refused', 'disabled', 'revoked', 'unreachable', 'wrong_chain', 'chain_restarted', 'limit_reached'],
-    ...['treasury_short', 'error', 'critical'],
+    ...['treasury_short', 'error', 'critical', 'network down', 'network stands still', 'no funds', 'low funds'],
   ],
   warn: [
     ...['canceling', 'expired', 'paused', 'failing', 'rate_limited', 'leaving', 'blocked', 'gap', 'chain_ahead'],
-    ...['fee_too_high', 'warning'],
+    ...['fee_too_high', 'warning', 'not refilled', 'refusing', 'slow'],
   ],
   busy: ['pending', 'sent', 'submitted', 'in_flight'],
 }

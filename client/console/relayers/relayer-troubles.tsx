@@ -6,7 +6,14 @@ import { paths } from '../data/paths.ts'
 import { useProblems, useSymbolOf } from '../data/resources.ts'
 
 const kinds: ReadonlySet<Problem['kind']> = new Set([
-  ...(['balance_empty', 'balance_low', 'transaction_waiting', 'transaction_slow', 'nonces'] as const),
+  ...([
+    'balance_empty',
+    'balance_low',
+    'transaction_waiting',
+    'transaction_slow',
+    'nonces',
+    'requests_refused',
+  ] as const),
 ])
 
 /** What the overview says of a relayer. Other lines of its page say that it is paused or disabled. */

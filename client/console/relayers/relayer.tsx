@@ -10,7 +10,7 @@ import { about, Badge, Copyable, ExplorerLink, Figures, RelayerLink } from '../c
 import { nodesOf, useForm } from '../data/form.ts'
 import { count } from '../data/format.ts'
 import { paths, type RelayerTab, type RelayerPage as Shown } from '../data/paths.ts'
-import { relayerState, useExplorer, useRelayer, useStatus } from '../data/resources.ts'
+import { useExplorer, useHealthOf, useRelayer, useStatus } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { useLive } from '../transactions/read-transactions.ts'
 import { FilteredTransactions } from '../transactions/transactions.tsx'
@@ -83,6 +83,7 @@ export function RelayerPage({ relayer_id, tab = 'list', group, find }: Shown) {
 
 /** Its ID is known before the rest of it. */
 function Title({ relayer_id, relayer }: { relayer_id: string; relayer: Relayer | undefined }) {
+  const healthOf = useHealthOf()
   const opened = { kind: 'relayer', name: relayer_id, to: paths.relayer(relayer_id) } as const
   return (
     <>
@@ -92,7 +93,7 @@ function Title({ relayer_id, relayer }: { relayer_id: string; relayer: Relayer |
       </Crumbs>
       <div className="bar">
         <Heading name={relayer_id} opened={relayer && opened}>
-          {relayer_id} {relayer && <Badge state={relayerState(relayer)} />}
+          {relayer_id} {relayer && <Badge state={healthOf(relayer)} />}
         </Heading>
         {relayer && <RelayerActions relayer={relayer} />}
       </div>

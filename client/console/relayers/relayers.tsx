@@ -11,7 +11,7 @@ import { Badge, TransactionState } from '../components/values.tsx'
 import { useAddressState } from '../data/address-state.ts'
 import { count, words } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
-import { relayerState, useRelayersWithQueues, useSpending } from '../data/resources.ts'
+import { relayerState, useHealthOf, useRelayersWithQueues, useSpending } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { FirstSteps } from '../overview/first-steps.tsx'
 import { Paid } from '../spending/costs.tsx'
@@ -33,20 +33,24 @@ export function RelayerTable({ rows, find, here, heading }: RelayerTableProps) {
   const { may } = useSession()
   const [{ text, status }, choose] = useAddressState(here, find, { status: statuses, text: '' })
   const choice = useChoice(`${status} ${text}`)
+  const healthOf = useHealthOf()
   const spending = useSpending({ days: basisDays }).data
   const ids = rows.map(({ relayer }) => relayer.id)
   const funds = useFunds(ids, spending, basisDays)
   const shown = useMemo(() => {
     const feesOf = new Map(spending?.map(({ relayer_id, fees }) => [relayer_id, fees]))
     const wanted = text.trim().toLowerCase()
-    const found = rows.filter(
-      ({ relayer, queue }) =>
+    const withHealth = rows.map((row) => ({ ...row, health: healthOf(row.relayer) }))
+    const found = withHealth.filter(
+      ({ relayer, queue, health }) =>
         (status === 'all' ||
           (status === 'unfinished' ? (queue?.unfinished ?? 0) > 0 : relayerState(relayer) === status)) &&
-        [relayer.id, relayer.name, relayer.network, relayer.address].some((its) => its.toLowerCase().includes(wanted)),
+        [relayer.id, relayer.name, relayer.network, relayer.address, health].some((its) =>
+          its.toLowerCase().includes(wanted),
+        ),
     )
     return found.map((row) => ({ ...row, ...funds?.get(row.relayer.id), fees: feesOf.get(row.relayer.id) }))
-  }, [rows, text, status, spending, funds])
+  }, [rows, text, status, spending, funds, healthOf])
   return (
     <>
       <div className="bar">
@@ -85,15 +89,15 @@ const noneText = (status: string, text: string) =>
   `No ${status === 'all' ? '' : `${status} `}relayer${text === '' ? '' : ` has “${text}”`}`
 
 /** `isKnown`: the funds of all are, so that rows can be sorted by them. */
-const columnsOf = (isKnown: boolean): Column<RelayerRow>[] => [
+const columnsOf = (isKnown: boolean): Column<ShownRow>[] => [
   relayerColumn('Relayer', ({ relayer }) => relayer.id, { isWhole: true }),
   {
     name: 'Status',
     isBeside: true,
-    by: ({ relayer }) => relayerState(relayer),
-    cell: ({ relayer }) => (
+    by: ({ health }) => health,
+    cell: ({ relayer, health }) => (
       <span title={relayer.disabled_reason ?? undefined}>
-        <Badge state={relayerState(relayer)} />
+        <Badge state={health} />
       </span>
     ),
   },
@@ -161,6 +165,7 @@ export function RelayerList({ find }: { find?: string | undefined }) {
 type RelayerRow = NonNullable<ReturnType<typeof useRelayersWithQueues>['data']>[number] & {
   fees?: string | undefined
 } & Partial<Funds>
+type ShownRow = RelayerRow & { health: string }
 
 /** What can be done with the relayers that are chosen. */
 function ChosenRelayers({ choice, rows }: { choice: Choice; rows: RelayerRow[] }) {

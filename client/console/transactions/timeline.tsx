@@ -1,19 +1,35 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import type { Attempt, Transaction } from '../../index.ts'
+import type { Attempt, Explanation, HistoryEntry, Transaction } from '../../index.ts'
 import { Copyable, Moment, RowTime, Time } from '../components/values.tsx'
-import { count, exactly, gwei } from '../data/format.ts'
+import { count, exactAmount, exactly, gwei, words } from '../data/format.ts'
 import { askNode } from '../data/get.ts'
+import { callerName, useSymbolOf } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { isFinal, type Tone, toneOf } from '../data/statuses.ts'
 import { clock, gap, span } from '../data/times.ts'
 import { type Run, runsOf } from './signed-versions.ts'
 
-/** The history of a transaction: accepted, each signed version with the nodes' response, mined, and its final status. */
-export function Timeline({ transaction, attempts }: { transaction: Transaction; attempts: Attempt[] }) {
+interface TimelineProps {
+  transaction: Transaction
+  attempts: Attempt[]
+  why: Explanation
+}
+
+/**
+ * The history of a transaction: accepted, each signed version with the nodes' response, what callers and reorganizations changed, mined, and
+ * its final status.
+ */
+export function Timeline({ transaction, attempts, why }: TimelineProps) {
   const block = transaction.receipt?.block_number
   const blockAt = useBlockTime(transaction.relayer_id, block)
-  const before: Step[] = [{ name: 'Accepted', at: transaction.created_at }, ...runsOf(attempts).map(signed)]
+  const symbol = useSymbolOf(transaction.relayer_id)
+  const sender = callerText(why)
+  const changed = why.history.map((entry) => changedStep(entry, symbol))
+  const before: Step[] = [
+    { name: 'Accepted', at: transaction.created_at, ...(sender !== undefined && { more: <div>from {sender}</div> }) },
+    ...[...runsOf(attempts).map(signed), ...changed].sort((a, b) => msOr(a.at, 0) - msOr(b.at, 0)),
+  ]
   const steps: Step[] = [
     ...before,
     ...(block === undefined ? [] : [inBlock(block, blockAt, before.at(-1)?.at ?? null, transaction.ended_at)]),
@@ -22,7 +38,7 @@ export function Timeline({ transaction, attempts }: { transaction: Transaction; 
   return (
     <ol className="timeline">
       {steps.map(({ name, at, tone, more }, index) => (
-        <li key={name} className={tone}>
+        <li key={`${name} ${at}`} className={tone}>
           <div className="step">
             <strong>{name}</strong>
             <Since at={at} before={steps.slice(0, index).findLast((step) => step.at !== null)} />
@@ -75,6 +91,42 @@ function Since({ at, before }: { at: string | null; before: Step | undefined }) 
     </span>
   )
 }
+
+const changeNames: Record<HistoryEntry['event'], string> = {
+  replaced: 'Replaced',
+  sped_up: 'Sped up',
+  canceled: 'Canceled',
+  reorganized: 'Reorganized',
+}
+
+/** What a caller or a reorganization changed. */
+function changedStep(entry: HistoryEntry, symbol: string): Step {
+  const { event, at, block_number, changes } = entry
+  const by = callerText(entry)
+  return {
+    name: `${changeNames[event]}${by === undefined ? '' : ` by ${by}`}`,
+    at,
+    ...(event === 'reorganized' && { tone: 'warn' }),
+    more: (
+      <>
+        {block_number !== null && <div>A reorganization removed block {count(block_number)}, which it was in.</div>}
+        {changes.map(({ member, before, after }) => (
+          <div key={member} className="long">
+            {words(member)}: <del>{contentText(member, before, symbol)}</del>{' '}
+            <ins>{contentText(member, after, symbol)}</ins>
+          </div>
+        ))}
+      </>
+    ),
+  }
+}
+
+const contentText = (member: string, text: string | null, symbol: string): string =>
+  text === null || text === '0x' ? 'none' : member === 'value' ? exactAmount(text, symbol) : text
+
+/** Who asked for it, by name; undefined: nobody, or the reader may not know. */
+const callerText = ({ caller, caller_name }: Pick<HistoryEntry, 'caller' | 'caller_name'>): string | undefined =>
+  caller === null ? undefined : (caller_name ?? callerName(caller))
 
 function ended({ status, status_reason, ended_at }: Transaction): Step[] {
   if (!isFinal(status)) return []

@@ -3,8 +3,9 @@ import { Link, useLocation } from 'wouter'
 import type { Explanation, SendDataRequest, Speed, Transaction } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { Field, Select } from '../components/fields.tsx'
+import { Figures } from '../components/values.tsx'
 import { useForm, weiIn } from '../data/form.ts'
-import { exactly, weiOf } from '../data/format.ts'
+import { exactAmount, exactly, weiOf } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
 import { usePools, useSymbolOf } from '../data/resources.ts'
@@ -42,6 +43,15 @@ export function TransactionActions({ transaction, why, isEnded, hasRemedy }: Tra
   const cancellation = changeIn(opened.why, 'cancelTransaction', speed)
   const lack = lackOfChange(faster)
   const isSame = other.values.to.trim() === (to ?? '') && weiOf(other.values.value) === value
+  const receiver = (
+    <Figures
+      isWide
+      of={{
+        To: opened.transaction.to ?? 'nobody: it creates a contract',
+        Value: exactAmount(opened.transaction.value, symbol),
+      }}
+    />
+  )
   const price = (
     <>
       <Select label="Price" values={speeds} value={speed} onChange={({ target }) => setSpeed(target.value as Speed)} />
@@ -70,6 +80,7 @@ export function TransactionActions({ transaction, why, isEnded, hasRemedy }: Tra
         }}
         message={<>{link} is sped up. The timeline shows what the nodes answer.</>}
       >
+        {receiver}
         {price}
       </Action>
       <Action

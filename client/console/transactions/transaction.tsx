@@ -12,6 +12,7 @@ import {
   Figure,
   Figures,
   Moment,
+  nonceName,
   Price,
   RelayerLink,
   TransactionState,
@@ -19,7 +20,7 @@ import {
 } from '../components/values.tsx'
 import { count, exactAmount, words } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
-import { useExplorer, useNetworkOf, useSymbolOf } from '../data/resources.ts'
+import { callerName, useExplorer, useNetworkOf, useSymbolOf } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { isFinal } from '../data/statuses.ts'
 import { zoneShortly } from '../data/times.ts'
@@ -45,10 +46,11 @@ export function TransactionPage(path: { relayer_id: string; transaction_id: stri
       </Crumbs>
       <div className="bar">
         <Heading
-          name={`Transaction ${shown?.nonce ?? ''}`.trim()}
+          name={shown?.reference ?? `Transaction ${shown?.nonce ?? ''}`.trim()}
           opened={shown && { kind: 'transaction', name: transactionName(shown), to: paths.transaction(shown) }}
         >
-          Transaction {shown && shown.nonce !== null && `with nonce ${shown.nonce} `}
+          {shown?.reference ?? <>Transaction {shown && shown.nonce !== null && `with nonce ${shown.nonce}`}</>}{' '}
+          {shown && shown.reference !== null && <span className="hint">{nonceName(shown.nonce)}</span>}{' '}
           {shown && <TransactionState transaction={shown} />}
         </Heading>
         {whole.data && shown && (
@@ -68,6 +70,7 @@ export function TransactionPage(path: { relayer_id: string; transaction_id: stri
               <div>
                 <Content
                   transaction={transaction}
+                  why={why}
                   isCancellation={signed.some(({ hash, purpose }) => hash === transaction.hash && purpose === 'cancel')}
                 />
                 <Effects transaction={transaction} />
@@ -77,7 +80,7 @@ export function TransactionPage(path: { relayer_id: string; transaction_id: stri
                   <h2 id="timeline">Timeline</h2>
                   <span className="hint">Times in {zoneShortly()}</span>
                 </div>
-                <Timeline transaction={transaction} attempts={signed} />
+                <Timeline transaction={transaction} attempts={signed} why={why} />
               </section>
             </div>
           </>
@@ -99,7 +102,15 @@ const Outline = () => (
 )
 
 /** `isCancellation`: its hash is that of the transfer that cancels it. */
-function Content({ transaction, isCancellation }: { transaction: Its; isCancellation: boolean }) {
+function Content({
+  transaction,
+  why,
+  isCancellation,
+}: {
+  transaction: Its
+  why: Explanation
+  isCancellation: boolean
+}) {
   const { may } = useSession()
   const network = useNetworkOf(transaction.relayer_id)
   const symbol = useSymbolOf(transaction.relayer_id)
@@ -146,6 +157,11 @@ function Content({ transaction, isCancellation }: { transaction: Its; isCancella
         )}
         <Figure name="Speed">{transaction.speed ? words(transaction.speed.tier) : 'custom prices'}</Figure>
         {transaction.reference !== null && <Figure name="Reference">{transaction.reference}</Figure>}
+        {why.caller !== null && (
+          <Figure name="Sent by">
+            <span title={why.caller}>{why.caller_name ?? callerName(why.caller)}</span>
+          </Figure>
+        )}
         {Object.entries(transaction.metadata ?? {}).map(([name, value]) => (
           <Figure key={name} name={name}>
             {value}
