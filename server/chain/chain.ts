@@ -43,8 +43,8 @@ export class Chain implements StateQuestions {
 
   /** The newest block. */
   async head(): Promise<Head> {
-    const { number, hash, parent_hash, at_ms } = await newest(this.rpc)
-    return { number, hash, parent_hash, at_ms }
+    const { number, hash, parent_hash, at_ms, base_fee } = await newest(this.rpc)
+    return { number, hash, parent_hash, at_ms, base_fee }
   }
 
   /** Undefined: the node has no such block, or does not say. */

@@ -17,7 +17,7 @@ export async function examine(endpoint: Endpoint, chain: Pick<Chain, 'head'>, no
   const { weight } = endpoint
   const started = now()
   try {
-    const { number, at_ms } = await withTimeout(patienceMs, late, () => chain.head())
+    const { number, at_ms, base_fee } = await withTimeout(patienceMs, late, () => chain.head())
     if (!Number.isSafeInteger(number)) throw new Error('Its newest block has no number')
     const responseMs = Math.round(Math.max(0, now() - started))
     return {
@@ -25,6 +25,7 @@ export async function examine(endpoint: Endpoint, chain: Pick<Chain, 'head'>, no
       status: 'healthy',
       block_number: number,
       block_at: timeOf(at_ms),
+      base_fee: base_fee?.toString() ?? null,
       response_ms: responseMs,
       error: null,
     }
@@ -35,6 +36,7 @@ export async function examine(endpoint: Endpoint, chain: Pick<Chain, 'head'>, no
       status: statusOf(endpoint),
       block_number: null,
       block_at: null,
+      base_fee: null,
       response_ms: null,
       error: message.slice(0, maxErrorLength),
     }

@@ -8,6 +8,7 @@ const maxAsked = 3
 export interface Head extends Pick<Block, 'number' | 'hash' | 'parent_hash'> {
   /** As in `Block`. */
   at_ms?: number | undefined
+  base_fee?: bigint | undefined
 }
 
 /** Questions about the state after a block. `block`: its number as hex with 0x. */

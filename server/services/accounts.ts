@@ -44,6 +44,7 @@ export async function getStatus(context: AccountContext, nodes: NodeAccess, rela
     paused: relayer.paused,
     system_disabled: relayer.system_disabled,
     disabled_reason: relayer.disabled_reason,
+    is_funded: (await store.fundingOf(relayer)) !== undefined,
   }
 }
 

@@ -4,6 +4,8 @@ import type {
   Network,
   PrivateRpcUrl,
   PrivateRpcUrlInput,
+  RpcUrl,
+  RpcUrlInput,
   UpdateNetworkRequest,
 } from '../../generated/openapi.ts'
 import { conflict, namedError } from '../domain/errors.ts'
@@ -31,7 +33,7 @@ export async function createNetwork(
     ...networkDefaults(body.chain_id),
     ...normalized(body),
     id: `evm:${body.name}`,
-    rpc_urls: readRpcUrls(body.rpc_urls, ['rpc_urls'], context.checkTarget),
+    rpc_urls: publicUrls(context, body.rpc_urls),
     private_rpc_urls: privateUrls(context, body.private_rpc_urls),
   })
   readSubmission(network.submission, network)
@@ -49,16 +51,21 @@ export async function updateNetwork(
   { body, ...conditions }: Conditions & { body: UpdateNetworkRequest },
 ): Promise<Network | undefined> {
   const { rpc_urls, private_rpc_urls, ...rest } = normalized(body)
-  const urls = rpc_urls && { rpc_urls: readRpcUrls(rpc_urls, ['rpc_urls'], context.checkTarget) }
-  const relays = private_rpc_urls !== undefined && { private_rpc_urls: privateUrls(context, private_rpc_urls) }
   const change = (current: Network): Network => {
-    const changed = { ...current, ...withDefaults(rest, current.chain_id), ...urls, ...relays }
+    const changed = {
+      ...current,
+      ...withDefaults(rest, current.chain_id),
+      ...(rpc_urls && { rpc_urls: publicUrls(context, rpc_urls, current.rpc_urls) }),
+      ...(private_rpc_urls !== undefined && {
+        private_rpc_urls: privateUrls(context, private_rpc_urls, current.private_rpc_urls),
+      }),
+    }
     readSubmission(changed.submission, changed)
     return changed
   }
   const network = await context.store.updateNetwork(id, change, conditions)
   if (!network) return undefined
-  return urls === undefined ? showNetwork(network) : shownChecked(context, nodes, network)
+  return rpc_urls === undefined ? showNetwork(network) : shownChecked(context, nodes, network)
 }
 
 /** Whether there was one. Throws DomainError (409, 412). */
@@ -86,10 +93,17 @@ async function shownChecked({ chains }: NetworksContext, nodes: NodeAccess, netw
   return warnings.length === 0 ? showNetwork(network) : { ...showNetwork(network), warnings }
 }
 
+const publicUrls = (
+  { checkTarget: check }: NetworksContext,
+  inputs: readonly RpcUrlInput[],
+  stored: RpcUrl[] = [],
+): RpcUrl[] => readRpcUrls(inputs, { field: ['rpc_urls'], check, stored })
+
 const privateUrls = (
-  { checkTarget }: NetworksContext,
+  { checkTarget: check }: NetworksContext,
   inputs: readonly PrivateRpcUrlInput[] | null = [],
-): PrivateRpcUrl[] => readPrivateRpcUrls(inputs ?? [], ['private_rpc_urls'], checkTarget)
+  stored: PrivateRpcUrl[] = [],
+): PrivateRpcUrl[] => readPrivateRpcUrls(inputs ?? [], { field: ['private_rpc_urls'], check, stored })
 
 const readPrice = (given: AmountInput | null, name: string): string | null =>
   given === null ? null : readAmount(given, [name])

@@ -80,7 +80,10 @@ export async function deletePool(
 }
 
 /** The public part of a pool. */
-export const showPool = ({ row_id: _, funding: __, coin_token: ___, ...pool }: PoolRow): Pool => pool
+export const showPool = ({ row_id: _, funding, coin_token: __, ...pool }: PoolRow): Pool => ({
+  ...pool,
+  is_funded: funding !== null,
+})
 
 function shown(outcome: PoolRow | { unknown_relayer: number }): Pool {
   if (!('unknown_relayer' in outcome)) return showPool(outcome)

@@ -147,7 +147,7 @@ async function shown(
 const readUrls = (
   { checkTarget }: Pick<ServicesContext, 'checkTarget'>,
   urls: Parameters<typeof readRpcUrls>[0],
-): ReturnType<typeof readRpcUrls> => readRpcUrls(urls, ['custom_rpc_urls'], checkTarget)
+): ReturnType<typeof readRpcUrls> => readRpcUrls(urls, { field: ['custom_rpc_urls'], check: checkTarget })
 
 function refusal(obstacle: RelayerObstacle, { notification_id }: { notification_id?: string | null } = {}) {
   switch (obstacle) {

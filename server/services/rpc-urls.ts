@@ -18,17 +18,27 @@ const defaultPrivateExpiryBlocks = 25
 /** Returns the reason why a URL may not be called. */
 type Check = (url: URL) => string | undefined
 
-/** Reads RPC URLs. `field`: theirs in the value. */
-export const readRpcUrls = (inputs: readonly RpcUrlInput[], field: Field, check: Check): RpcUrl[] =>
-  readUrls(inputs, field, check).map(({ url, weight = defaultWeight }) => ({ url, weight }))
+/**
+ * Reads RPC URLs. `field`: theirs in the value. `stored`: those of before; one as a response shows it stands for the stored one, so that a
+ * list can be changed without the secrets of the others.
+ */
+export const readRpcUrls = (
+  inputs: readonly RpcUrlInput[],
+  { field, check, stored = [] }: UrlRules<RpcUrl>,
+): RpcUrl[] => readUrls(inputs, { field, check, stored }).map(({ url, weight = defaultWeight }) => ({ url, weight }))
+
+interface UrlRules<T> {
+  field: Field
+  check: Check
+  stored?: readonly T[]
+}
 
 /** Reads the URLs of private relays. */
 export const readPrivateRpcUrls = (
   inputs: readonly PrivateRpcUrlInput[],
-  field: Field,
-  check: Check,
+  { field, check, stored = [] }: UrlRules<PrivateRpcUrl>,
 ): PrivateRpcUrl[] =>
-  readUrls(inputs, field, check).map(
+  readUrls(inputs, { field, check, stored }).map(
     ({ url, method = 'eth_sendRawTransaction', private_expiry_blocks = defaultPrivateExpiryBlocks }) => ({
       url,
       method,
@@ -36,13 +46,22 @@ export const readPrivateRpcUrls = (
     }),
   )
 
-function readUrls<T extends { url: string }>(inputs: readonly (string | T)[], field: Field, check: Check) {
+function readUrls<T extends { url: string }>(
+  inputs: readonly (string | T)[],
+  { field, check, stored = [] }: UrlRules<{ url: string }>,
+) {
+  // Of several that look the same, each is taken once, in their order.
+  const left = showRpcUrls(stored).map(({ url }, index) => ({ shown: url, url: stored[index]?.url ?? '' }))
   return inputs.map((input, index): { url: string } & Partial<T> => {
     const own = [...field, index]
-    const [its, at] = typeof input === 'string' ? [{ url: input } as T, own] : [input, [...own, 'url']]
+    const [given, at] = typeof input === 'string' ? [{ url: input } as T, own] : [input, [...own, 'url']]
+    const found = left.findIndex(({ shown }) => shown === given.url)
+    const [kept] = found < 0 ? [] : left.splice(found, 1)
+    const its = kept ? { ...given, url: kept.url } : given
     const url = URL.parse(its.url)
     if (!url) throw badRequest(at, 'must be an absolute URL, for example https://rpc.example.com')
-    if (its.url.includes(mask)) throw badRequest(at, 'must be the complete URL, not the masked one from a response')
+    if (its.url.includes(mask))
+      throw badRequest(at, 'must be the complete URL: the masked one is none of the stored ones')
     const refused = check(url)
     if (refused) throw badRequest(at, refused)
     return its
