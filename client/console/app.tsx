@@ -32,6 +32,7 @@ const Notification = lazy(async () => ({ default: (await import('./notifications
 const ApiKeys = lazy(async () => ({ default: (await import('./api-keys/api-keys.tsx')).ApiKeys }))
 const Audit = lazy(async () => ({ default: (await import('./audit/audit.tsx')).Audit }))
 const Networks = lazy(async () => ({ default: (await import('./networks/networks.tsx')).Networks }))
+const Network = lazy(async () => ({ default: (await import('./networks/networks.tsx')).NetworkPage }))
 const Pools = lazy(async () => ({ default: (await import('./pools/pools.tsx')).Pools }))
 const Pool = lazy(async () => ({ default: (await import('./pools/pool.tsx')).Pool }))
 const Sponsorships = lazy(async () => ({ default: (await import('./sponsorships/sponsorships.tsx')).Sponsorships }))
@@ -169,6 +170,7 @@ function Pages() {
         </Route>
       )}
       {has('read') && <Route path={paths.networks} component={Networks} />}
+      {has('read') && <Route path={routes.network}>{(page) => <Network key={page.network_id} {...page} />}</Route>}
       {has('read') && <Route<Find> path={routes.spending}>{(page: Find) => <Spending {...page} />}</Route>}
       <Route<ListPage> path={routes.transactions}>{(page: ListPage) => <Transactions {...page} />}</Route>
       {has('read all') && <Route path={paths.pools} component={Pools} />}

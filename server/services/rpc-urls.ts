@@ -50,7 +50,7 @@ function readUrls<T extends { url: string }>(
   inputs: readonly (string | T)[],
   { field, check, stored = [] }: UrlRules<{ url: string }>,
 ) {
-  // Of several that look the same, each is taken once, in their order.
+  // Several that look the same are kept all together, each in its place, or none of them: nobody sees which one is meant.
   const left = showRpcUrls(stored).map(({ url }, index) => ({ shown: url, url: stored[index]?.url ?? '' }))
   return inputs.map((input, index): { url: string } & Partial<T> => {
     const own = [...field, index]
@@ -58,6 +58,8 @@ function readUrls<T extends { url: string }>(
     const found = left.findIndex(({ shown }) => shown === given.url)
     const [kept] = found < 0 ? [] : left.splice(found, 1)
     const its = kept ? { ...given, url: kept.url } : given
+    if (kept && left.some(({ shown }) => shown === given.url && shown.includes(mask)) && !isRepeated(inputs, index))
+      throw badRequest(at, 'several stored URLs look like this one; give the complete URLs')
     const url = URL.parse(its.url)
     if (!url) throw badRequest(at, 'must be an absolute URL, for example https://rpc.example.com')
     if (its.url.includes(mask))
@@ -66,6 +68,12 @@ function readUrls<T extends { url: string }>(
     if (refused) throw badRequest(at, refused)
     return its
   })
+}
+
+/** Whether the same URL comes again. */
+const isRepeated = (inputs: readonly (string | { url: string })[], index: number): boolean => {
+  const urls = inputs.map((input) => (typeof input === 'string' ? input : input.url))
+  return urls.indexOf(urls[index] as string, index + 1) >= 0
 }
 
 /** The longest wait of a request that only wants to warn. */

@@ -106,7 +106,7 @@ test('shows that an action runs, runs it once, and says with a link what it did'
   await page.locator('.nothing').getByRole('button', { name: 'Create a pool' }).click()
   await dialog.getByLabel('ID').fill('one-member')
   await dialog.getByLabel('Network').selectOption('local')
-  await dialog.getByLabel('Relayers, one per line').fill('demo')
+  await dialog.getByRole('group', { name: 'Relayers' }).getByLabel('demo', { exact: true }).check()
   const create = dialog.locator('button[type=submit]')
   await create.dblclick()
   await dialog.locator('button[aria-busy=true]').waitFor()

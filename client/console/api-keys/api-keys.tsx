@@ -3,13 +3,13 @@ import type { ReactNode } from 'react'
 import type { ApiKey, Scope } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { changedIn, useEdited } from '../components/edited.tsx'
-import { Checks, Field, Lines } from '../components/fields.tsx'
+import { Checks, Field, Lines, Picks } from '../components/fields.tsx'
 import { Menu } from '../components/menu.tsx'
 import { TablePage } from '../components/page.tsx'
 import { ageColumn, type Column } from '../components/table.tsx'
 import { Copyable, RowTime } from '../components/values.tsx'
 import { FormError, listOf, useForm } from '../data/form.ts'
-import { useApiKeys } from '../data/resources.ts'
+import { useApiKeys, usePools, useRelayers } from '../data/resources.ts'
 import { momentOf, typedOf, zoneShortly } from '../data/times.ts'
 
 const scopes: Scope[] = ['read', 'sign', 'send', 'notifications', 'manage']
@@ -89,16 +89,16 @@ const lines = (list?: string[] | null) => (list ?? []).join('\n')
 const rightsOf = (key?: ApiKey) => ({
   name: key?.name ?? '',
   scopes: key ? scopes.filter((scope) => key.scopes.includes(scope)) : ['read' as Scope],
-  relayer_ids: lines(key?.relayer_ids),
-  pool_ids: lines(key?.pool_ids),
+  relayer_ids: key?.relayer_ids ?? [],
+  pool_ids: key?.pool_ids ?? [],
   allowed_cidrs: lines(key?.allowed_cidrs),
   expires_at: typedOf(key?.expires_at ?? ''),
 })
 
 const bodyOf = ({ relayer_ids, pool_ids, allowed_cidrs, expires_at, ...rest }: ReturnType<typeof rightsOf>) => ({
   ...rest,
-  relayer_ids: listOrNull(relayer_ids),
-  pool_ids: listOrNull(pool_ids),
+  relayer_ids: relayer_ids.length > 0 ? relayer_ids : null,
+  pool_ids: pool_ids.length > 0 ? pool_ids : null,
   allowed_cidrs: listOrNull(allowed_cidrs),
   expires_at: momentOf(expires_at) ?? null,
 })
@@ -106,6 +106,8 @@ const bodyOf = ({ relayer_ids, pool_ids, allowed_cidrs, expires_at, ...rest }: R
 /** The rights of a key as a form. */
 function useRights(key?: ApiKey) {
   const { values, bind, pick, reset } = useForm(rightsOf(key))
+  const relayers = useRelayers().data?.map(({ id }) => id) ?? []
+  const pools = usePools().data?.map(({ id }) => id) ?? []
   return {
     reset,
     body() {
@@ -116,8 +118,8 @@ function useRights(key?: ApiKey) {
       <>
         <Field label="Name" required maxLength={128} {...bind('name')} />
         <Checks legend="Scopes" values={scopes} {...pick('scopes')} />
-        <Lines label="Relayer IDs, one per line (empty: all, or none with pools)" rows={2} {...bind('relayer_ids')} />
-        <Lines label="Pool IDs, one per line (optional)" rows={2} {...bind('pool_ids')} />
+        <Picks legend="Relayers (none chosen: all, or none with pools)" values={relayers} {...pick('relayer_ids')} />
+        {pools.length > 0 && <Picks legend="Pools" values={pools} {...pick('pool_ids')} />}
         <Lines label="Client addresses, as CIDR, one per line (empty: any)" rows={2} {...bind('allowed_cidrs')} />
         <Field
           label={`Expires at (${zoneShortly(momentOf(values.expires_at))}; empty: never)`}

@@ -1,4 +1,4 @@
-import { type ComponentProps, type ReactNode, useId } from 'react'
+import { type ComponentProps, type ReactNode, useId, useState } from 'react'
 import { words } from '../data/format.ts'
 import { useNotifications, useRelayers } from '../data/resources.ts'
 
@@ -85,6 +85,30 @@ export function Checks<Value extends string>({ legend, name, values, chosen, set
   )
 }
 
+const minSearched = 12
+
+/** Any of the things that there are, by ID: those that are chosen come first, and many are narrowed by a text. `name`: the contract's. */
+export function Picks({ legend, name, values, chosen, set }: Omit<ChecksProps<string>, 'text'>) {
+  const [text, setText] = useState('')
+  const [first] = useState(chosen)
+  const all = [...new Set([...first, ...chosen, ...values])]
+  const found = all.filter((value) => value.toLowerCase().includes(text.trim().toLowerCase()))
+  return (
+    <div className="picks">
+      <Checks legend={legend} name={name} values={found} chosen={chosen} set={set} text={(value) => value} />
+      {all.length > minSearched && (
+        <input
+          type="search"
+          aria-label={`Narrow: ${legend}`}
+          placeholder="Type a part of an ID"
+          value={text}
+          onChange={({ target }) => setText(target.value)}
+        />
+      )}
+    </div>
+  )
+}
+
 /** The notifications of a relayer. Those that it has are shown to a key, too, that may not list them. */
 export function NotificationChecks(its: Pick<ChecksProps<string>, 'name' | 'chosen' | 'set'>) {
   const known = useNotifications().data?.map(({ id }) => id) ?? []
@@ -116,4 +140,19 @@ export function RelayerField({ value, set }: { value: string; set(relayerId: str
       </datalist>
     </>
   )
+}
+
+/** The relayers of a network, of which some are chosen. */
+export function RelayerPicks({
+  network,
+  ...its
+}: Pick<ChecksProps<string>, 'name' | 'chosen' | 'set'> & { network: string }) {
+  const relayers = useRelayers().data?.filter((one) => one.network === network) ?? []
+  if (relayers.length === 0 && its.chosen.length === 0)
+    return (
+      <p className="hint">
+        {network === '' ? 'Choose a network: its relayers are listed here.' : `${network} has no relayer.`}
+      </p>
+    )
+  return <Picks legend="Relayers" values={relayers.map(({ id }) => id)} {...its} />
 }

@@ -123,6 +123,14 @@ export const Matches = ({ total, of, children }: MatchesProps) => (
 const hourMs = 3_600_000
 const hours: Record<string, number> = { 'Last hour': 1, 'Last 24 hours': 24, 'Last 7 days': 168, 'Last 30 days': 720 }
 
+/** The first moment of a month of the zone that is shown, as it is typed; `ahead`: months after the present one. */
+function monthStart(ahead: number): string {
+  const [year = 0, month = 0] = typedOf(new Date().toISOString()).split('-', 2).map(Number)
+  return `${new Date(Date.UTC(year, month - 1 + ahead, 1)).toISOString().slice(0, 7)}-01T00:00`
+}
+/** From which month to before which one, counted from the present one. */
+const months: Record<string, [from: number, to: number]> = { 'This month': [0, 1], 'Last month': [-1, 0] }
+
 const own = 'From … to …'
 const halfTyped = 'Enter a date and a time.'
 const endsFirst = 'Choose a time after the start.'
@@ -132,7 +140,7 @@ const well = { after: '', before: '' }
 export function PeriodFields({ period }: { period: Period }) {
   const { after = '', before = '' } = period
   /** What was chosen, and the time that it stands for: another one came from elsewhere. */
-  const [choice, setChoice] = useState({ kind: '', after: '' })
+  const [choice, setChoice] = useState({ kind: '', after: '', before: '' })
   const from = useRef<HTMLInputElement>(null)
   const to = useRef<HTMLInputElement>(null)
   const [faults, setFaults] = useState(well)
@@ -152,23 +160,26 @@ export function PeriodFields({ period }: { period: Period }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: times from the address have fields of their own
   useEffect(check, [after, before])
   function choose(kind: string) {
-    const length = hours[kind]
-    const at = length === undefined ? '' : typedOf(new Date(Date.now() - length * hourMs).toISOString())
-    setChoice({ kind, after: kind === own ? typedOf(after) : at })
+    const [length, month] = [hours[kind], months[kind]]
+    const since = length === undefined ? '' : typedOf(new Date(Date.now() - length * hourMs).toISOString())
+    const [at, end] = month ? [monthStart(month[0]), monthStart(month[1])] : [since, '']
+    setChoice(
+      kind === own ? { kind, after: typedOf(after), before: typedOf(before) } : { kind, after: at, before: end },
+    )
     if (kind === own || !from.current || !to.current) return
     from.current.value = at
-    to.current.value = ''
+    to.current.value = end
     check()
     from.current.form?.requestSubmit()
   }
-  const isChosen = choice.kind !== '' && choice.after === typedOf(after) && before === ''
+  const isChosen = choice.kind !== '' && choice.after === typedOf(after) && choice.before === typedOf(before)
   const kind = isChosen ? choice.kind : after === '' && before === '' ? 'Any time' : own
   return (
     <>
       <label className="in-row">
         <span className="hidden">Period</span>
         <select value={kind} onChange={({ target }) => choose(target.value)}>
-          {['Any time', ...Object.keys(hours), own].map((one) => (
+          {['Any time', ...Object.keys(hours), ...Object.keys(months), own].map((one) => (
             <option key={one}>{one}</option>
           ))}
         </select>

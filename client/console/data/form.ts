@@ -77,6 +77,12 @@ export function jsonIn(field: string, text: string): unknown {
   }
 }
 
+/** What is chosen of a list from which something has to be. */
+export function chosenIn(field: string, chosen: string[]): string[] {
+  if (chosen.length === 0) throw new FormError(field, 'Choose at least one.')
+  return chosen
+}
+
 /** An empty text: no limit. */
 export const perDay = (text: string, unit?: string): { max_value_per_day?: string } =>
   text.trim() === '' ? {} : { max_value_per_day: weiIn('max_value_per_day', text, unit) }

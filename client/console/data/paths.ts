@@ -41,6 +41,7 @@ export const paths = {
   service: '/service',
   relayer: (relayerId: string, tab?: RelayerTab) => below('/relayers', relayerId, tab),
   pool: (poolId: string, tab?: PoolTab) => below('/pools', poolId, tab),
+  network: (networkId: string) => below('/networks', networkId),
   notification: (notificationId: string) => below('/notifications', notificationId),
   transaction: ({ relayer_id, id }: { relayer_id: string; id: string }) =>
     below('/relayers', relayer_id, 'transactions', id),
@@ -66,6 +67,7 @@ export const routes = {
   relayers: '/relayer-list/:find?',
   relayer: '/relayers/:relayer_id/:tab?/:group?/:find?',
   notification: '/notifications/:notification_id/:find?',
+  network: '/networks/:network_id',
   spending: '/spending/:find?',
   transactions: '/transactions/:group?/:find?',
   pool: '/pools/:pool_id/:tab?/:group?/:find?',

@@ -62,6 +62,15 @@ export function useHealthOf(): (relayer: Relayer) => string {
   }, [problems])
 }
 
+/** What is wrong with a network; undefined: nothing that the service knows. */
+export function useNetworkState(): (network: { id: string }) => string | undefined {
+  const problems = useProblems().data?.data ?? []
+  return ({ id }) => {
+    const its = problems.filter(({ network_id }) => network_id === id).map(({ kind }) => kind)
+    return healthOf.find(([, kinds]) => kinds.some((kind) => its.includes(kind)))?.[0]
+  }
+}
+
 /** All relayers with their queues. */
 export function useRelayersWithQueues() {
   const relayers = useRelayers()

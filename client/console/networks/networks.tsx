@@ -1,16 +1,27 @@
+import type { UseQueryResult } from '@tanstack/react-query'
 import { FileCode2, Network as NetworkIcon } from 'lucide-react'
+import { Link } from 'wouter'
 import type { Abi, Network, NetworkNode, PrivateRpcUrl, UpdateNetworkRequest } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { changedIn, useEdited } from '../components/edited.tsx'
 import { EmptyState, Loaded, Skeleton } from '../components/feedback.tsx'
 import { Field, Lines, Select } from '../components/fields.tsx'
 import { Menu } from '../components/menu.tsx'
-import { ListPage } from '../components/page.tsx'
+import { Crumbs, Heading, ListPage, Missing } from '../components/page.tsx'
 import { type Column, column, countColumn, stateColumn, Table } from '../components/table.tsx'
-import { Age, byAge, Copyable, ExplorerLink, Figures } from '../components/values.tsx'
+import { Age, Badge, byAge, Copyable, ExplorerLink, Figures, Price, RelayerLink } from '../components/values.tsx'
 import { given, jsonIn, linesOf, nodesOf, relaysOf, useForm } from '../data/form.ts'
-import { count } from '../data/format.ts'
-import { useAbis, useExplorer, useNetworkNames, useNetworks, useNodes } from '../data/resources.ts'
+import { count, counted } from '../data/format.ts'
+import { paths } from '../data/paths.ts'
+import {
+  useAbis,
+  useExplorer,
+  useNetworkNames,
+  useNetworkState,
+  useNetworks,
+  useNodes,
+  useRelayers,
+} from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import {
   SubmissionFields,
@@ -45,33 +56,155 @@ export function Networks() {
 
 function NetworkCards({ networks }: { networks: Network[] }) {
   const nodes = useNodes(networks.map(({ id }) => id))
-  return networks.map((network, index) => (
-    <section key={network.id} className="card" aria-label={network.name}>
+  return networks.map((network, index) => <NetworkCard key={network.id} network={network} nodes={nodes[index]} />)
+}
+
+/** A network: its state, what its chain asks for now, and its nodes, one of which can be added or removed. */
+export function NetworkPage({ network_id }: { network_id: string }) {
+  const { mayManageAll } = useSession()
+  const networks = useNetworks()
+  const network = networks.data?.find(({ id }) => id === network_id)
+  const [nodes] = useNodes([network_id])
+  const relayers = useRelayers().data?.filter((one) => one.network === network?.name) ?? []
+  if (network === undefined)
+    return <Loaded query={networks}>{() => <Missing what="Network" to={paths.networks} list="the networks" />}</Loaded>
+  return (
+    <>
+      <Crumbs to={paths.networks} list="Networks">
+        {network.name}
+      </Crumbs>
+      <Heading name={network.name} />
+      <NetworkCard network={network} nodes={nodes} isPage />
+      {mayManageAll && (
+        <p className="hint">
+          Other nodes keep their secrets when one is added or removed. Transactions continue at once.
+        </p>
+      )}
+      <section aria-labelledby="its-relayers">
+        <h2 id="its-relayers">Relayers</h2>
+        {relayers.length === 0 ? (
+          <p className="hint">No relayer sends on it.</p>
+        ) : (
+          <ul className="plain">
+            {relayers.map(({ id }) => (
+              <li key={id}>
+                <RelayerLink id={id} />
+              </li>
+            ))}
+          </ul>
+        )}
+      </section>
+    </>
+  )
+}
+
+interface NetworkCardProps {
+  network: Network
+  nodes: UseQueryResult<NetworkNode[]> | undefined
+  isPage?: boolean
+}
+
+function NetworkCard({ network, nodes, isPage = false }: NetworkCardProps) {
+  const { mayManageAll } = useSession()
+  const state = useNetworkState()(network)
+  const newest = nodes?.data?.toSorted((a, b) => (b.block_number ?? 0) - (a.block_number ?? 0))[0]
+  return (
+    <section className="card" aria-label={network.name}>
       <div className="bar">
-        <h2>{network.name}</h2>
+        <h2>
+          {isPage ? 'Chain' : <Link to={paths.network(network.id)}>{network.name}</Link>}{' '}
+          {state !== undefined && <Badge state={state} />}
+        </h2>
         <NetworkActions network={network} />
       </div>
       <Figures
         of={{
           'Chain ID': network.chain_id,
+          'Base fee': newest?.base_fee != null && <Price wei={newest.base_fee} />,
+          'Last block': newest?.block_number != null && (
+            <>
+              {count(newest.block_number)}
+              {newest.block_at !== null && (
+                <>
+                  , <Age of={newest.block_at} />
+                </>
+              )}
+            </>
+          ),
           Confirmations: network.required_confirmations,
           Currency: network.symbol ?? 'not set',
           Submission: submissionText(network.submission),
           Explorer: network.explorer_urls[0] !== undefined && network.explorer_urls[0],
         }}
       />
-      {nodes[index] ? (
-        <Loaded query={nodes[index]} lines={2} as="rows">
-          {(its) => <Nodes nodes={its} blocktimeMs={network.average_blocktime_ms ?? defaultBlocktimeMs} />}
+      {nodes ? (
+        <Loaded query={nodes} lines={2} as="rows">
+          {(its) => <Nodes nodes={its} network={network} />}
         </Loaded>
       ) : (
         <Skeleton lines={2} as="rows" />
       )}
+      {isPage && mayManageAll && <AddNode network={network} />}
       {network.private_rpc_urls.length > 0 && (
         <Table of="private relays" rows={network.private_rpc_urls} columns={relayColumns} idOf={({ url }) => url} />
       )}
     </section>
-  ))
+  )
+}
+
+/** A URL as it is shown stands for the stored one, so the secrets of the others are not needed. */
+function AddNode({ network }: { network: Network }) {
+  const { values, bind, reset } = useForm({ url: '', weight: '100' })
+  const { opened, open, lack, difference } = useEdited(network, reset)
+  return (
+    <Action
+      label="Add a node"
+      title={`Add a node of ${network.name}`}
+      message={`The node of ${network.name} is added.`}
+      opened={open}
+      lack={lack}
+      effect={`${network.name} keeps its ${counted(network.rpc_urls.length, 'node')}, and gets one more.`}
+      run={(client) => {
+        const added = { url: values.url.trim(), weight: Number(values.weight) }
+        return client.networks.update(
+          network.id,
+          { rpc_urls: [...opened.rpc_urls, added] },
+          { revision: opened.revision },
+        )
+      }}
+    >
+      {difference}
+      <Field label="URL" type="url" required placeholder="https://spare.example/v3/KEY" {...bind('url')} />
+      <Field kind="whole" label="Weight, from 0 to 100" required {...bind('weight')} />
+    </Action>
+  )
+}
+
+/** `index`: its place among the nodes of the network. */
+function RemoveNode({ network, index }: { network: Network; index: number }) {
+  const { opened, open, lack, difference } = useEdited(network, () => undefined)
+  const url = network.rpc_urls[index]?.url ?? ''
+  return (
+    <Action
+      label="Remove"
+      title={`Remove the node ${url}`}
+      command={`remove node ${index} ${network.id}`}
+      tone="quiet"
+      message={`The node ${url} of ${network.name} is removed.`}
+      opened={open}
+      lack={lack}
+      effect={`${network.name} keeps its other nodes. More than half of them have to agree about what is final.`}
+      run={(client) =>
+        client.networks.update(
+          network.id,
+          { rpc_urls: opened.rpc_urls.filter((_, place) => place !== index) },
+          { revision: opened.revision },
+        )
+      }
+    >
+      {difference}
+    </Action>
+  )
 }
 
 const relayColumns: Column<PrivateRpcUrl>[] = [
@@ -91,8 +224,10 @@ const manyBlocks = 20
 const defaultBlocktimeMs = 12_000
 const minOldMs = 60_000
 
-function Nodes({ nodes, blocktimeMs }: { nodes: NetworkNode[]; blocktimeMs: number }) {
-  const oldMs = Math.max(manyBlocks * blocktimeMs, minOldMs)
+function Nodes({ nodes, network }: { nodes: NetworkNode[]; network: Network }) {
+  const { mayManageAll } = useSession()
+  const mayRemove = mayManageAll && nodes.length > 1
+  const oldMs = Math.max(manyBlocks * (network.average_blocktime_ms ?? defaultBlocktimeMs), minOldMs)
   const head = Math.max(...nodes.map(({ block_number }) => block_number ?? 0))
   const columns: Column<NetworkNode>[] = [
     { name: 'Node', by: ({ url }) => url, cell: ({ url }) => <Copyable value={url} whole /> },
@@ -122,8 +257,11 @@ function Nodes({ nodes, blocktimeMs }: { nodes: NetworkNode[]; blocktimeMs: numb
       (ms) => `${count(ms)} ms`,
     ),
     ...(nodes.some(({ error }) => error !== null) ? [errorColumn] : []),
+    ...(mayRemove
+      ? [{ name: '', cell: (node: NetworkNode) => <RemoveNode network={network} index={nodes.indexOf(node)} /> }]
+      : []),
   ]
-  return <Table of="nodes" rows={nodes} columns={columns} idOf={({ url }) => url} />
+  return <Table of="nodes" rows={nodes} columns={columns} idOf={(node) => `${nodes.indexOf(node)} ${node.url}`} />
 }
 
 /** What can be done with a network: most of it from a menu. */

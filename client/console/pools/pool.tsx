@@ -3,11 +3,11 @@ import { ActivityCharts } from '../activity/activity.tsx'
 import { Action } from '../components/action.tsx'
 import { changedIn, useEdited } from '../components/edited.tsx'
 import { Loaded } from '../components/feedback.tsx'
-import { Field, Lines } from '../components/fields.tsx'
+import { Field, RelayerPicks } from '../components/fields.tsx'
 import { Crumbs, Heading, isMissing, Missing, Tabs } from '../components/page.tsx'
 import { type Column, countColumn, relayerColumn, Table } from '../components/table.tsx'
 import { Badge, Copyable, Figures } from '../components/values.tsx'
-import { listOf, perDay, useForm } from '../data/form.ts'
+import { chosenIn, perDay, useForm } from '../data/form.ts'
 import { count, exactly } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
 import { type PoolPage, type PoolTab, paths } from '../data/paths.ts'
@@ -137,17 +137,17 @@ function ChangeWeight({ pool_id, relayer_id, weight }: { pool_id: string; relaye
 
 const textsOf = ({ name, relayers, policies: { max_value_per_day } }: PoolResource) => ({
   name,
-  relayers: relayers.map(({ relayer_id }) => relayer_id).join('\n'),
+  relayer_ids: relayers.map(({ relayer_id }) => relayer_id),
   max_value_per_day: max_value_per_day === undefined ? '' : exactly(max_value_per_day),
 })
 
 function EditPool({ pool }: { pool: PoolResource }) {
   const symbol = useSymbols()(pool.network)
-  const { values, bind, reset } = useForm(textsOf(pool))
+  const { values, bind, pick, reset } = useForm(textsOf(pool))
   const { opened, open, lack, difference } = useEdited(pool, reset)
-  const bodyOf = ({ name, relayers, max_value_per_day }: typeof values) => {
+  const bodyOf = ({ name, relayer_ids, max_value_per_day }: typeof values) => {
     const policies = { max_value_per_day: null, ...perDay(max_value_per_day, symbol) }
-    return { name, relayer_ids: listOf(relayers), policies }
+    return { name, relayer_ids: chosenIn('relayer_ids', relayer_ids), policies }
   }
   return (
     <Action
@@ -162,7 +162,7 @@ function EditPool({ pool }: { pool: PoolResource }) {
     >
       {difference}
       <Field label="Name" required {...bind('name')} />
-      <Lines label="Relayers, one per line" required rows={4} {...bind('relayers')} />
+      <RelayerPicks network={pool.network} {...pick('relayer_ids')} />
       <Field
         label={`Highest value per day in ${symbol}, over all relayers (empty: no limit)`}
         kind="amount"

@@ -2,11 +2,11 @@ import { Layers } from 'lucide-react'
 import { Link } from 'wouter'
 import type { Pool } from '../../index.ts'
 import { Action } from '../components/action.tsx'
-import { Field, Lines, Select } from '../components/fields.tsx'
+import { Field, RelayerPicks, Select } from '../components/fields.tsx'
 import { TablePage } from '../components/page.tsx'
 import { type Column, column, countColumn } from '../components/table.tsx'
 import { about } from '../components/values.tsx'
-import { given, listOf, perDay, useForm } from '../data/form.ts'
+import { chosenIn, given, perDay, useForm } from '../data/form.ts'
 import { amount } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
 import { useNetworkNames, usePools, useSymbols } from '../data/resources.ts'
@@ -50,7 +50,12 @@ export function PoolLimits({ pool: { network, policies } }: { pool: Pool }) {
 }
 
 function CreatePool() {
-  const { values, bind, reset } = useForm({ id: '', network: '', relayer_ids: '', max_value_per_day: '' })
+  const { values, bind, pick, reset } = useForm({
+    id: '',
+    network: '',
+    relayer_ids: [] as string[],
+    max_value_per_day: '',
+  })
   const symbol = useSymbols()(values.network)
   return (
     <Action
@@ -62,7 +67,7 @@ function CreatePool() {
         client.pools.create({
           ...given({ id: values.id }),
           network: values.network,
-          relayer_ids: listOf(values.relayer_ids),
+          relayer_ids: chosenIn('relayer_ids', values.relayer_ids),
           policies: perDay(values.max_value_per_day, symbol),
         })
       }
@@ -70,7 +75,7 @@ function CreatePool() {
     >
       <Field label="ID (optional)" kind="id" {...bind('id')} />
       <Select label="Network" none="Choose one" required values={useNetworkNames()} {...bind('network')} />
-      <Lines label="Relayers, one per line" required rows={4} {...bind('relayer_ids')} />
+      <RelayerPicks network={values.network} {...pick('relayer_ids')} />
       <Field
         label={`Highest value per day in ${symbol}, over all relayers (optional)`}
         kind="amount"

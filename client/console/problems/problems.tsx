@@ -1,15 +1,15 @@
 import { BellOff, ChevronDown, ChevronUp, CircleCheck, Undo2 } from 'lucide-react'
-import { useState } from 'react'
+import { Fragment, useState } from 'react'
 import { Link } from 'wouter'
 import type { Problem } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { Callout, errorText, Mark, Skeleton, severities } from '../components/feedback.tsx'
 import { Field, Select } from '../components/fields.tsx'
-import { Lasting, Moment } from '../components/values.tsx'
+import { CopyButton, Lasting, Moment } from '../components/values.tsx'
 import { given, useForm } from '../data/form.ts'
 import { count, reasonText, sentence } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
-import { paths } from '../data/paths.ts'
+import { paths, type RelayerTab } from '../data/paths.ts'
 import { callerName, isOpenProblem, useNetworks, useProblems, useRelayers } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { toneOf } from '../data/statuses.ts'
@@ -22,9 +22,11 @@ const freshMs = 30_000
 /** What needs attention. "Nothing" is said only of what the service has checked, and not when its last answer is old. */
 export function Problems() {
   const { data, error, dataUpdatedAt } = useProblems()
+  const relayers = useRelayers().data
   if (data === undefined) return error ? <Unknown error={error} /> : <Skeleton lines={2} />
   const unchecked = data.data.filter(({ kind }) => kind === 'unchecked')
   const problems = data.data.filter(({ kind }) => kind !== 'unchecked')
+  const networkOf = (relayerId: string) => relayers?.find(({ id }) => id === relayerId)?.network
   const totalItems = data.pagination.total_items - unchecked.length
   const checkedAt = new Date(dataUpdatedAt).toISOString()
   const open = problems.filter(isOpenProblem)
@@ -48,13 +50,14 @@ export function Problems() {
       )}
       {problems.length > 0 && (
         <ul>
-          {groupsOf(problems).map((group) =>
-            group.length > maxAlike ? (
-              <Group key={group[0]?.id} problems={group} />
-            ) : (
-              group.map((problem) => <OneProblem key={problem.id} problem={problem} />)
-            ),
-          )}
+          {causesOf(problems, networkOf).map(({ group, effects }) => (
+            <Fragment key={group[0]?.id}>
+              <Alike problems={group} />
+              {groupsOf(effects).map((its) => (
+                <Alike key={its[0]?.id} problems={its} isPart />
+              ))}
+            </Fragment>
+          ))}
         </ul>
       )}
       {totalItems > problems.length && (
@@ -84,6 +87,38 @@ function groupsOf(problems: Problem[]): Problem[][] {
   return [...groups.values()]
 }
 
+/** What only shows another problem: it ends with that one. */
+const effects: ReadonlySet<Problem['kind']> = new Set(['transaction_waiting', 'transaction_slow'])
+const causes: ReadonlySet<Problem['kind']> = new Set([
+  ...(['network_down', 'network_still', 'relayer_disabled', 'relayer_paused'] as const),
+])
+
+/** The groups of problems, each with what it causes; a cause stands where the most urgent of them would. */
+function causesOf(problems: Problem[], networkOf: (relayerId: string) => string | undefined) {
+  const causeOf = (its: Problem) =>
+    its.relayer_id !== null && effects.has(its.kind)
+      ? problems.find(
+          (one) =>
+            causes.has(one.kind) &&
+            (one.relayer_id === its.relayer_id ||
+              (one.network_id !== null && one.network_id === `evm:${networkOf(its.relayer_id ?? '')}`)),
+        )
+      : undefined
+  const order = [...new Set(problems.map((its) => causeOf(its) ?? its))]
+  return groupsOf(order).map((group) => ({
+    group,
+    effects: problems.filter((its) => group.includes(causeOf(its) as Problem)),
+  }))
+}
+
+/** Problems of one kind: a few are shown one by one, more are one line that opens. */
+const Alike = ({ problems, isPart = false }: { problems: Problem[]; isPart?: boolean }) =>
+  problems.length > maxAlike ? (
+    <Group problems={problems} isPart={isPart} />
+  ) : (
+    problems.map((problem) => <OneProblem key={problem.id} problem={problem} isPart={isPart} />)
+  )
+
 const severityOf = (problem: Problem) => (isOpenProblem(problem) ? problem.severity : 'known')
 const classOf = (problem: Problem) => toneOf(severityOf(problem))
 
@@ -110,7 +145,7 @@ function useMayAcknowledge() {
     relayer_id === null && notification_id === null ? mayManageAll : may('manage')
 }
 
-function Group({ problems }: { problems: Problem[] }) {
+function Group({ problems, isPart }: { problems: Problem[]; isPart: boolean }) {
   const mayAcknowledge = useMayAcknowledge()
   const [isShown, show] = useState(false)
   const [first] = problems
@@ -122,7 +157,7 @@ function Group({ problems }: { problems: Problem[] }) {
   const Chevron = isShown ? ChevronUp : ChevronDown
   return (
     <>
-      <li className={classOf(first)}>
+      <li className={isPart ? `${classOf(first)} part` : classOf(first)}>
         <Mark of={severityOf(first)} />
         <button type="button" className="about" aria-expanded={isShown} onClick={() => show(!isShown)}>
           <strong>
@@ -207,6 +242,7 @@ function OneProblem({ problem, isPart = false }: { problem: Problem; isPart?: bo
           </span>
         )}
       </Link>
+      <Remedy problem={problem} />
       {mayAcknowledge(problem) &&
         (isOpenProblem(problem) ? (
           <Acknowledge problems={[problem]} summary={summary} />
@@ -217,6 +253,41 @@ function OneProblem({ problem, isPart = false }: { problem: Problem; isPart?: bo
   )
 }
 
+/** What ends the problem, where one step does; else its page says what can be done. */
+function Remedy({ problem: { kind, relayer_id } }: { problem: Problem }) {
+  const { may } = useSession()
+  const address = useRelayers().data?.find(({ id }) => id === relayer_id)?.address
+  if (relayer_id === null) return null
+  if (kind === 'relayer_paused' && may('manage'))
+    return (
+      <Action
+        label="Resume"
+        thing={`relayer ${relayer_id}`}
+        command={`resume ${relayer_id} from its problem`}
+        tone="quiet"
+        effect="The relayer signs and sends again, and its waiting transactions continue."
+        run={(client) => client.relayers.update(relayer_id, { paused: false })}
+      />
+    )
+  if (kind === 'nonces' && may('send'))
+    return (
+      <Action
+        label="Repair the nonces"
+        title={`Repair the nonces of ${relayer_id}`}
+        tone="quiet"
+        effect={`Asks every node of ${relayer_id} for its transaction count, and corrects the nonces of unsigned transactions.`}
+        message={`The nonces of ${relayer_id} are repaired: they agree with what the nodes report.`}
+        run={(client) => client.relayers.reconcileNonce(relayer_id, {})}
+      />
+    )
+  const isOfFunds = kind === 'balance_empty' || kind === 'balance_low'
+  return isOfFunds && address !== undefined ? (
+    <CopyButton text={address} label={`Copy the address of ${relayer_id}`}>
+      Copy address
+    </CopyButton>
+  ) : null
+}
+
 function useSymbolOfProblem({ relayer_id, network_id }: Problem): string {
   const relayers = useRelayers()
   const networks = useNetworks()
@@ -225,14 +296,21 @@ function useSymbolOfProblem({ relayer_id, network_id }: Problem): string {
   return its?.symbol ?? 'coins'
 }
 
+/** The tab of a relayer with the remedy, where it is another than the first one. */
+const pageOf: Partial<Record<Problem['kind'], RelayerTab>> = {
+  nonces: 'nonces',
+  funding: 'funding',
+  requests_refused: 'policies',
+}
+
 /** The page with the cause and the remedy. */
 export function problemPath({ kind, relayer_id, transaction_id, notification_id, network_id, count: number }: Problem) {
   if (relayer_id !== null && kind === 'transactions_failed' && number > 1)
     return paths.group(paths.relayer(relayer_id, 'list'), 'failed')
   if (relayer_id !== null && transaction_id !== null) return paths.transaction({ relayer_id, id: transaction_id })
-  if (relayer_id !== null) return paths.relayer(relayer_id, kind === 'nonces' || kind === 'funding' ? kind : undefined)
+  if (relayer_id !== null) return paths.relayer(relayer_id, pageOf[kind])
   if (notification_id !== null) return paths.notification(notification_id)
-  return network_id === null ? paths.overview : paths.networks
+  return network_id === null ? paths.overview : paths.network(network_id)
 }
 
 const spans = { '60': '1 hour', '480': '8 hours', '1440': '1 day', '10080': '7 days' } as const

@@ -50,9 +50,21 @@ export function CreateRelayer({ hold }: { hold?(isOpen: boolean): void }) {
       done={({ id, address }) => (
         <>
           <p>
-            Relayer <Link to={paths.relayer(id)}>{id}</Link> is created. Send funds to its address:
+            Relayer <Link to={paths.relayer(id)}>{id}</Link> is created. Next:
           </p>
-          <Copyable value={address} whole />
+          <ol>
+            <li>
+              Send funds to its address, or{' '}
+              <Link to={paths.relayer(id, 'funding')}>have another relayer refill it</Link>:{' '}
+              <Copyable value={address} whole />
+            </li>
+            <li>
+              <Link to={paths.relayer(id, 'policies')}>Set its policies</Link>: receivers, prices and limits per day.
+            </li>
+            <li>
+              <Link to={paths.sandboxOf(id)}>Try it in the sandbox</Link>: sign a message, or simulate a transaction.
+            </li>
+          </ol>
         </>
       )}
     >

@@ -13,7 +13,7 @@ import { useForm, weiIn } from '../data/form.ts'
 import { amount, exactly, gwei, reasonText } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
-import { useRelayers, useSymbols } from '../data/resources.ts'
+import { useRelayers, useStatus, useSymbols } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { age } from '../data/times.ts'
 
@@ -31,21 +31,28 @@ interface Refilled {
 const nameOf = (place: Place) => ('pool_id' in place ? `each relayer of ${place.pool_id}` : place.relayer_id)
 
 interface LoadedFundingProps<State> {
+  isFunded: boolean | undefined
   query: UseQueryResult<State>
   children(state: State | null): ReactNode
 }
 
-/** A relayer or pool without refills is answered by 404. */
-function LoadedFunding<State>({ query, children }: LoadedFundingProps<State>) {
-  if (query.error instanceof RelayerError && query.error.status === 404) return children(null)
+/** Only a funding that is there is asked for; between two answers it may have been ended. */
+function LoadedFunding<State>({ isFunded, query, children }: LoadedFundingProps<State>) {
+  if (isFunded === false || (query.error instanceof RelayerError && query.error.status === 404)) return children(null)
   return <Loaded query={query}>{children}</Loaded>
 }
 
 /** Where a relayer gets its funds from, whether it has enough, and its newest refills. */
 export function RelayerFunding({ relayer: { id: relayerId, network } }: { relayer: Relayer }) {
   const place = { relayer_id: relayerId }
+  const isFunded = useStatus(relayerId, 5_000).data?.is_funded
+  const query = useGet(
+    '/api/v1/relayers/{relayer_id}/funding',
+    { path: place },
+    { ...options, isEnabled: isFunded === true },
+  )
   return (
-    <LoadedFunding query={useGet('/api/v1/relayers/{relayer_id}/funding', { path: place }, options)}>
+    <LoadedFunding isFunded={isFunded} query={query}>
       {(state) => (
         <>
           <Source place={place} network={network} known={state} pool_id={state?.pool_id ?? null} state={state?.state} />
@@ -57,11 +64,12 @@ export function RelayerFunding({ relayer: { id: relayerId, network } }: { relaye
 }
 
 /** Where the relayers of a pool get their funds from, under one limit, and which of them have enough. */
-export function PoolFunding({ pool: { id: poolId, network } }: { pool: Pool }) {
+export function PoolFunding({ pool: { id: poolId, network, is_funded } }: { pool: Pool }) {
   const symbol = useSymbols()(network)
   const place = { pool_id: poolId }
+  const query = useGet('/api/v1/pools/{pool_id}/funding', { path: place }, { ...options, isEnabled: is_funded })
   return (
-    <LoadedFunding query={useGet('/api/v1/pools/{pool_id}/funding', { path: place }, options)}>
+    <LoadedFunding isFunded={is_funded} query={query}>
       {(funding) => (
         <>
           <Source place={place} network={network} known={funding} pool_id={null} />

@@ -16,7 +16,7 @@ import { useLive } from '../transactions/read-transactions.ts'
 import { FilteredTransactions } from '../transactions/transactions.tsx'
 import { Events } from './events.tsx'
 import { RelayerFunding } from './funding.tsx'
-import { Balance, LastsOf } from './funds.tsx'
+import { Balance } from './funds.tsx'
 import { Nonces } from './nonces.tsx'
 import { Policies } from './policies.tsx'
 import { RelayerTroubles, useStuck } from './relayer-troubles.tsx'
@@ -131,7 +131,6 @@ function Head({ relayer }: { relayer: Relayer }) {
       <Figures
         of={{
           Balance: <Balance of={id} network={network} />,
-          Lasts: <LastsOf relayer_id={id} none="no fees in 7 days" />,
           Unfinished: (
             <span className={stuck && 'warn-text'} title={stuck}>
               {status.data ? count(status.data.pending_transactions_count) : '…'}

@@ -16,9 +16,10 @@ import { useSession } from '../data/session.tsx'
 import { FirstSteps } from '../overview/first-steps.tsx'
 import { Paid } from '../spending/costs.tsx'
 import { CreateRelayer } from './create-relayer.tsx'
-import { Balance, basisDays, type Funds, LastsOf, useFunds } from './funds.tsx'
+import { Balance, useBalances } from './funds.tsx'
 import { useStuck } from './relayer-troubles.tsx'
 
+const feeDays = 7
 const statuses = ['all', 'active', 'paused', 'disabled', 'unfinished'] as const
 
 interface RelayerTableProps {
@@ -34,9 +35,9 @@ export function RelayerTable({ rows, find, here, heading }: RelayerTableProps) {
   const [{ text, status }, choose] = useAddressState(here, find, { status: statuses, text: '' })
   const choice = useChoice(`${status} ${text}`)
   const healthOf = useHealthOf()
-  const spending = useSpending({ days: basisDays }).data
+  const spending = useSpending({ days: feeDays }).data
   const ids = rows.map(({ relayer }) => relayer.id)
-  const funds = useFunds(ids, spending, basisDays)
+  const balances = useBalances(ids)
   const shown = useMemo(() => {
     const feesOf = new Map(spending?.map(({ relayer_id, fees }) => [relayer_id, fees]))
     const wanted = text.trim().toLowerCase()
@@ -49,8 +50,8 @@ export function RelayerTable({ rows, find, here, heading }: RelayerTableProps) {
           its.toLowerCase().includes(wanted),
         ),
     )
-    return found.map((row) => ({ ...row, ...funds?.get(row.relayer.id), fees: feesOf.get(row.relayer.id) }))
-  }, [rows, text, status, spending, funds, healthOf])
+    return found.map((row) => ({ ...row, balance: balances?.get(row.relayer.id), fees: feesOf.get(row.relayer.id) }))
+  }, [rows, text, status, spending, balances, healthOf])
   return (
     <>
       <div className="bar">
@@ -68,7 +69,7 @@ export function RelayerTable({ rows, find, here, heading }: RelayerTableProps) {
         of="relayers"
         sorted="Relayer"
         rows={shown}
-        columns={columnsOf(funds !== undefined)}
+        columns={columnsOf(balances !== undefined)}
         idOf={({ relayer }) => relayer.id}
         {...(may('manage') && { choice })}
         none={
@@ -88,7 +89,7 @@ export function RelayerTable({ rows, find, here, heading }: RelayerTableProps) {
 const noneText = (status: string, text: string) =>
   `No ${status === 'all' ? '' : `${status} `}relayer${text === '' ? '' : ` has “${text}”`}`
 
-/** `isKnown`: the funds of all are, so that rows can be sorted by them. */
+/** `isKnown`: the balances of all are, so that rows can be sorted by them. */
 const columnsOf = (isKnown: boolean): Column<ShownRow>[] => [
   relayerColumn('Relayer', ({ relayer }) => relayer.id, { isWhole: true }),
   {
@@ -109,13 +110,7 @@ const columnsOf = (isKnown: boolean): Column<ShownRow>[] => [
     cell: ({ relayer }) => <Balance of={relayer.id} network={relayer.network} />,
   },
   {
-    name: 'Lasts',
-    isNumber: true,
-    ...(isKnown && { by: ({ lastsMs = -1 }: RelayerRow) => lastsMs }),
-    cell: ({ relayer }) => <LastsOf relayer_id={relayer.id} />,
-  },
-  {
-    name: `Fees, ${basisDays} days`,
+    name: `Fees, ${feeDays} days`,
     isNumber: true,
     isAbsent: true,
     by: ({ relayer, fees = '0' }) => [relayer.network, Number(fees)],
@@ -164,7 +159,9 @@ export function RelayerList({ find }: { find?: string | undefined }) {
 
 type RelayerRow = NonNullable<ReturnType<typeof useRelayersWithQueues>['data']>[number] & {
   fees?: string | undefined
-} & Partial<Funds>
+  /** In wei; -1: unknown. */
+  balance?: number | undefined
+}
 type ShownRow = RelayerRow & { health: string }
 
 /** What can be done with the relayers that are chosen. */

@@ -22,7 +22,7 @@ import {
   useSymbols,
 } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
-import { Balance, type Funds, Runway, useFunds } from '../relayers/funds.tsx'
+import { Balance, useBalances } from '../relayers/funds.tsx'
 import { costColumns, Paid, Repricing } from './costs.tsx'
 
 const spans = { week: 7, month: 30, quarter: 90 } as const
@@ -106,7 +106,7 @@ interface PartProps {
 function SpendingByRelayer({ filter, bar, none }: PartProps) {
   const { days } = filter
   const spending = useSpending(filter)
-  const funds = useFunds(spending.data?.map(({ relayer_id }) => relayer_id) ?? [], spending.data, days)
+  const balances = useBalances(spending.data?.map(({ relayer_id }) => relayer_id) ?? [])
   return (
     <section aria-label="Relayers" aria-busy={spending.isPlaceholderData}>
       <Loaded query={spending} lines={6} as="rows">
@@ -118,8 +118,8 @@ function SpendingByRelayer({ filter, bar, none }: PartProps) {
           ) : (
             <SearchedTable
               of="relayers"
-              rows={rows.map((row) => ({ ...row, ...funds?.get(row.relayer_id) }))}
-              columns={columnsOf(days, rows, funds !== undefined)}
+              rows={rows.map((row) => ({ ...row, balance: balances?.get(row.relayer_id) }))}
+              columns={columnsOf(rows, balances !== undefined)}
               isShort
               idOf={({ relayer_id }) => relayer_id}
               kinds="relayer or network"
@@ -135,10 +135,10 @@ function SpendingByRelayer({ filter, bar, none }: PartProps) {
 
 const maxCharts = 6
 
-type Row = RelayerSpending & Partial<Funds>
+type Row = RelayerSpending & { balance?: number | undefined }
 
-/** `isKnown`: the funds of all are, so that rows can be sorted by them. */
-const columnsOf = (days: number, rows: RelayerSpending[], isKnown: boolean): Column<Row>[] => [
+/** `isKnown`: the balances of all are, so that rows can be sorted by them. */
+const columnsOf = (rows: RelayerSpending[], isKnown: boolean): Column<Row>[] => [
   relayerColumn('Relayer', ({ relayer_id }) => relayer_id, { isWhole: true }),
   { ...costColumns.network, isAbsent: true },
   {
@@ -166,13 +166,6 @@ const columnsOf = (days: number, rows: RelayerSpending[], isKnown: boolean): Col
     isNumber: true,
     ...(isKnown && { by: ({ network, balance = -1 }: Row) => [network, balance] as const }),
     cell: ({ relayer_id, network }) => <Balance of={relayer_id} network={network} />,
-  },
-  {
-    name: 'Lasts',
-    isNumber: true,
-    isAbsent: true,
-    ...(isKnown && { by: ({ lastsMs = -1 }: Row) => lastsMs }),
-    cell: (row) => <Runway of={row} days={days} />,
   },
 ]
 
@@ -240,6 +233,7 @@ interface SpendingCsvProps {
 /** What was spent, as a file by relayer, by day or by API key. */
 function SpendingCsv({ period, filter, networks }: SpendingCsvProps) {
   const { client, caller } = useSession()
+  const symbolOf = useSymbols()
   const { days } = filter
   const files: Record<string, File> = {
     'by relayer': {
@@ -263,8 +257,29 @@ function SpendingCsv({ period, filter, networks }: SpendingCsvProps) {
       },
     }),
   }
-  return <CsvOfOne files={files} />
+  return (
+    <CsvOfOne
+      files={Object.fromEntries(Object.entries(files).map(([name, file]) => [name, withUnits(file, symbolOf)]))}
+    />
+  )
 }
+
+/** The same file with the currency of each row's network. */
+function withUnits(file: File, symbolOf: (network: string) => string): File {
+  const place = file.header.indexOf('network')
+  const unit = [...file.header, 'symbol', 'decimals']
+  return {
+    ...file,
+    header: unit,
+    async *pages() {
+      for await (const rows of file.pages())
+        yield rows.map((row) => [...row, symbolOf(String(row[place])), coinDecimals])
+    },
+  }
+}
+
+/** Of the currency of every EVM chain. */
+const coinDecimals = 18
 
 async function* rowsOfRelayers(client: RelayerClient, filter: SpendingFilter): AsyncIterable<unknown[][]> {
   const rows = await readEveryPage(client, '/api/v1/spending', { query: filter })

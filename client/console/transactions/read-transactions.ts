@@ -65,12 +65,30 @@ export function useTransactions(place: Place, filter: Filter) {
 
 const exportPage = 1_000
 export const csvHeader = [
-  ...['id', 'relayer_id', 'nonce', 'status', 'status_reason', 'hash', 'from', 'to', 'value', 'gas_limit', 'gas_used'],
+  ...[
+    'id',
+    'relayer_id',
+    'network',
+    'symbol',
+    'decimals',
+    'nonce',
+    'status',
+    'status_reason',
+    'hash',
+    'from',
+    'to',
+    'value',
+    'gas_limit',
+    'gas_used',
+  ],
   ...['effective_gas_price', 'fee', 'block_number', 'created_at', 'sent_at', 'confirmed_at', 'ended_at', 'reference'],
 ]
 
-function csvRow(transaction: Transaction): unknown[] {
-  const members: Record<string, unknown> = { ...transaction.receipt, ...transaction }
+/** In which currency a relayer's amounts are. */
+export type UnitOf = (relayerId: string) => { network: string | undefined; symbol: string; decimals: number }
+
+function csvRow(transaction: Transaction, unitOf: UnitOf): unknown[] {
+  const members: Record<string, unknown> = { ...transaction.receipt, ...transaction, ...unitOf(transaction.relayer_id) }
   return csvHeader.map((name) => members[name])
 }
 
@@ -82,6 +100,7 @@ export async function* allTransactions(
   client: RelayerClient,
   place: Place,
   filter: Filter,
+  unitOf: UnitOf,
 ): AsyncIterable<unknown[][]> {
   let createdBefore = filter.created_before ?? new Date().toISOString()
   let seen = new Set<string>()
@@ -93,7 +112,7 @@ export async function* allTransactions(
       { page, per_page: exportPage },
     )
     const news = data.filter(({ id }) => !seen.has(id))
-    yield news.map(csvRow)
+    yield news.map((one) => csvRow(one, unitOf))
     const oldest = data.at(-1)
     if (!oldest || data.length < exportPage) return
     page = news.length === 0 ? page + 1 : 1

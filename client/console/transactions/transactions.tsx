@@ -20,11 +20,11 @@ import { type Choice, ChooseRow, useChoice } from '../components/table.tsx'
 import { Age, nonceName, RelayerLink, TransactionState, transactionName } from '../components/values.tsx'
 import { count, exactAmount, fixed, short, shortCount, wide } from '../data/format.ts'
 import { decoded, type ListPage, paths, type TransactionGroup } from '../data/paths.ts'
-import { type AddressName, useAddressNames, useStatus, useSymbolsOfRelayers } from '../data/resources.ts'
+import { type AddressName, useAddressNames, useRelayers, useStatus, useSymbolsOfRelayers } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { isSlow } from '../data/statuses.ts'
 import { ChangeChosen } from './change-chosen.tsx'
-import { allTransactions, csvHeader, type Place, useTransactions } from './read-transactions.ts'
+import { allTransactions, csvHeader, type Place, type UnitOf, useTransactions } from './read-transactions.ts'
 import { amountPlace, type Token, tokenAmount, useToken } from './tokens.ts'
 import {
   type Filter,
@@ -52,6 +52,8 @@ const groups: Record<TransactionGroup, TransactionStatus[]> = {
   failed: ['failed'],
   withdrawn: ['canceled', 'expired'],
 }
+/** Of the currency of every EVM chain. */
+const coinDecimals = 18
 const groupNames = Object.keys(groups) as TransactionGroup[]
 const changeable: ReadonlySet<TransactionStatus> = new Set(['pending', 'sent', 'submitted'])
 const isChangeable = ({ status, is_canceling }: Transaction) => changeable.has(status) && !is_canceling
@@ -73,6 +75,13 @@ export function FilteredTransactions({ place, here, group: named = 'all', find =
   const typed = decoded(find)
   const { period, rest } = periodOf(typed)
   const choice = useChoice(`${named} ${typed}`)
+  const symbolOf = useSymbolsOfRelayers()
+  const relayers = useRelayers().data
+  const unitOf: UnitOf = (relayerId) => ({
+    network: relayers?.find(({ id }) => id === relayerId)?.network,
+    symbol: symbolOf(relayerId),
+    decimals: coinDecimals,
+  })
   const group = groupNames.find((one) => one === named) ?? 'all'
   const hasNonces = 'relayer_id' in place
   const show = (wanted: TransactionGroup, text: string) => go(paths.group(here, wanted, text), { replace: true })
@@ -117,7 +126,7 @@ export function FilteredTransactions({ place, here, group: named = 'all', find =
               name="transactions"
               what="every transaction that matches the filter"
               header={csvHeader}
-              pages={() => allTransactions(client, place, filter)}
+              pages={() => allTransactions(client, place, filter, unitOf)}
             />
           </>
         }

@@ -42,9 +42,19 @@ test('shows RPC URLs without path, query and fragment in every response, and sto
   const [stored] = await columnOf<string>(service, "SELECT rpc_urls FROM networks WHERE name = 'sepolia'")
   expect(JSON.parse(stored as string)).toEqual(urls)
   await expect(
-    service.client.patch(onePath, { path, body: { rpc_urls: shown } }),
-    'a masked URL that is sent back is noticed',
+    service.client.patch(onePath, { path, body: { rpc_urls: ['https://other.example.com/***'] } }),
+    'a masked URL that none of the stored ones has is noticed',
   ).rejects.toMatchObject({ status: 400 })
+  // One is removed and another one added, without the secrets of the others.
+  const added = { url: 'https://spare.example.com/v3/secret-5', weight: 7 }
+  await service.client.patch(onePath, { path, body: { rpc_urls: [...shown.slice(1), added] } })
+  const [changed] = await columnOf<string>(service, "SELECT rpc_urls FROM networks WHERE name = 'sepolia'")
+  expect(JSON.parse(changed as string)).toEqual([{ ...urls[1], url: urls[0]?.url }, ...urls.slice(2), added])
+  // Each stored one is taken once, and of several that look the same nobody knows which one is meant.
+  for (const unclear of [[shown[2], shown[2]], [shown[4]]])
+    await expect(service.client.patch(onePath, { path, body: { rpc_urls: unclear as never } })).rejects.toMatchObject({
+      status: 400,
+    })
 })
 
 const inside = [
