@@ -106,11 +106,14 @@ test('shows the numbers of the API while the chain misbehaves', async () => {
       let faults: string[] = []
       // The console asks every few seconds: it shows the same once nothing changes.
       await expect
-        .poll(async () => {
-          const before = await read().catch(() => ({}))
-          faults = faultsIn(await figuresOf(page), before)
-          return faults
-        }, `after “${after}”, on ${address}`)
+        .poll(
+          async () => {
+            const before = await read().catch(() => ({}))
+            faults = faultsIn(await figuresOf(page), before)
+            return faults
+          },
+          { message: `after “${after}”, on ${address}` },
+        )
         .toEqual([])
     }
   }
