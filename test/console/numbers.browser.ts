@@ -11,6 +11,8 @@ const minutes = Number(process.env.NUMBERS_MINUTES ?? 0)
 const gwei = 10n ** 9n
 
 const stage = startStage({ chain: { noMining: true } })
+/** Millions and more are short: `1.234M ETH`. */
+const sizes = ['', 'K', 'M', 'B', 'T']
 const wei = { ETH: 18, gwei: 9 } as const
 
 /** What the console shows under a name. */
@@ -29,10 +31,11 @@ const figuresOf = async (page: Page): Promise<Shown> =>
 /** Whether a text shows the number: all of its digits up to the last one that is shown, in the unit that follows it. */
 function isShown(text: string, value: string | number | bigint | null): boolean {
   if (value === null) return /^(?:unknown|–|none|not signed)/.test(text)
-  const [, less, digits = '', symbol = ''] = /^(< )?([\d,]+(?:\.\d+)?)(?: (ETH|gwei))?/.exec(text) ?? []
+  const [, less, digits = '', size = '', symbol = ''] =
+    /^(< )?([\d,]+(?:\.\d+)?)([MBT]?)(?: (ETH|gwei))?/.exec(text) ?? []
   const [whole = '', part = ''] = digits.replaceAll(',', '').split('.')
   if (!/^\d+$/.test(whole)) return false
-  const places = wei[symbol as keyof typeof wei] ?? 0
+  const places = (wei[symbol as keyof typeof wei] ?? 0) + sizes.indexOf(size) * 3
   const unit = 10n ** BigInt(places - part.length)
   const number = BigInt(whole + part)
   return less ? BigInt(value) > 0n && BigInt(value) < number * unit : BigInt(value) / unit === number

@@ -155,7 +155,12 @@ function Deliveries({ rows, notification_id, isFailing }: DeliveriesProps) {
     },
     { name: 'Status', isBeside: true, cell: ({ status }) => <Badge state={status} /> },
     { name: 'About', isWhole: true, isPlain: true, cell: (delivery) => <About {...delivery} /> },
-    { name: 'Attempts', isWhole: true, isPlain: true, cell: ({ attempts }) => <Attempts attempts={attempts} /> },
+    {
+      name: 'Attempts',
+      isWhole: true,
+      isPlain: true,
+      cell: (its) => <Attempts attempts={its.attempts} status={its.status} />,
+    },
     {
       name: 'Next attempt',
       isWhole: true,
@@ -216,9 +221,9 @@ function Resend({ delivery, notification_id }: { delivery: Delivery; notificatio
 
 const answerText = ({ status, error }: Pick<DeliveryAttempt, 'status' | 'error'>) => error ?? `HTTP ${status}`
 
-function Attempts({ attempts }: { attempts: DeliveryAttempt[] }) {
+function Attempts({ attempts, status: state }: Pick<Delivery, 'attempts' | 'status'>) {
   const last = attempts.at(-1)
-  if (!last) return <span className="hint">not sent yet</span>
+  if (!last) return <span className="hint">{state === 'pending' ? 'not sent yet' : 'no longer kept'}</span>
   return (
     <details>
       <summary title={counted(attempts.length, 'attempt')}>

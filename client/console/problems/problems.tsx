@@ -200,10 +200,11 @@ const alike: Record<Problem['kind'], string> = {
   unchecked: 'parts of the service could not be checked',
 }
 
+/** A newer service may know kinds that this page does not. */
 const groupText = (problems: Problem[]) =>
   problems.length === 1 || !problems[0]
     ? (problems[0]?.summary ?? '')
-    : `${count(problems.length)} ${alike[problems[0].kind]}`
+    : `${count(problems.length)} ${alike[problems[0].kind] ?? 'other problems'}`
 
 const Unknown = ({ error, since }: { error: unknown; since?: string }) => (
   <Callout of="warning" isAlert>
