@@ -3141,12 +3141,36 @@ export interface components {
             since: components["schemas"]["Timestamp"];
             /** @description The transaction with a lower nonce that blocks this one. Null when none does. */
             blocked_by: components["schemas"]["IdOrNull"];
+            /** @description Who sent it: the id of an API key, `environment` for the one of the setting `API_KEY`, or `service`. Null when the caller sees the transaction through a pool only. */
+            caller: string | null;
+            /** @description The name of that API key, also after it was deleted. Null when it has none. */
+            caller_name: string | null;
             figures: components["schemas"]["ExplanationFigures"];
             call?: components["schemas"]["DecodedCall"];
             /** @description What a speed-up at each speed, and a cancellation, would be signed at now. Empty when the transaction is in a block, being canceled or finished. */
             changes: components["schemas"]["TransactionChange"][];
+            /** @description What callers and reorganizations changed of it, the oldest first; the newest 20. Its signed versions are apart ([List the signed versions of a transaction](#/transactions/listattempts)). */
+            history: components["schemas"]["HistoryEntry"][];
             /** @description Steps that can resolve the situation, the best first. Empty when no action is needed. */
             suggestions: components["schemas"]["Suggestion"][];
+        };
+        /** @description `replaced`, `sped_up`, `canceled`: a caller asked for it. `reorganized`: a reorganization removed the block that it was in. */
+        HistoryEntry: {
+            at: components["schemas"]["Timestamp"];
+            /** @enum {string} */
+            event: "replaced" | "sped_up" | "canceled" | "reorganized";
+            /** @description As `caller` of an explanation. Null where no caller asked for it. */
+            caller: string | null;
+            caller_name: string | null;
+            /** @description The block that was removed. Null otherwise. */
+            block_number: number | null;
+            /** @description What a replacement changed of the content. Long data is shortened. */
+            changes: {
+                /** @enum {string} */
+                member: "to" | "value" | "data";
+                before: string | null;
+                after: string | null;
+            }[];
         };
         /** @description Another version of a transaction at its nonce, at the prices of this moment. Prices in wei per unit of gas, amounts in wei; null when nothing would be signed, or when it is not known: `reason` says why. */
         TransactionChange: {
@@ -3266,6 +3290,8 @@ export interface components {
         };
         RelayerStatus: {
             network_type: components["schemas"]["NetworkType"];
+            /** @description Whether another relayer refills it, by its own funding or by that of its pool ([Get the funding of a relayer](#/funding/getfunding)). */
+            is_funded: boolean;
             /** @description The nonce of the next transaction. */
             nonce: number;
             /** @description The number of accepted, unfinished transactions. */
@@ -3785,7 +3811,7 @@ export interface components {
             url: components["schemas"]["HttpUrl"];
             weight?: number;
         };
-        /** @description A URL, or a URL with its weight: the share of calls, from 0 to 100 (default 100). Weight 0 is a fallback: used only when no other endpoint answers. */
+        /** @description A URL, or a URL with its weight: the share of calls, from 0 to 100 (default 100). Weight 0 is a fallback: used only when no other endpoint answers. In an update of a network, a URL as a response shows it (`https://node.example/***`) stands for the stored one: so one node is added or removed without the secrets of the others. */
         RpcUrlInput: components["schemas"]["HttpUrl"] | components["schemas"]["RpcUrlWithWeight"];
         PrivateRpcUrl: {
             /** @description The URL. Its path and query are masked, because they often contain a secret. */
@@ -4031,6 +4057,8 @@ export interface components {
             name: components["schemas"]["Name"];
             network: components["schemas"]["NetworkName"];
             policies: components["schemas"]["PoolPolicies"];
+            /** @description Whether another relayer refills the pool's relayers ([Get the funding of a pool](#/funding/getpoolfunding)). */
+            is_funded: boolean;
             /** @description In the order in which they were added. Fewer than given when a relayer was deleted. */
             relayers: components["schemas"]["PoolRelayer"][];
         };
@@ -4776,6 +4804,8 @@ export interface components {
             block_number: number | null;
             /** @description The time of that block, as the node tells it. Null when it tells none. */
             block_at: components["schemas"]["TimestampOrNull"];
+            /** @description The base fee of that block, in wei per unit of gas. Null on a chain without EIP-1559. */
+            base_fee: components["schemas"]["AmountOrNull"];
             /** @description How long its answer took. Null when it does not answer. */
             response_ms: number | null;
             /** @description Why it is not healthy. Null when it is. */
@@ -6131,6 +6161,7 @@ export type SignBatchRequest = components['schemas']['SignBatchRequest'];
 export type SignAuthorizationRequest = components['schemas']['SignAuthorizationRequest'];
 export type Attempt = components['schemas']['Attempt'];
 export type Explanation = components['schemas']['Explanation'];
+export type HistoryEntry = components['schemas']['HistoryEntry'];
 export type TransactionChange = components['schemas']['TransactionChange'];
 export type ExplanationFigures = components['schemas']['ExplanationFigures'];
 export type Suggestion = components['schemas']['Suggestion'];
@@ -9686,6 +9717,8 @@ export const sendCallRequestTypeAnyOf0Values: ReadonlyArray<FlattenedDeepRequire
 export const redeliverPendingRequestStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RedeliverPendingRequest"]["status"]> = ["pending"];
 export const attemptPurposeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Attempt"]["purpose"]> = ["send", "cancel"];
 export const explanationWait_reasonAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Explanation"]["wait_reason"]> = ["signature", "acceptance", "block", "confirmations"];
+export const historyEntryEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["HistoryEntry"]["event"]> = ["replaced", "sped_up", "canceled", "reorganized"];
+export const historyEntryChangesMemberValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["HistoryEntry"]["changes"]["member"]> = ["to", "value", "data"];
 export const transactionChangeOperationValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionChange"]["operation"]> = ["speedUpTransaction", "cancelTransaction"];
 export const fundingStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FundingStatus"]> = ["sufficient", "refilling", "limit_reached", "treasury_short", "fee_too_high", "refused", "unknown"];
 export const nonceStateStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NonceState"]["status"]> = ["in_step", "chain_ahead", "gap", "chain_restarted", "unreachable"];

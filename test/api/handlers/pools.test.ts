@@ -61,6 +61,7 @@ test('keeps pools: create, list, change, weigh, delete; names what is wrong', as
     network: 'local',
     relayers,
     policies: {},
+    is_funded: false,
     revision: expect.any(String),
   }
   expect((await client.get(base, { path })).data).toEqual(pool)
