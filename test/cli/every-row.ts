@@ -130,8 +130,6 @@ async function useEverything(rig: Rig, hookUrl: string): Promise<void> {
   const [first] = await account.send(2)
   if (first) await account.cancel(first.id)
   await until('an attempt is in the node', async () => (await account.transactions()).some(({ hash }) => hash !== null))
-  const { data: former } = await client.post('/api/v1/api-keys', { body: { name: 'former', scopes: ['read'] } })
-  await client.delete('/api/v1/api-keys/{api_key_id}', { path: { api_key_id: former.api_key.id } })
   await client.post('/api/v1/api-keys', {
     body: {
       name: 'limited',
