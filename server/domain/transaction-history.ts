@@ -1,5 +1,4 @@
 import type { HistoryEntry } from '../../generated/openapi.ts'
-import type { TransactionRow } from './transaction-rows.ts'
 
 /** An entry as it is stored; the name of the caller is read with it. */
 export type StoredHistoryEntry = Omit<HistoryEntry, 'caller_name'>
@@ -16,7 +15,11 @@ export const withEntry = (
   { caller: null, block_number: null, changes: [], ...entry },
 ]
 
-type Content = Pick<TransactionRow, 'to' | 'value'> & { data: string | null }
+interface Content {
+  to: string | null
+  value: string
+  data: string | null
+}
 const members = ['to', 'value', 'data'] as const
 
 /** The members of the content that a replacement changes. */
