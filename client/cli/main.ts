@@ -15,6 +15,7 @@ import { addSend } from './send.ts'
 import { addSign } from './sign.ts'
 import { inLine, write, writeJson } from './terminal.ts'
 import { addTransactions } from './transactions.ts'
+import { addVerifyRelease } from './verify-release.ts'
 import { addWhy } from './why.ts'
 
 const environmentHelp = `
@@ -44,6 +45,7 @@ const parts = [
   addDeliveries,
   addListen,
   addDoctor,
+  addVerifyRelease,
 ]
 for (const add of parts) add(program, context)
 prepare(program)

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { join } from 'node:path'
 import { DomainError } from '../../domain/errors.ts'
 import type { Handlers } from '../../domain/operation.ts'
 import type { KeyFault } from '../../domain/rows.ts'
@@ -7,6 +9,10 @@ import type { ServicesContext } from '../../services/context.ts'
 import { detailOf } from '../http/errors.ts'
 
 type Dependencies = Pick<ServicesContext, 'store' | 'now' | 'unready' | 'incidents' | 'keyServiceStates' | 'version'>
+
+/** The commit of the source archive of a release, into which git writes it; null in a checkout. */
+const { commit } = JSON.parse(readFileSync(join(import.meta.dirname, '..', '..', 'build.json'), 'utf8'))
+const build: string | null = /^[0-9a-f]{40}$/.test(commit) ? commit : null
 
 /** The state of this server, of its database and of the servers beside it. */
 export function service({
@@ -32,6 +38,7 @@ export function service({
       return {
         name,
         version,
+        commit: build,
         node_version: process.versions.node,
         started_at: iso(Math.round(now() - process.uptime() * 1_000)),
         memory_bytes: process.memoryUsage.rss(),
