@@ -4859,6 +4859,8 @@ export interface components {
             name: string;
             /** @description The version of the service. */
             version: string;
+            /** @description The commit that it was built from. Null outside of a release, as in a checkout. */
+            commit: string | null;
             node_version: string;
             started_at: components["schemas"]["Timestamp"];
             /** @description The memory that the process has (resident set). */

@@ -2,19 +2,20 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import type { Context } from './context.ts'
+import type { GlobalOptions } from './context.ts'
 import { CommandError, exitCodes } from './exit-codes.ts'
-import { inLine } from './terminal.ts'
+import { inLine, write, writeJson } from './terminal.ts'
 
 /** `verify-release`: compares the files of a release with its SHA256SUMS and its provenance. It asks no service. */
-export function addVerifyRelease(program: Command, context: () => Context): void {
+export function addVerifyRelease(program: Command): void {
   program
     .command('verify-release <folder>')
     .description('compare the files of a release with its SHA256SUMS and its provenance')
     .action((folder: string) => {
       const { files, faults } = verify(folder)
       if (faults.length > 0) throw new CommandError(faults.map(inLine).join('\n'), exitCodes.problems)
-      context().print.one({ files }, `${files} files are as SHA256SUMS and provenance.json say`)
+      if (program.opts<GlobalOptions>().json) writeJson(process.stdout, JSON.stringify({ files }))
+      else write(process.stdout, `${files} files are as SHA256SUMS and provenance.json say\n`)
     })
 }
 
