@@ -2519,9 +2519,9 @@ export interface components {
         Id: string;
         /** @description A display name. */
         Name: string;
-        /** @description 1 to 255 characters, without control characters. */
+        /** @description 1 to 255 characters, without control characters and invisible ones. */
         Reference: string;
-        /** @description 1 to 255 characters, without control characters, or null. */
+        /** @description 1 to 255 characters, without control characters and invisible ones, or null. */
         ReferenceOrNull: string | null;
         /** @description Like an id, at most 124 characters, so that `evm:<name>` is a valid id. */
         NetworkName: string;

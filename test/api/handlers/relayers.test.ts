@@ -38,6 +38,18 @@ test('creates a relayer with its signer’s address and defaults', async () => {
   expect(made.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/)
 })
 
+test('refuses names with characters that turn or hide text, and takes any other', async () => {
+  const { client } = await startTestService()
+  const rename = (name: string) =>
+    client.patch(onePath, { path: { relayer_id: 'demo' }, body: { name } }).then(
+      () => 'accepted',
+      ({ status }) => status,
+    )
+  for (const code of [0x00ad, 0x061c, 0x200b, 0x200d, 0x200f, 0x2028, 0x202e, 0x2060, 0x2066, 0x2069, 0xfeff])
+    expect(await rename(`Treas${String.fromCodePoint(code)}ury`), code.toString(16)).toBe(400)
+  for (const name of ['Zürich', '財務部', 'خزانة', '🏦 Bank']) expect(await rename(name), name).toBe('accepted')
+})
+
 test('rejects a taken id with 409, and leaves the first relayer unchanged', async () => {
   const { client } = await startTestService()
   const first = await createRelayer(client, { id: 'a' })
