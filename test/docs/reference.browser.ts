@@ -30,6 +30,12 @@ const firstFound = {
   pagination: 'Pagination',
 }
 
+/** Links in descriptions: to an operation, and to a section. */
+const linked: [from: string, title: string][] = [
+  ['transactions/replacetransaction', 'Speed up a transaction'],
+  ['transactions/sendtransaction', 'Gas prices'],
+]
+
 test('shows every operation in the reference, and finds one by its search, without a network', async () => {
   const { url } = await startTestService()
   const docs = `${url}/docs`
@@ -54,6 +60,13 @@ test('shows every operation in the reference, and finds one by its search, witho
   await found.waitFor({ state: 'detached' })
   expect(new URL(page.url()).hash).toBe('#/signing/signmessage')
   await expect.poll(async () => isInView(await heading('Sign a message').boundingBox())).toBe(true)
+
+  for (const [from, title] of linked) {
+    await page.goto(`${docs}#/${from}`)
+    await page.locator('p a').getByText(title, { exact: true }).first().click()
+    const target = page.locator('h1, h2, h3').getByText(title, { exact: true }).first()
+    await expect.poll(async () => isInView(await target.boundingBox()), { message: title }).toBe(true)
+  }
 
   for (const [words, first] of Object.entries(firstFound)) {
     await page.getByTestId('search-trigger').click()
