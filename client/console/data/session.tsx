@@ -48,23 +48,24 @@ export function SessionProvider({ children, signIn }: SessionProviderProps) {
   const [caller, setCaller] = useState<Caller>()
   const [reason, setReason] = useState<string>()
 
-  // Of each caller its own: another key never sees what was read with this one.
-  const callerId = caller?.id
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another caller has another cache
+  /** The caller whose data is in the cache: that of another one is read again before anything is shown. */
+  const [cachedFor, setCachedFor] = useState<string>()
   const queries = useMemo(
     () =>
       createQueries(() =>
         setReason('The service no longer accepts this API key. Sign in again: this page and your input are kept.'),
       ),
-    [callerId],
+    [],
   )
   const leave = useCallback(() => {
     tab.remove('api_key')
     forgetRecent()
+    queries.clear()
+    setCachedFor(undefined)
     setToken(undefined)
     setCaller(undefined)
     setReason(undefined)
-  }, [])
+  }, [queries])
   const signOut = useCallback(() => {
     leave()
     otherTabs.postMessage('signed out')
@@ -90,15 +91,20 @@ export function SessionProvider({ children, signIn }: SessionProviderProps) {
     [token, caller, signOut],
   )
   useEffect(() => {
-    if (session) void queries.invalidateQueries()
-  }, [session, queries])
+    if (!session) return
+    const { id } = session.caller
+    if (cachedFor === id) return void queries.invalidateQueries()
+    queries.removeQueries({ type: 'inactive' })
+    void queries.resetQueries()
+    setCachedFor(id)
+  }, [session, queries, cachedFor])
   const state: SignInState = {
     token,
     reason,
     signIn(newToken, newCaller, isRemembered) {
       // Requests with the previous key would be refused.
       void queries.cancelQueries()
-      if (newCaller.id !== callerId) forgetRecent()
+      if (newCaller.id !== caller?.id) forgetRecent()
       if (isRemembered) tab.set('api_key', newToken)
       else tab.remove('api_key')
       setToken(newToken)
@@ -111,10 +117,7 @@ export function SessionProvider({ children, signIn }: SessionProviderProps) {
       {(!session || reason !== undefined) && signIn(state)}
       {session && (
         <SessionContext.Provider value={session}>
-          {/* The input of another caller is not kept. */}
-          <div key={callerId} hidden={reason !== undefined}>
-            {children}
-          </div>
+          <div hidden={reason !== undefined || cachedFor !== session.caller.id}>{children}</div>
         </SessionContext.Provider>
       )}
     </QueryClientProvider>

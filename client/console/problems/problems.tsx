@@ -283,7 +283,7 @@ function Remedy({ problem: { kind, relayer_id } }: { problem: Problem }) {
     )
   const isOfFunds = kind === 'balance_empty' || kind === 'balance_low'
   return isOfFunds && address !== undefined ? (
-    <CopyButton text={address} label={`Copy the address of ${relayer_id}`}>
+    <CopyButton text={address} label={`Copy address of ${relayer_id}`}>
       Copy address
     </CopyButton>
   ) : null
