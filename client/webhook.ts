@@ -27,10 +27,9 @@ const defaultToleranceSeconds = 300
 const maxSignatures = 20
 
 /**
- * Verifies a delivery by its Standard Webhooks 1.0.0 signature and returns its event. `body`: the received bytes, before any
- * parsing.
- * `signingKey`: the text of `signing_key`, not empty. Throws WebhookError, and RangeError for a wrong key or option of the caller. An event can arrive more than once: deduplicate by `id`, and use
- * `sequence` to order events and to detect gaps.
+ * Verifies a delivery by its Standard Webhooks 1.0.0 signature and returns its event. `body`: the received bytes, before any parsing.
+ * `signingKey`: the text of `signing_key`, not empty. Throws WebhookError, and RangeError for a wrong key or option of the caller. An
+ * event can arrive more than once: deduplicate by `id`, and use `sequence` to order events and to detect gaps.
  */
 export async function verifyWebhook(
   signingKey: string,

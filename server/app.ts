@@ -26,7 +26,7 @@ export interface Service {
 }
 
 /**
- * Starts the parts. Only this file and the folder service/ import from every folder. Throws ConfigError when settings and stored data
+ * Starts the parts. Only this file and the folder app/ import from every folder. Throws ConfigError when settings and stored data
  * disagree.
  */
 export async function startService(config: Config, world: TestOverrides = {}): Promise<Service> {

@@ -58,7 +58,7 @@ export class ChainWatch {
   }
 
   /**
-   * Returns the result of the last poll if it is at most `max_age_ms` old and new to the address. Otherwise polls again, which all
+   * Returns the result of the last poll if it is at most `maxAgeMs` old and new to the address. Otherwise polls again, which all
    * concurrent callers share. Throws RpcError or RpcUnavailable.
    */
   async poll(address: string, maxAgeMs: number): Promise<Poll> {

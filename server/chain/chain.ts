@@ -109,7 +109,7 @@ export class Chain implements StateQuestions {
     return (await newest(this.rpc)).gas_limit
   }
 
-  /** `at_s`: by the rules of a block at that time, in seconds since the Unix epoch; only some nodes can tell these. */
+  /** `atS`: by the rules of a block at that time, in seconds since the Unix epoch; only some nodes can tell these. */
   estimateGas(call: CallRequest, atS?: number): Promise<number> {
     return ask(this.rpc, 'eth_estimateGas', [encodeCall(call), ...atTime(atS)])
   }

@@ -4,10 +4,9 @@ import type { IfMatch } from './revision.ts'
 import type { Listing, PageRequest, PendingAuditEntry } from './rows.ts'
 
 /**
- * The types of the handlers, derived from the contract. There is no list of operations: a missing handler, wrong parameters or a
- * wrong response body is a compile error.
+ * What callers ask for; the webhook is a request of the service. The types of the handlers are derived from the contract: a missing
+ * handler, wrong parameters or a wrong response body is a compile error.
  */
-/** What callers ask for; the webhook is a request of the service. */
 export type OperationId = Exclude<keyof operations, 'receiveEvent'>
 
 type Parameter<Id extends OperationId, In extends 'path' | 'query' | 'header'> = NonNullable<
@@ -56,9 +55,9 @@ type DataIn<B, Paged extends boolean> = B extends { success: boolean; error: '';
       : Data
   : B
 
-/** A page of a list, or of data that contains one. */
 export const deleted = (id: string) => ({ id, deleted: true })
 
+/** A page of a list, or of data that contains one. */
 export class Page<Data> {
   readonly data: Data
   readonly pagination: Pagination

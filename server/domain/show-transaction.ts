@@ -61,8 +61,9 @@ const signedLater = 'this one is signed when the nodes have accepted the ones be
 
 /**
  * A transaction as the contract shows it. One that waits without its own reason gets that of the relayer's first waiting transaction, and
- * one that is not signed yet, because nodes have not taken those before it, says so. It is added when the row is read, because thousands of rows would have to be written each time the first one changes. `pool_row_id`:
- * given when a pool shows it: then of another transaction only its nonce is shown, unless that was sent through the pool too.
+ * one that is not signed yet, because nodes have not taken those before it, says so. It is added when the row is read, because thousands
+ * of rows would have to be written each time the first one changes. `poolRowId`: given when a pool shows it: then of another transaction
+ * only its nonce is shown, unless that was sent through the pool too.
  */
 export function shownBehind(
   row: ShownColumns,

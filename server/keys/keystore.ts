@@ -17,7 +17,7 @@ let last: Promise<unknown> = Promise.resolve()
 /**
  * Decrypts a Web3 Secret Storage document, version 3, in a worker thread, so that its key derivation delays no other request. Only
  * one document is decrypted at a time, which limits the memory. A document that is too costly is refused before any work. The
- * thread is terminated after `time_ms`.
+ * thread is terminated after `timeMs`.
  */
 export async function openKeystore(
   document: Record<string, unknown>,

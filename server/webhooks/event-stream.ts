@@ -27,7 +27,7 @@ interface Source {
   read(relayerRowId: number, after: number): ReturnType<Store['eventsOfPool']>
 }
 
-/** A relayer's events, after `last_event_id` or from now on. */
+/** A relayer's events, after `lastEventId` or from now on. */
 export function eventStream(
   dependencies: EventStreamDependencies,
   relayerRowId: number,

@@ -16,7 +16,7 @@ export interface Stored {
 
 export const nothingStored: Stored = { rows: 1_000, unfinished: [], api_keys: [], pooled: [], problem: 'none' }
 
-/** Data that nodes take at most, and a little less (server/services/transactions/check-request.ts). */
+/** Data that nodes take at most, and a little less (CallDataInput in openapi.yaml). */
 const data = `0x${'ab'.repeat(130_000)}`
 const to = `0x${'5a'.repeat(20)}`
 const transaction = { to, value: '1', data, gas_limit: 6_000_000 }

@@ -47,7 +47,7 @@ export interface AppDependencies {
   logger: Logger
 }
 
-/** The Express application. Its middleware is in the order of the checks. A failed check throws ApiError. */
+/** The Express application. Its middleware is in the order of the checks. A failed check throws DomainError. */
 export function createApp(dependencies: AppDependencies): Express {
   const { operations, authentication, rateLimit, audit, reference, callsFromPages, quiet, logger } = dependencies
   const app = express()

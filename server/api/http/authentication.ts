@@ -197,7 +197,7 @@ export class ApiKeyUses {
 /**
  * Authenticates the request's caller now, and checks its rights to an operation on the relayer of the path. A right is checked where it
  * is used: when the body is complete, before each member of a batch, before a key is used, and before each event of a stream. Throws
- * ApiError (401, 403, 404).
+ * DomainError (401, 403, 404).
  */
 export async function authorize(
   request: Request,

@@ -79,7 +79,7 @@ function readJson(bytes: Buffer, amounts: AmountPlaces | undefined): unknown {
 
 /**
  * Reads a body of at most 1 MiB. `hold`: begins the share of it that the caller holds, which grows before a body does; a declared length
- * counts as a whole before anything is read. Rejects with ApiError (400, 413; 429 and 503 without room).
+ * counts as a whole before anything is read. Rejects with DomainError (400, 413; 429 and 503 without room).
  */
 async function readBytes(request: IncomingMessage, hold: () => Held): Promise<Buffer> {
   const declared = Number(request.headers['content-length'] ?? 0)

@@ -66,7 +66,7 @@ export class Connections {
     return [...this.#open].filter(([, answers]) => answers.length === 0).map(([socket]) => socket)
   }
 
-  /** Closes connections whose client has read nothing of a response for `patience_ms`. To be called about every second. */
+  /** Closes connections whose client has read nothing of a response for the time of patience. To be called about every second. */
   cutStalled(): void {
     const now = this.#elapsed()
     for (const [socket, answers] of this.#open) {

@@ -18,7 +18,7 @@ export class Quiet {
     this.#requestAt = this.#elapsed()
   }
 
-  /** Resolves when no request has arrived for `quiet_ms`. */
+  /** Resolves when no request has arrived for `quietMs`. */
   async reached(): Promise<void> {
     for (;;) {
       const restMs = this.#requestAt + this.#quietMs - this.#elapsed()

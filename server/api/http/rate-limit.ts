@@ -27,7 +27,7 @@ const maxCallers = 10_000
 export const bytesEach = 64 * 1024
 /** The longest time that a caller waits because of large requests and responses in the past. */
 const maxDebtMs = 60_000
-/** Above the count of all bodies and responses that one process holds at once (shares.ts). */
+/** Above the count of all bodies and responses that one process holds at once (Shares). */
 const maxOwed = 4_096
 
 /**

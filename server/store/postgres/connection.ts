@@ -225,7 +225,7 @@ export class DatabaseClock {
   }
 
   /**
-   * The database's clock showed `database_ms` between `asked_ms`, of this process's monotonic clock, and the present. An answer proves a
+   * The database's clock showed `databaseMs` between `askedMs`, of this process's monotonic clock, and the present. An answer proves a
    * range, which is wide when this process was stalled. A known difference within it stays.
    */
   heard(databaseMs: number, askedMs: number): void {

@@ -20,7 +20,7 @@ export interface DedicatedClient {
 }
 
 interface DedicatedClientEvents {
-  /** The database's clock, in milliseconds since the Unix epoch: read after `asked_ms` of the monotonic clock. */
+  /** The database's clock, in milliseconds since the Unix epoch: read after `askedMs` of the monotonic clock. */
   heard(databaseMs: number, askedMs: number): void
   /** Prepares a new connection. */
   opened(client: Client): Promise<void>
@@ -37,7 +37,7 @@ export interface Beat {
 interface Heartbeat<Row extends Beat = Beat> {
   statement: Statement<Row>
   values(): Values
-  /** `asked_ms`: the monotonic clock before the question. */
+  /** `askedMs`: the monotonic clock before the question. */
   answered(row: Row, askedMs: number): void
 }
 

@@ -40,7 +40,7 @@ interface Locks<ToLock> {
 export interface GroupConnection {
   /** The lease under which the present work runs. */
   currentFence(): Fence | undefined
-  /** A database transaction under fences that were captured earlier. `lock_ms`: throws LockHeld when a lock takes longer. */
+  /** A database transaction under fences that were captured earlier. `lockMs`: throws LockHeld when a lock takes longer. */
   writeFor<T, Ahead>(work: Work<T, Ahead>, fences: readonly Fence[], lockMs?: number): Promise<T>
 }
 
@@ -128,7 +128,7 @@ export class GroupCommit<ToLock> {
     return this.#locks.keyOf(toLock, fence)
   }
 
-  /** `lock_ms`: they are split when a lock takes longer. */
+  /** `lockMs`: they are split when a lock takes longer. */
   async #commitSome(batch: Waiting<ToLock>[], lockMs?: number): Promise<void> {
     try {
       await commitTogether(this.#connection, { lock: this.#locks.lock, lock_ms: lockMs }, batch)

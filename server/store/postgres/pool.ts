@@ -155,7 +155,7 @@ export async function connectClient(settings: ClientSettings, other: pg.ClientCo
 }
 
 /**
- * The times of leases. A server that fails is noticed after its last renewal (at most `beat_ms` before) and `lease_ms`, by the next beat of
+ * The times of leases. A server that fails is noticed after its last renewal (at most `beatMs` before) and `leaseMs`, by the next beat of
  * another one: 1.25 to 1.75 s. The rest of 2 s is for taking its leases and its first work.
  */
 

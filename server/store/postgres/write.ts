@@ -174,7 +174,7 @@ export class Fences {
 }
 
 /**
- * Begins a database transaction, in one message. `lock_ms`: a statement that waits longer for a lock fails (55P03). FOR SHARE: a server that
+ * Begins a database transaction, in one message. `lockMs`: a statement that waits longer for a lock fails (55P03). FOR SHARE: a server that
  * takes a lease over waits for the database transactions under it, and later ones do not find it. Only numbers and words of this program
  * are in the text.
  */

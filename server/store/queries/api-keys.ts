@@ -145,11 +145,11 @@ export async function insertApiKey(
   return inserted.row_id
 }
 
-/** Whether there was one. */
 /** SQL: the name of an API key, also of a revoked one; NULL for another caller. */
 export const nameOfCaller = (id: string): string =>
   `coalesce((SELECT name FROM api_keys WHERE api_keys.id = ${id}), (SELECT name FROM former_api_keys WHERE former_api_keys.id = ${id}))`
 
+/** Whether there was one. */
 export async function removeApiKey(transaction: Transaction, rights: Database['rights'], id: string): Promise<boolean> {
   const row = await transaction.one(rowIdOf, { id })
   if (!row) return false

@@ -203,11 +203,6 @@ const setCheckpoint = sql(`
   ON CONFLICT (chain) DO UPDATE SET up_to = excluded.up_to, hash = excluded.hash`)
 const checkpoints = sql<ChainHead>('SELECT chain, up_to, hash FROM audit_checkpoints ORDER BY chain')
 
-/**
- * Removes old entries of the audit trail. A checkpoint is left in their place, from which the chain is verified. Each removal records
- * all checkpoints in the trail: one that nothing recorded was put there by another program.
- */
-
 async function pruneChain(transaction: Transaction, chain: number, before: number) {
   let entries = 0
   const batches = await transaction.all(oldest, { chain })
@@ -230,7 +225,8 @@ async function pruneChain(transaction: Transaction, chain: number, before: numbe
 
 /**
  * Removes some of the entries before a time (milliseconds since the Unix epoch), the oldest first; the newest of each chain stay.
- * `removed`: how many. `more`: another call may remove more.
+ * A checkpoint is left in their place, from which the chain is verified. Each removal records all checkpoints in the trail: one that
+ * nothing recorded was put there by another program. `removed`: how many. `more`: another call may remove more.
  */
 export const pruneAudit = (database: Database, before: number): Promise<{ removed: number; more: boolean }> =>
   database.write(async (transaction) => {

@@ -391,7 +391,7 @@ export const unspend = (database: Database, account: Account, spent: string): Pr
     await correctSpending(transaction, takenBack(account, spent))
   })
 
-/** The result that `spend` would have, without counting. `transaction_row_id`: only the spending beyond that transaction's counts. */
+/** The result that `spend` would have, without counting. `transactionRowId`: only the spending beyond that transaction's counts. */
 export async function wouldExceed(
   database: Database,
   account: Account,

@@ -41,11 +41,6 @@ const isHeld = sql<{ held: number }>(
 )
 const renumber = sql('UPDATE transactions SET nonce = $nonce, revision = revision + 1 WHERE row_id = $row_id')
 
-/**
- * Closes gaps of nonces in batches, between which other work runs. After each batch no two transactions have the same nonce and the
- * counter is above all of them, so that an interrupted compaction leaves a gap that the next one finds.
- */
-
 const from = (session: Session, { chain_id, address }: Account, nonce: number) =>
   session.all(heldFrom, { chain_id, address, nonce, limit: batchRows })
 
@@ -119,8 +114,8 @@ async function gapsFrom(database: Database, account: Account, first: number): Pr
 /**
  * Gives unsigned transactions (`pending`, without a hash) the lowest unsigned nonces from `latest` on, in their order, and sets the
  * nonce counter after the highest nonce in use. Nonces at or below one that is known to be in a block, or proven to be used, are not
- * assigned. `gaps`: gaps that remain below a signed nonce, at most 100. Runs in several database transactions; after each one, nonces
- * are unique and below the counter.
+ * assigned. `gaps`: gaps that remain below a signed nonce, at most 100. Runs in several database transactions, between which other work
+ * runs; after each one, nonces are unique and below the counter, so that an interrupted compaction leaves a gap that the next one finds.
  */
 export async function compactNonces(
   database: Database,

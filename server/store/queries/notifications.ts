@@ -76,7 +76,7 @@ async function get(session: Session, id: string, creator: string | undefined) {
 const isForeign = ({ created_by }: Known, creator: string | undefined) =>
   creator !== undefined && creator !== created_by
 
-/** `max_of_creator`: the most notifications of its creator; absent: no limit. */
+/** `maxOfCreator`: the most notifications of its creator; absent: no limit. */
 export const createNotification = (
   database: Database,
   { id, type, url, signing_key, filter, created_by }: NotificationRow,

@@ -171,7 +171,7 @@ export const getTransactionByNonce = async (
 export const dataOf = async (database: Database, rowId: number): Promise<string | null> =>
   hexOf((await database.read.one(selectData, { row_id: rowId }))?.data ?? null)
 
-/** The unsigned (`pending`) transactions with nonces from `from_nonce` to below `below_nonce`, by nonce. */
+/** The unsigned (`pending`) transactions with nonces from `from` to below `below`, by nonce. */
 export const pending = (
   database: Database,
   relayerRowId: number,
@@ -192,7 +192,7 @@ export const inFlight = (database: Database, relayerRowId: number, limit: number
     rows(database, selectInFlight, { relayer_row_id: relayerRowId, after: after?.nonce ?? -1, limit: size }),
   )
 
-/** The `mined` transactions in blocks up to `up_to_block`. */
+/** The `mined` transactions in blocks up to `upToBlock`. */
 export const mined = (
   database: Database,
   relayerRowId: number,
@@ -352,7 +352,7 @@ export const newestEnded = (
   relayerRowId: number,
 ): Promise<{ number: number; hash: string } | undefined> => database.read.one(newest, { relayer_row_id: relayerRowId })
 
-/** Transactions that ended in a block from `block_number` on, among the 2,000 newest of each status. */
+/** Transactions that ended in a block from `blockNumber` on, among the 2,000 newest of each status. */
 export const endedSince = async (
   database: Database,
   relayerRowId: number,
