@@ -73,7 +73,7 @@ test('shows balance, status and nonce from the chain and the queue, and reports 
   expect(await balance()).toEqual({ balance: has, unit: 'wei' })
   const well = { paused: false, system_disabled: false, disabled_reason: null }
   const last = 'last_confirmed_transaction_timestamp'
-  const idle = { network_type: 'evm', nonce: 0, pending_transactions_count: 0, [last]: null }
+  const idle = { network_type: 'evm', nonce: 0, pending_transactions_count: 0, [last]: null, is_funded: false }
   expect(await status()).toEqual({ ...idle, ...well, balance: has })
   const inStep = { gaps: [], status: 'in_step' }
   expect(await nonce()).toMatchObject({ ...inStep, next_nonce: 0, chain_latest: 0, chain_pending: 0 })
