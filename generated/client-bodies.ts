@@ -190,7 +190,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
  "post /api/v1/relayers/{relayer_id}/transactions/batch": [
   [
    "transactions",
-   "list of value (required)",
+   "list of object (required)",
    ""
   ]
  ],
@@ -1447,7 +1447,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
  "post /api/v1/pools/{pool_id}/transactions/batch": [
   [
    "transactions",
-   "list of value (required)",
+   "list of object (required)",
    ""
   ]
  ],

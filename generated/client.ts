@@ -3053,7 +3053,12 @@ export interface components {
             abi?: components["schemas"]["AbiEntry"][];
         };
         /** @description A function, error or event in words (`function transfer(address to, uint256 amount)`), or the object that compilers write. */
-        AbiEntry: string | {
+        AbiEntry: string | components["schemas"]["AbiObject"];
+        /** @description As compilers write it, with `inputs` and other members. */
+        AbiObject: {
+            type?: string;
+            name?: string;
+        } & {
             [key: string]: unknown;
         };
         /** @description The call that `data` is. Present when the transaction was given with `call`, or the ABI of its contract was registered before ([Register the ABI of a contract](#/abis/createabi)), and it has at most 4,096 bytes of data. */
@@ -6151,6 +6156,7 @@ export type SendDataRequest = components['schemas']['SendDataRequest'];
 export type SendCallRequest = components['schemas']['SendCallRequest'];
 export type ContractCall = components['schemas']['ContractCall'];
 export type AbiEntry = components['schemas']['AbiEntry'];
+export type AbiObject = components['schemas']['AbiObject'];
 export type DecodedCall = components['schemas']['DecodedCall'];
 export type SendTransactionBatchRequest = components['schemas']['SendTransactionBatchRequest'];
 export type SignTransactionRequest = components['schemas']['SignTransactionRequest'];

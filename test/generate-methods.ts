@@ -152,10 +152,13 @@ const isAmount = (schema: Full): boolean =>
 function typeOf(schema: Full): string {
   if (isAmount(schema)) return 'amount in wei, or with a unit (1ether, 50gwei)'
   const its = { ...lookUp(schema), ...schema }
-  const { type, items, anyOf = [] } = its
-  const values = [...(its.enum ?? []), ...anyOf.flatMap((branch) => lookUp(branch).enum ?? [])]
+  const { type, items } = its
+  const branches = (its.anyOf ?? its.oneOf ?? []).flatMap((branch) => lookUp(branch).oneOf ?? [branch])
+  const values = [...(its.enum ?? []), ...branches.flatMap((branch) => lookUp(branch).enum ?? [])]
   if (values.length > 0) return values.join(' | ')
-  const types = [type ?? anyOf.map((branch) => lookUp(branch).type)].flat(2).filter((one) => one && one !== 'null')
+  const types = [...new Set([type ?? branches.map((branch) => lookUp(branch).type)].flat(2))].filter(
+    (one) => one && one !== 'null',
+  )
   if (types.includes('array')) return `list of ${items ? typeOf(items) : 'values'}`
   return types.map((one) => (one === 'string' ? 'text' : one)).join(' or ') || 'value'
 }

@@ -13,3 +13,15 @@ test('has no two component names that become equal in a generator of another lan
   const equal = Map.groupBy(names, (name) => name.replaceAll(/[^A-Za-z0-9]/g, '').toLowerCase())
   expect([...equal.values()].filter((same) => same.length > 1)).toEqual([])
 })
+
+test('names the schema of each item of a list, because generators invent a name otherwise', () => {
+  const unnamed: string[] = []
+  const walk = (schema: unknown, place: string) => {
+    if (typeof schema !== 'object' || schema === null) return
+    const { items } = schema as { items?: Record<string, unknown> }
+    if (items && ['properties', 'anyOf', 'oneOf'].some((word) => word in items)) unnamed.push(place)
+    for (const [name, inner] of Object.entries(schema)) walk(inner, `${place}.${name}`)
+  }
+  for (const [name, schema] of Object.entries(components.schemas ?? {})) walk(schema, name)
+  expect(unnamed).toEqual([])
+})

@@ -1,13 +1,16 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { getAddress, verifyMessage } from 'ethers'
+import { build } from 'vite'
 import { expect } from 'vitest'
-import type { RelayerClient } from '../../client/index.ts'
 import { type Document, exampleCalls } from '../../client/samples/operation.ts'
+import { testChain } from '../support/chain.ts'
+import { startTestService } from '../support/service.ts'
 
-export const contract = join(import.meta.dirname, '..', '..', 'generated', 'openapi.json')
+const root = join(import.meta.dirname, '..', '..')
+export const contract = join(root, 'generated', 'openapi.json')
 
 interface Schema {
   type?: unknown
@@ -39,7 +42,8 @@ export function block(language?: string): string {
 /** The output of the program, trimmed. A failure has all of it. */
 export async function run(program: string, input: string[], cwd: string, env: Record<string, string> = {}) {
   try {
-    const { stdout, stderr } = await promisify(execFile)(program, input, { cwd, env: { ...process.env, ...env } })
+    const options = { cwd, env: { ...process.env, ...env }, maxBuffer: 2 ** 26 }
+    const { stdout, stderr } = await promisify(execFile)(program, input, options)
     return (stdout + stderr).trim()
   } catch (error) {
     const { message, stdout, stderr } = error as { message: string; stdout?: string; stderr?: string }
@@ -47,8 +51,71 @@ export async function run(program: string, input: string[], cwd: string, env: Re
   }
 }
 
-/** The text is a signature of "Hello" by the relayer `demo`. */
-export async function expectSignature(client: RelayerClient, signature: string) {
-  const { data: demo } = await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'demo' } })
-  expect(verifyMessage('Hello', signature)).toBe(getAddress(demo.address))
+/** What a generated client is called with, and how it prints what it gets, a line each. */
+export interface Calls {
+  url: string
+  apiKey: string
+  /** Signs "Hello", sends 1 wei, lists relayers, makes the notification `ops`, changes its URL, deletes it and asks for it. */
+  expect(printed: string): Promise<void>
+}
+
+/**
+ * Printed in the place of the id of the sent transaction by clients that cannot read it: OpenAPI Generator's take a required member that
+ * is a reference to a schema with null (`HashOrNull`) for one that is never null.
+ */
+export const unread = 'unread'
+
+export const receiver = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
+
+export async function startCalls(): Promise<Calls> {
+  const chain = await testChain({ blockTime_s: 0.3 })
+  const { client, url, api_key } = await startTestService()
+  await client.networks.update('evm:local', { rpc_urls: [chain.url] })
+  const demo = await client.relayers.get('demo')
+  await chain.setBalance(demo.address, 10n ** 20n)
+  return {
+    url,
+    apiKey: api_key,
+    async expect(printed) {
+      const [signature = '', id = '', ...others] = printed.split('\n')
+      expect(others).toEqual(['demo', 'http://127.0.0.1:9/b', 'deleted true', '404 not_found'])
+      expect(verifyMessage('Hello', signature)).toBe(getAddress(demo.address))
+      const sent = await Array.fromAsync(client.transactions.list('demo'))
+      expect(sent.map((each) => each.id)).toEqual([id === unread ? expect.any(String) : id])
+      expect(await client.transactions.wait('demo', sent[0]?.id ?? '')).toMatchObject({
+        status: 'confirmed',
+        to: receiver,
+        value: '1',
+      })
+    },
+  }
+}
+
+/** Prints the names that a generator made. Returns those that the contract does not give it. */
+export function inventedNames(generator: string, kind: 'methods' | 'models', names: string[]): string[] {
+  process.stdout.write(`${generator}, ${names.length} ${kind}: ${names.toSorted().join(' ')}\n`)
+  return names.filter((name) => /inner|inline|anyof|oneof|allof|\d$/i.test(name)).toSorted()
+}
+
+/** Checks the types of a program beside a generated client, and runs it as one file: generated imports have no extensions. */
+export async function runTypeScript(folder: string, program: string, { url, apiKey }: Calls): Promise<string> {
+  writeFileSync(join(folder, 'program.ts'), program)
+  const types = [
+    '--typeRoots',
+    join(root, 'node_modules', '@types'),
+    '--types',
+    'node',
+    '--lib',
+    'es2022,dom,dom.iterable',
+  ]
+  const modules = ['--target', 'es2022', '--module', 'esnext', '--moduleResolution', 'bundler', '--skipLibCheck']
+  const compiler = join(root, 'node_modules', '.bin', 'tsc')
+  await run(compiler, ['--noEmit', '--strict', ...modules, ...types, 'program.ts'], folder)
+  await build({
+    root: folder,
+    configFile: false,
+    logLevel: 'error',
+    build: { ssr: 'program.ts', outDir: 'built', rolldownOptions: { output: { entryFileNames: 'program.mjs' } } },
+  })
+  return run('node', [join('built', 'program.mjs'), url, apiKey], folder)
 }

@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { startTestService, temporaryFolder } from '../support/service.ts'
-import { contract, expectSignature, operationIds, run, schemaNames } from './generated-client.ts'
+import { temporaryFolder } from '../support/service.ts'
+import { contract, inventedNames, operationIds, receiver, run, schemaNames, startCalls } from './generated-client.ts'
 
 const program = `package main
 
@@ -21,22 +21,49 @@ func main() {
 		return nil
 	}
 	client, err := relayer.NewClientWithResponses(os.Args[1], relayer.WithRequestEditorFn(authorize))
+	check(err)
+	ctx := context.Background()
+	var hello relayer.SignMessageRequest
+	check(hello.FromSignTextRequest(relayer.SignTextRequest{Message: "Hello"}))
+	signed, err := client.SignMessageWithResponse(ctx, "demo", hello)
+	check(err)
+	fmt.Println(signed.JSON200.Data.Sig)
+
+	to, key := "${receiver}", "one"
+	var value relayer.AmountInput
+	check(value.FromAmountInput0("1"))
+	var transfer relayer.SendTransactionRequest
+	check(transfer.FromSendDataRequest(relayer.SendDataRequest{To: &to, Value: &value}))
+	sent, err := client.SendTransactionWithResponse(ctx, "demo", &relayer.SendTransactionParams{IdempotencyKey: &key}, transfer)
+	check(err)
+	fmt.Println(sent.JSON201.Data.Id)
+
+	listed, err := client.ListRelayersWithResponse(ctx, nil)
+	check(err)
+	fmt.Println(listed.JSON200.Data[0].Id)
+
+	id, url := "ops", "http://127.0.0.1:9/b"
+	_, err = client.CreateNotificationWithResponse(ctx, relayer.CreateNotificationRequest{Id: &id, Url: "http://127.0.0.1:9"})
+	check(err)
+	changed, err := client.UpdateNotificationWithResponse(ctx, id, nil, relayer.UpdateNotificationRequest{Url: &url})
+	check(err)
+	fmt.Println(changed.JSON200.Data.Url)
+	deleted, err := client.DeleteNotificationWithResponse(ctx, id, nil)
+	check(err)
+	fmt.Println("deleted", deleted.JSON200.Data.Deleted)
+	missing, err := client.GetNotificationWithResponse(ctx, id)
+	check(err)
+	fmt.Println(missing.StatusCode(), missing.JSON404.Code)
+}
+
+func check(err error) {
 	if err != nil {
 		panic(err)
 	}
-	var body relayer.SignMessageRequest
-	if err := body.FromSignTextRequest(relayer.SignTextRequest{Message: "Hello"}); err != nil {
-		panic(err)
-	}
-	answer, err := client.SignMessageWithResponse(context.Background(), "demo", body)
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(answer.JSON200.Data.Sig)
 }
 `
 
-test('oapi-codegen: generates every operation and schema, and its client signs', async () => {
+test('oapi-codegen: generates every operation and schema, and its client calls', async () => {
   const tools = temporaryFolder()
   await run('go', ['install', 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2'], tools, {
     GOBIN: tools,
@@ -52,10 +79,15 @@ test('oapi-codegen: generates every operation and schema, and its client signs',
   expect(lost).toEqual([])
   expect(schemaNames.filter((name) => !new RegExp(`^(?:type )?\\s*${name}\\b`, 'm').test(source))).toEqual([])
 
+  const models = [...source.matchAll(/^type (\w+) (?:struct|=|string|int)/gm)].map(([, name = '']) => name)
+  // It numbers the branches of unions, and appends the item of a list.
+  const named = models.filter((name) => schemaNames.includes(name))
+  expect(inventedNames('oapi-codegen', 'models', named).filter((name) => !schemaNames.includes(name))).toEqual([])
+
   writeFileSync(join(folder, 'main.go'), program)
   await run('go', ['mod', 'init', 'example.com/program'], folder)
   await run('go', ['mod', 'tidy'], folder)
   await run('go', ['vet', './...'], folder)
-  const { url, api_key, client } = await startTestService()
-  await expectSignature(client, await run('go', ['run', '.', url], folder, { API_KEY: api_key }))
+  const calls = await startCalls()
+  await calls.expect(await run('go', ['run', '.', calls.url], folder, { API_KEY: calls.apiKey }))
 })

@@ -1,15 +1,28 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { startTestService, temporaryFolder } from '../support/service.ts'
-import { block, contract, expectSignature, objectSchemas, operationIds, run } from './generated-client.ts'
+import { temporaryFolder } from '../support/service.ts'
+import {
+  block,
+  contract,
+  inventedNames,
+  objectSchemas,
+  operationIds,
+  receiver,
+  run,
+  startCalls,
+} from './generated-client.ts'
 
 const program = `
 import compileall, importlib, json, os, pathlib, pkgutil, sys
 import relayer
 from relayer import AuthenticatedClient
+from relayer.api.notifications import create_notification, delete_notification, get_notification, update_notification
+from relayer.api.relayers import list_relayers
 from relayer.api.signing import sign_message
-from relayer.models import Event, SignTextRequest, TransactionPayload
+from relayer.api.transactions import send_transaction
+from relayer.models import CreateNotificationRequest, Event, SendDataRequest, SignTextRequest
+from relayer.models import TransactionPayload, UpdateNotificationRequest
 
 assert compileall.compile_dir("relayer", quiet=1)
 for module in pkgutil.walk_packages(relayer.__path__, "relayer."):
@@ -23,9 +36,18 @@ assert event.payload.hash_ == delivery["payload"]["hash"]
 client = AuthenticatedClient(base_url=sys.argv[1], token=os.environ["API_KEY"])
 answer = sign_message.sync(relayer_id="demo", client=client, body=SignTextRequest(message="Hello"))
 print(answer.data.sig)
+transfer = SendDataRequest(to="${receiver}", value="1")
+print(send_transaction.sync(relayer_id="demo", client=client, body=transfer, idempotency_key="one").data.id)
+print(list_relayers.sync(client=client).data[0].id)
+create_notification.sync(client=client, body=CreateNotificationRequest(id="ops", url="http://127.0.0.1:9"))
+change = UpdateNotificationRequest(url="http://127.0.0.1:9/b")
+print(update_notification.sync(notification_id="ops", client=client, body=change).data.url)
+print("deleted", str(delete_notification.sync(notification_id="ops", client=client).data.deleted).lower())
+missing = get_notification.sync_detailed(notification_id="ops", client=client)
+print(missing.status_code.value, missing.parsed.code)
 `
 
-test('openapi-python-client: generates every operation and schema, and its client signs', async () => {
+test('openapi-python-client: generates every operation and schema, and its client calls', async () => {
   const tools = join(temporaryFolder(), 'bin')
   await run('python3', ['-m', 'venv', join(tools, '..')], '.')
   await run(join(tools, 'pip'), ['install', '--quiet', 'openapi-python-client==0.29.1'], '.')
@@ -43,11 +65,14 @@ test('openapi-python-client: generates every operation and schema, and its clien
   const lost = objectSchemas.filter((name) => !new RegExp(`import .*\\b${name}_?\\b`, 'i').test(models))
   expect(lost).toEqual([])
 
-  const { url, api_key, client } = await startTestService()
+  const names = [...models.matchAll(/^from \.\w+ import \(?\s*(\w+)/gm)].map(([, name = '']) => name)
+  expect(inventedNames('openapi-python-client', 'models', names).filter((name) => !/Type\d$/.test(name))).toEqual([])
+
+  const calls = await startCalls()
   writeFileSync(join(folder, 'delivery.json'), block('json'))
   writeFileSync(join(folder, 'program.py'), program)
-  const signature = await run(join(tools, 'python'), ['program.py', url], folder, { API_KEY: api_key })
-  await expectSignature(client, signature)
+  const env = { API_KEY: calls.apiKey }
+  await calls.expect(await run(join(tools, 'python'), ['program.py', calls.url], folder, env))
 })
 
 test('verifies the delivery of the webhook guide with the guide’s Python function', async () => {
