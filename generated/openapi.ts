@@ -3170,12 +3170,13 @@ export interface components {
             /** @description The block that was removed. Null otherwise. */
             block_number: number | null;
             /** @description What a replacement changed of the content. Long data is shortened. */
-            changes: {
-                /** @enum {string} */
-                member: "to" | "value" | "data";
-                before: string | null;
-                after: string | null;
-            }[];
+            changes: components["schemas"]["ContentChange"][];
+        };
+        ContentChange: {
+            /** @enum {string} */
+            member: "to" | "value" | "data";
+            before: string | null;
+            after: string | null;
         };
         /** @description Another version of a transaction at its nonce, at the prices of this moment. Prices in wei per unit of gas, amounts in wei; null when nothing would be signed, or when it is not known: `reason` says why. */
         TransactionChange: {
@@ -6170,6 +6171,7 @@ export type SignAuthorizationRequest = components['schemas']['SignAuthorizationR
 export type Attempt = components['schemas']['Attempt'];
 export type Explanation = components['schemas']['Explanation'];
 export type HistoryEntry = components['schemas']['HistoryEntry'];
+export type ContentChange = components['schemas']['ContentChange'];
 export type TransactionChange = components['schemas']['TransactionChange'];
 export type ExplanationFigures = components['schemas']['ExplanationFigures'];
 export type Suggestion = components['schemas']['Suggestion'];
@@ -9726,7 +9728,7 @@ export const redeliverPendingRequestStatusValues: ReadonlyArray<FlattenedDeepReq
 export const attemptPurposeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Attempt"]["purpose"]> = ["send", "cancel"];
 export const explanationWait_reasonAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Explanation"]["wait_reason"]> = ["signature", "acceptance", "block", "confirmations"];
 export const historyEntryEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["HistoryEntry"]["event"]> = ["replaced", "sped_up", "canceled", "reorganized"];
-export const historyEntryChangesMemberValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["HistoryEntry"]["changes"]["member"]> = ["to", "value", "data"];
+export const contentChangeMemberValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ContentChange"]["member"]> = ["to", "value", "data"];
 export const transactionChangeOperationValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionChange"]["operation"]> = ["speedUpTransaction", "cancelTransaction"];
 export const fundingStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FundingStatus"]> = ["sufficient", "refilling", "limit_reached", "treasury_short", "fee_too_high", "refused", "unknown"];
 export const nonceStateStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NonceState"]["status"]> = ["in_step", "chain_ahead", "gap", "chain_restarted", "unreachable"];
