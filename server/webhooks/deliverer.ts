@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import type { DeliveryAttempt } from '../../generated/openapi.ts'
 import { notificationNotFound } from '../domain/errors.ts'
@@ -103,12 +104,13 @@ export class Deliverer {
       const body = await store.bodyOf(delivery.row_id)
       if (body === undefined) return
       const { attempt, result } = await this.#perform(target, delivery.event_id, body, delivery.attempts + 1)
-      const { failing_since, url } = (await store.getTarget(target.row_id)) ?? target
+      const { failing_since, url, signing_key } = (await store.getTarget(target.row_id)) ?? target
       const since = failing_since === null ? undefined : Date.parse(failing_since)
       const circumstances = { failing_since: since, now: now(), random: Math.random(), scale }
       const verdict = verdictOf(result, { failures: delivery.failures, ...circumstances })
-      // The URL was changed during the attempt: a 410 of the old URL does not disable the new one, which is tried at once.
-      const isOld = verdict.disable !== undefined && url !== target.url
+      // The URL or the key was changed during the attempt, which enables it: the new ones are tried at once.
+      const isChanged = url !== target.url || !isDeepStrictEqual(signing_key, target.signing_key)
+      const isOld = verdict.disable !== undefined && isChanged
       const outcome: Verdict = isOld ? { status: 'pending', failures: 0, next_at: now() } : verdict
       await store.settleDelivery({
         delivery_row_id: delivery.row_id,

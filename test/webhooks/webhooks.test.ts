@@ -128,6 +128,25 @@ test('repeats a failed delivery with the same id and bytes, before any later eve
   })
 })
 
+test('a 410 that answers the former signing key does not disable the notification', async () => {
+  const held: ServerResponse[] = []
+  const receiver = await startReceiver((_, response) => {
+    if (held.length > 0) return
+    held.push(response)
+    hold(response)
+  })
+  const service = await startTestService()
+  const hook = await reportTo(service, receiver.url)
+  const { client } = service
+  await pause(service, true)
+  await expect.poll(() => held.length).toBe(1)
+  await client.patch('/api/v1/notifications/{notification_id}', { ...hook, body: { signing_key: 'the next key' } })
+  held[0]?.writeHead(410).end()
+  await expect.poll(() => receiver.got.length).toBe(2)
+  const { data } = await client.get('/api/v1/notifications/{notification_id}/health', hook)
+  expect(data).toMatchObject({ status: 'enabled', disabled_reason: null })
+})
+
 test('disables after 410, enables with an update of the URL, and redelivers failed deliveries', async () => {
   let gone = true
   const receiver = await startReceiver((_, response) => void (gone && response.writeHead(410).end()))

@@ -62,8 +62,9 @@ export async function eventsOfPool(
   let [characters, seen] = [0, after]
   for (const { sequence, is_of_pool } of await database.read.all(whose, { ...its, after, limit })) {
     if (characters >= maxEventCharacters) break
-    if (is_of_pool) found.push(...(await events(database, its.relayer_row_id, sequence - 1, 1)))
-    characters += found.at(-1)?.body.length ?? 0
+    const own = is_of_pool ? await events(database, its.relayer_row_id, sequence - 1, 1) : []
+    for (const { body } of own) characters += body.length
+    found.push(...own)
     seen = sequence
   }
   return { events: found, seen }
