@@ -6,6 +6,7 @@ import { Toasts } from './components/action.tsx'
 import { Boundary, Skeleton } from './components/feedback.tsx'
 import { Segments } from './components/filters.tsx'
 import {
+  decoded,
   type Find,
   type ListPage,
   type NotificationPage,
@@ -170,7 +171,11 @@ function Pages() {
         </Route>
       )}
       {has('read') && <Route path={paths.networks} component={Networks} />}
-      {has('read') && <Route path={routes.network}>{(page) => <Network key={page.network_id} {...page} />}</Route>}
+      {has('read') && (
+        <Route path={routes.network}>
+          {(page) => <Network key={page.network_id} network_id={decoded(page.network_id)} />}
+        </Route>
+      )}
       {has('read') && <Route<Find> path={routes.spending}>{(page: Find) => <Spending {...page} />}</Route>}
       <Route<ListPage> path={routes.transactions}>{(page: ListPage) => <Transactions {...page} />}</Route>
       {has('read all') && <Route path={paths.pools} component={Pools} />}

@@ -148,6 +148,6 @@ test('names a chain without blocks as a problem of its network, and offers no pr
   await expect.poll(() => speedUp.getAttribute('class')).not.toBe('primary')
   await open('/')
   await page.getByRole('link', { name: /^local: no node shows a new block/ }).click()
-  await page.waitForURL(/#\/networks$/)
+  await page.waitForURL(/#\/networks\/evm/)
   await account.finished(() => stage.rig.chain.mine())
 })
