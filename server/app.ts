@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Contract } from './api/http/contract.ts'
 import { compiledCheck } from './api/http/schema-check.ts'
+import { usualTimes } from './api/http/server.ts'
 import { type Foundation, openFoundation, type TestOverrides } from './app/foundation.ts'
 import { serveHttp } from './app/http.ts'
 import { Retention } from './app/retention.ts'
@@ -26,38 +27,34 @@ export interface Service {
 }
 
 /**
- * Starts the parts. Only this file and the folder app/ import from every folder. Throws ConfigError when settings and stored data
- * disagree.
+ * Starts the parts. What was opened is closed in reverse, also when a later part fails. Only this file and the folder app/ import from
+ * every folder. Throws ConfigError when settings and stored data disagree.
  */
 export async function startService(config: Config, world: TestOverrides = {}): Promise<Service> {
-  const foundation = await openFoundation(config, world)
-  const { store, secrets, contract, audit, observation, keyServices } = foundation
-  const workers: { stop(): Promise<unknown> }[] = []
-  const stop = async () => {
-    await observation.close()
-    keyServices.stop()
-    await Promise.all(workers.map((worker) => worker.stop()))
-    await audit.stop()
-    await store.close()
-  }
+  const opened = new AsyncDisposableStack()
   try {
+    const foundation = await openFoundation(config, world, opened)
+    const { store, secrets, contract, keyServices } = foundation
+    const workers: { stop(): Promise<unknown> }[] = []
+    opened.defer(async () => void (await Promise.all(workers.map((worker) => worker.stop()))))
     const webhooks = startWebhooks(foundation)
     workers.push(webhooks)
     const sending = startSending(foundation, webhooks)
     workers.push(sending, startRetention(foundation))
     const demo = (await store.listRelayers({ offset: 0, limit: 1 }, new Set(['demo']))).total_items > 0
-    const http = await serveHttp({ foundation, sending, webhooks }, world.http_times)
+    const http = await serveHttp({ foundation, sending, webhooks }, opened, world.http_times)
     const { api_key, api_key_file } = secrets
     return {
       ...{ url: http.url, metrics_url: http.metrics_url, api_key, api_key_file, demo },
       warm: warmUp(contract, http.untilQuiet),
       async close() {
-        await http.close()
-        await stop()
+        // Senders wait for signatures in progress, but no longer than requests do.
+        const late = setTimeout(() => keyServices.stop(), world.http_times?.grace ?? usualTimes.grace)
+        await opened.disposeAsync().finally(() => clearTimeout(late))
       },
     }
   } catch (error) {
-    await stop()
+    await opened.disposeAsync()
     throw error
   }
 }

@@ -341,6 +341,7 @@ export const documentClaims: Claims = {
   ],
   'stop-and-crash': [
     'stop.test: loses nothing accepted at a SIGTERM under load',
+    'stop.test: waits at a stop for the signature of a key service that is being made',
     'crash.test: loses nothing, sends nothing twice and leaves no gap',
     'crash/run',
     'background/lease.test: signs and mines each transaction once when two services share a database, also when one of them ends',

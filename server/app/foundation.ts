@@ -66,8 +66,15 @@ export interface Foundation {
 /** EX_IOERR of sysexits.h. */
 const exitCodeIo = 74
 
-/** Reads the secrets and the contract, and opens the store, its vault, the chains and the keys. Throws ConfigError. */
-export async function openFoundation(config: Config, dependencies: TestOverrides): Promise<Foundation> {
+/**
+ * Reads the secrets and the contract, and opens the store, its vault, the chains and the keys. `opened`: gets what the caller closes, also
+ * when a later part cannot be opened. Throws ConfigError.
+ */
+export async function openFoundation(
+  config: Config,
+  dependencies: TestOverrides,
+  opened: AsyncDisposableStack,
+): Promise<Foundation> {
   const {
     elapsed = () => performance.now(),
     now = () => store.now(),
@@ -84,6 +91,7 @@ export async function openFoundation(config: Config, dependencies: TestOverrides
     now,
     elapsed,
   })
+  opened.defer(observation.close)
   const { observer } = observation
   // After a failed fsync the state of the file is unknown. Acknowledged changes are on the disk, and a new process reads them.
   const broken = (error: unknown) => {
@@ -105,36 +113,26 @@ export async function openFoundation(config: Config, dependencies: TestOverrides
     checkpointsApart: true,
   }
   const store = await orConfigError(() => openStore(config, storeWorld, logger))
+  opened.defer(store.close)
   const lookup = dependencies.lookup ?? (config.allow_private_targets ? undefined : lookupPublic)
   const checkTarget: TargetCheck = (url) => targetFault(url, config.allow_private_targets)
   const openNode = dependencies.openPost ?? ((url: string) => openPost(url, lookup))
   const chains = new Chains({ store, openPost: openNode, checkTarget, now: elapsed, observer })
-  try {
-    const vault = await orConfigError(() => unlock(config, { store, secrets, logger, observer }))
-    const keyServices = new KeyServices({
-      outbound: { lookup, checkTarget },
-      settings: config,
-      logins: new TokenLogins(store, vault),
-      elapsed,
-      observer,
-    })
-    const keyring = new Keyring(store, vault, keyServices)
-    if (!config.production) await createDemo(store, () => keyring.enclose('demo', generateKey()))
-    const audit = await Audit.open({ store, now, elapsed, logger, observer })
-    const outside = { config, secrets, contract, logger, now, elapsed, lookup }
-    return { ...outside, observation, observer, store, chains, vault, keyring, keyServices, checkTarget, audit }
-  } catch (error) {
-    await closeFoundation({ store, observation })
-    throw error
-  }
-}
-
-export async function closeFoundation({
-  store,
-  observation,
-}: Pick<Foundation, 'store' | 'observation'>): Promise<void> {
-  await store.close()
-  await observation.close()
+  const vault = await orConfigError(() => unlock(config, { store, secrets, logger, observer }))
+  const keyServices = new KeyServices({
+    outbound: { lookup, checkTarget },
+    settings: config,
+    logins: new TokenLogins(store, vault),
+    elapsed,
+    observer,
+  })
+  opened.defer(() => keyServices.stop())
+  const keyring = new Keyring(store, vault, keyServices)
+  if (!config.production) await createDemo(store, () => keyring.enclose('demo', generateKey()))
+  const audit = await Audit.open({ store, now, elapsed, logger, observer })
+  opened.defer(() => audit.stop())
+  const outside = { config, secrets, contract, logger, now, elapsed, lookup }
+  return { ...outside, observation, observer, store, chains, vault, keyring, keyServices, checkTarget, audit }
 }
 
 /** Throws StoreError when the database cannot be used. */

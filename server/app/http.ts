@@ -50,9 +50,10 @@ interface Parts {
   isStopping(): boolean
 }
 
-/** Starts the HTTP server. Throws when the address is not available. */
+/** Starts the HTTP server. `opened`: gets what the caller closes. Throws when the address is not available. */
 export async function serveHttp(
   parts: Pick<Parts, 'foundation' | 'sending' | 'webhooks'>,
+  opened: AsyncDisposableStack,
   httpTimes: TestOverrides['http_times'],
 ) {
   const { foundation } = parts
@@ -61,6 +62,7 @@ export async function serveHttp(
   const apiKeyUses = new ApiKeyUses(store.noteApiKeyUses, now, (error) =>
     logger.error({ err: error }, 'API key uses not stored'),
   )
+  opened.defer(() => apiKeyUses.stop())
   const limit = { per_second: config.rate_limit_per_second, burst: config.rate_limit_burst }
   const rateLimit = store.takeTokens
     ? new SharedRateLimit(limit, store.takeTokens, elapsed)
@@ -99,7 +101,8 @@ export async function serveHttp(
     keyConnections: new KeyConnections(new Shares(connectionLimits)),
     logger,
   })
-  const metricsUrl = await observation.serve(problems)
+  const metrics = await observation.serve(problems)
+  if (metrics) opened.defer(metrics.close)
   const server = await listen({
     listener: observation.around(app),
     host: config.host,
@@ -109,17 +112,16 @@ export async function serveHttp(
     ended: observation.ended,
     times: httpTimes,
   })
+  opened.defer(() => {
+    stopping = true
+    parts.sending.waits.stop()
+    return server.close()
+  })
 
   return {
     url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`,
-    metrics_url: metricsUrl,
+    metrics_url: metrics?.url,
     untilQuiet: () => quiet.reached(),
-    async close() {
-      stopping = true
-      parts.sending.waits.stop()
-      await server.close()
-      await apiKeyUses.stop()
-    },
   }
 }
 

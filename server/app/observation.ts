@@ -13,7 +13,7 @@ import { Balances } from '../telemetry/balances.ts'
 import { Incidents } from '../telemetry/incidents.ts'
 import { KeyServiceStates } from '../telemetry/key-service-states.ts'
 import { stateLogOf } from '../telemetry/log.ts'
-import { serveMetrics } from '../telemetry/metrics-server.ts'
+import { type MetricsServer, serveMetrics } from '../telemetry/metrics-server.ts'
 
 /** The request log, and the metrics and traces that the settings enable. */
 export interface Observation {
@@ -27,8 +27,9 @@ export interface Observation {
   around(listener: RequestListener): RequestListener
   /** Called at the end of every request. */
   ended: Ended
-  /** Starts the metrics server. Resolves to its URL; undefined when metrics are off. */
-  serve(problems: Pick<ProblemList, 'counts'>): Promise<string | undefined>
+  /** Starts the metrics server; undefined when metrics are off. */
+  serve(problems: Pick<ProblemList, 'counts'>): Promise<MetricsServer | undefined>
+  /** Sends the traces that are left. */
   close(): Promise<void>
 }
 
@@ -96,13 +97,8 @@ export async function openObservation(settings: ObservationSettings, observed: O
       traces?.requested(context)
       logRequest(observed.logger, context)
     },
-    async serve(problems) {
-      await metrics?.serve(problems)
-      return metrics?.url()
-    },
-    async close() {
-      await Promise.all([metrics?.close(), traces?.close()])
-    },
+    serve: async (problems) => metrics?.serve(problems),
+    close: async () => traces?.close(),
   }
 }
 
@@ -134,17 +130,19 @@ async function openMetrics(settings: ObservationSettings, { store, chains, logge
     unreadable: (error) => logger.error({ err: error }, 'the database cannot be read for the metrics'),
     balances: () => balances.read(),
   })
-  let server: Awaited<ReturnType<typeof serveMetrics>> | undefined
   return {
     ...metrics,
-    async serve(its: Pick<ProblemList, 'counts'>) {
+    async serve(its: Pick<ProblemList, 'counts'>): Promise<MetricsServer> {
       problems = its
-      server = await serveMetrics({ host, port, logger, ...metrics }).catch(explainAddress)
-    },
-    url: () => server?.url,
-    async close() {
-      await server?.close()
-      await share?.release()
+      const server = await serveMetrics({ host, port, logger, ...metrics }).catch(explainAddress)
+      metrics.watchProcess()
+      return {
+        url: server.url,
+        async close() {
+          await server.close()
+          await share?.release()
+        },
+      }
     },
   }
 }

@@ -82,6 +82,15 @@ export class KeyServiceUnavailable extends DomainError {
   }
 }
 
+export const shutDown = 'the service is shutting down'
+
+/** 503: this process signs no more. It says nothing about the key service. */
+export class KeyServicesStopped extends KeyServiceUnavailable {
+  constructor(fault?: KeyServiceFault) {
+    super(shutDown, 1_000, fault)
+  }
+}
+
 /** 422: the key service has no way to sign this content. */
 export class CannotSign extends DomainError {
   readonly reason: string

@@ -8,7 +8,7 @@ import type { HeadersByUrl } from '../domain/settings.ts'
 import { BoundedMap } from '../lib/cache.ts'
 import { withTimeout } from '../lib/timers.ts'
 import { type KeyReference, urlFault } from './key-reference.ts'
-import { KeyServiceFault, type Outbound, type RemoteKey } from './key-service.ts'
+import { KeyServiceFault, type Outbound, type RemoteKey, shutDown } from './key-service.ts'
 import { AwsClients, awsKey } from './providers/aws-kms.ts'
 import { AzureKeyVault, azureKey } from './providers/azure-key-vault.ts'
 import { GoogleCloudKms, googleKey } from './providers/google-cloud-kms.ts'
@@ -34,7 +34,7 @@ export interface KeyServicesContext {
 export class KeyServices {
   readonly #context: KeyServicesContext
   readonly #stopped = new AbortController()
-  readonly #signers = new BoundedMap<string, Signer>(maxSigners)
+  readonly #signers = new BoundedMap<string, RemoteSigner>(maxSigners)
   readonly #awsClients: AwsClients
   readonly #googleCloudKms: GoogleCloudKms
   readonly #azureKeyVault: AzureKeyVault
@@ -79,16 +79,18 @@ export class KeyServices {
       const report = this.#reportOf(reference.type, address)
       return new RemoteSigner(this.#open(reference, address), address, {
         elapsed: this.#context.elapsed,
+        stopped: this.#stopped.signal,
         limited: (ms, call) => this.#limited(ms, call),
         report,
       })
     })
   }
 
-  /** Ends all calls. */
+  /** Ends all calls, and rejects all requests from now on. */
   stop(): void {
-    this.#pkcs11.stop()
     this.#stopped.abort()
+    for (const signer of this.#signers.values()) signer.stop()
+    this.#pkcs11.stop()
   }
 
   /** `address`: of the key; undefined before its admission. */
@@ -127,11 +129,13 @@ export class KeyServices {
   }
 
   #limited<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    return withTimeout(ms, late, call, this.#stopped.signal)
+    const { signal } = this.#stopped
+    return withTimeout(ms, () => (signal.aborted ? shuttingDown() : late()), call, signal)
   }
 }
 
 const late = () => new KeyServiceFault('unavailable', 'no answer from the key service in time')
+const shuttingDown = () => new KeyServiceFault('unavailable', shutDown)
 
 /** Random content: a text by EIP-191, because some remote signers sign nothing else. */
 function probe(): { digest: Uint8Array; preimage(): Uint8Array } {

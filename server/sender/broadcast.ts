@@ -9,7 +9,7 @@ import { isUnmined } from '../domain/statuses.ts'
 import { afterHead, isDueToPublish, isPrivate } from '../domain/submission.ts'
 import type { TransactionRow, TransactionUpdate } from '../domain/transaction-rows.ts'
 import { type Wait, waitColumns } from '../domain/wait-reason.ts'
-import { CannotSign, KeyServiceUnavailable } from '../keys/key-service.ts'
+import { CannotSign, KeyServicesStopped, KeyServiceUnavailable } from '../keys/key-service.ts'
 import type { RelayerSigner } from '../keys/keyring.ts'
 import { mapInOrder } from '../lib/in-order.ts'
 import { yieldToEventLoop } from '../lib/timers.ts'
@@ -146,6 +146,8 @@ async function make(
 
 /** Records that a transaction waits for its key service. A node that has an attempt makes progress without it. */
 async function waitForKey(context: TickContext, row: TransactionRow | undefined, error: unknown): Promise<void> {
+  // The next start signs it.
+  if (error instanceof KeyServicesStopped) return
   if (!row || !(error instanceof KeyServiceUnavailable || error instanceof CannotSign)) throw error
   if (row.status === 'submitted' && !row.resign) return
   await recordWait(context, row, {

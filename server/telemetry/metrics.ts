@@ -51,6 +51,8 @@ export interface Metrics {
   observer: Observer
   requested(request: Request): void
   contentType: string
+  /** Adds the metrics of the process (memory, event loop, garbage): prom-client watches them until the process ends. */
+  watchProcess(): void
   /** All metrics in the Prometheus text format. */
   expose(): Promise<string>
   /** The service's own metrics, for their list in the documentation. */
@@ -61,7 +63,6 @@ export interface Metrics {
 export function openRegistry({ readGauges, balances, unreadable }: MetricsDependencies): Metrics {
   const registry = new Registry()
   const registers = [registry]
-  collectDefaultMetrics({ register: registry })
 
   const made: { name: string; type: string; help: string; labels: string[] }[] = []
   const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) => {
@@ -236,6 +237,7 @@ export function openRegistry({ readGauges, balances, unreadable }: MetricsDepend
       latencies.observe({ operation: name }, duration_ms / 1_000)
     },
     contentType: registry.contentType,
+    watchProcess: () => collectDefaultMetrics({ register: registry }),
     async expose() {
       databaseUp.set(1)
       await readStore().catch((error) => {

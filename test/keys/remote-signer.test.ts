@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { KeyServiceFault, type RemoteKey } from '../../server/keys/key-service.ts'
+import { KeyServiceFault, KeyServicesStopped, type RemoteKey } from '../../server/keys/key-service.ts'
 import { RemoteSigner, type RemoteSignerEffects } from '../../server/keys/providers/remote-signer.ts'
 import { addressOf } from '../../server/keys/secp256k1.ts'
 import { publicKeyOf, signedBy } from '../support/key-faults.ts'
@@ -25,6 +25,7 @@ function signerOver(
   const remote: RemoteKey = { sign, publicKey: async () => ({ address }) }
   const signer = new RemoteSigner(remote, address, {
     elapsed: () => performance.now(),
+    stopped: new AbortController().signal,
     limited: (_, run) => run(new AbortController().signal),
     report: { called: (outcome) => outcomes.push(outcome) },
     ...dependencies,
@@ -101,4 +102,46 @@ test('treats a key service as down after the second call without an answer', asy
   expect(outcomes).toEqual(['unavailable', 'unavailable'])
   await expect(sign(1)).rejects.toMatchObject({ reason: 'no answer in time' })
   expect(outcomes).toHaveLength(2)
+})
+
+test('rejects what is in flight, what waits and what comes later once when the service stops, without a fault of the key service', async () => {
+  const stopped = new AbortController()
+  const told: unknown[] = []
+  let asked = 0
+  const remote: RemoteKey = {
+    publicKey: async () => ({ address }),
+    async sign(digest, signal) {
+      asked += 1
+      // One was answered after the others began, as by a key service under load.
+      if (asked === 1) return { rs: signedBy(key, digest) }
+      if (asked === 2) throw new KeyServiceFault('throttled', 'too many')
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      throw new KeyServiceFault('unavailable', 'no answer')
+    },
+  }
+  const waits: number[] = []
+  const signer = new RemoteSigner(remote, address, {
+    elapsed: () => performance.now(),
+    stopped: stopped.signal,
+    limited: (_, run) => run(stopped.signal),
+    report: {
+      called: (outcome) => told.push(outcome),
+      waits: (change) => waits.push(change),
+      changed: (fault) => told.push(fault),
+    },
+  })
+  const sign = () => signer.sign(digestOf(0), () => digestOf(0))
+  const all = Array.from({ length: 264 }, sign)
+  const settled = Promise.allSettled(all)
+  await expect.poll(() => told).toEqual(['signed', 'throttled'])
+  stopped.abort()
+  signer.stop()
+  const [first, ...others] = await settled
+  expect(first?.status).toBe('fulfilled')
+  const rejection = { status: 'rejected', reason: expect.any(KeyServicesStopped) }
+  expect(others).toEqual(Array(263).fill(rejection))
+  await expect(sign()).rejects.toMatchObject({ reason: 'the service is shutting down' })
+  expect(told).toEqual(['signed', 'throttled'])
+  expect(asked).toBe(64)
+  expect(waits.reduce((sum, change) => sum + change)).toBe(0)
 })

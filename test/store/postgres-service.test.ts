@@ -1,3 +1,5 @@
+import { PerformanceObserver } from 'node:perf_hooks'
+import { queryObjects } from 'node:v8'
 import { expect, onTestFinished, test } from 'vitest'
 import { explain } from '../../server/app/start-failure.ts'
 import { type Service, startWithDatabase } from '../../server/app.ts'
@@ -137,6 +139,21 @@ test('waits for a database that is down, or goes down at some moment of the star
     expect((await fetch(`${service.url}/api/v1/relayers/demo`, { headers })).status).toBe(200)
     await service.close()
   }
+})
+
+test('keeps nothing of a start that fails because the database is down', async () => {
+  const { url } = await database()
+  const settings = {
+    ...{ DATABASE_URL: url.replace(/host=[^&]*/, 'host=%2Fnowhere'), METRICS_PORT: '0' },
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
+  }
+  /** What watches garbage collections for the metrics. */
+  const watching = () => queryObjects(PerformanceObserver, { format: 'count' })
+  const before = watching()
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    await expect(startTestService(settings)).rejects.toThrow(/cannot be reached/)
+  }
+  expect(watching()).toBe(before)
 })
 
 test('ends the wait for the database when it is stopped', async () => {

@@ -32,6 +32,8 @@ export interface RigOptions {
   proxies?: number
   /** More settings of the service. */
   settings?: Record<string, string>
+  /** For requests and signatures in progress when the service stops. */
+  grace_ms?: number
 }
 
 /** A chain, a fault proxy in front of it, and a service that reaches it through the proxy; outside of vitest too. */
@@ -107,6 +109,7 @@ export async function startRig({
   confirmations = 1,
   proxies: proxyCount = 1,
   settings = {},
+  grace_ms,
 }: RigOptions = {}): Promise<Rig> {
   const chain = await startAnvil(options)
   const proxies = await Promise.all(Array.from({ length: proxyCount }, () => startFaultProxy(chain.url)))
@@ -129,6 +132,7 @@ export async function startRig({
       elapsed: () => performance.now() + clock.passed_ms,
       logger: pino({ level: 'warn' }, { write: (line) => void (lines.push(line) > maxLines && lines.shift()) }),
       contract: await compiledContract(),
+      ...(grace_ms !== undefined && { http_times: { grace: grace_ms } }),
     })
   }
 

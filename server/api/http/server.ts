@@ -25,14 +25,23 @@ export interface HttpTimes {
   idle: number
   /** The interval of the checks of these limits. */
   check: number
+  /** For requests and signatures in progress when the service stops. */
+  grace: number
 }
 
-const usual: HttpTimes = { headers: 10_000, request: 30_000, answer: 30_000, idle: 60_000, check: 1_000 }
+const grace = 8_000
+export const usualTimes: HttpTimes = {
+  headers: 10_000,
+  request: 30_000,
+  answer: 30_000,
+  idle: 60_000,
+  check: 1_000,
+  grace,
+}
 const maxHeaderBytes = 16_384
 const maxConnections = 10_000
 /** How long a refused client may take to read the response and close. Node would wait forever. */
 const lingerMs = 1_000
-const graceMs = 8_000
 /** The grace period of connections without a request when the service stops. */
 const quietMs = 1_000
 
@@ -58,7 +67,7 @@ export interface ServerDependencies {
 /** Starts the server. The listener finds the request context in `response.locals`. Throws when the address is not available. */
 export async function listen(dependencies: ServerDependencies): Promise<HttpServer> {
   const { listener, host, port, makeId, elapsed, ended } = dependencies
-  const times = { ...usual, ...dependencies.times }
+  const times = { ...usualTimes, ...dependencies.times }
   let closing = false
   const connections = new Connections(times.answer, elapsed)
   /** Responses after which the connection is closed, because malformed bytes followed their requests. */
@@ -148,12 +157,12 @@ export async function listen(dependencies: ServerDependencies): Promise<HttpServ
     port: (server.address() as AddressInfo).port,
     close() {
       closing = true
-      return closeGracefully(server, () => connections.quiet())
+      return closeGracefully(server, times.grace, () => connections.quiet())
     },
   }
 }
 
-function closeGracefully(server: Server, quiet: () => Socket[]): Promise<void> {
+function closeGracefully(server: Server, graceMs: number, quiet: () => Socket[]): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve())
     server.closeIdleConnections()

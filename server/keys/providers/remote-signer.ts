@@ -1,5 +1,11 @@
 import { printable } from '../../lib/printable.ts'
-import { type FaultKind, KeyServiceFault, KeyServiceUnavailable, type RemoteKey } from '../key-service.ts'
+import {
+  type FaultKind,
+  KeyServiceFault,
+  KeyServicesStopped,
+  KeyServiceUnavailable,
+  type RemoteKey,
+} from '../key-service.ts'
 import { addressOf, curve } from '../secp256k1.ts'
 import { lowered, type Signature, type Signer } from '../signer.ts'
 
@@ -21,6 +27,8 @@ const maxRestMs = 5_000
 export interface RemoteSignerEffects {
   /** A monotonic clock in milliseconds. */
   elapsed(): number
+  /** Aborts when the service stops. */
+  stopped: AbortSignal
   /** Runs a call with a signal that aborts after `ms`, and when the service stops. */
   limited<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T>
   report: RemoteReport
@@ -94,8 +102,9 @@ export class RemoteSigner implements Signer {
     signal?: AbortSignal,
     check?: () => Promise<unknown>,
   ): Promise<Signature> {
-    const { elapsed, report } = this.#effects
+    const { elapsed, stopped, report } = this.#effects
     return new Promise((resolve, reject) => {
+      if (stopped.aborted) return reject(new KeyServicesStopped())
       const now = elapsed()
       const rest = this.#rest
       if (rest && now < rest.until) return reject(new KeyServiceUnavailable(rest.reason, rest.until - now))
@@ -118,6 +127,12 @@ export class RemoteSigner implements Signer {
       })
       this.#start()
     })
+  }
+
+  /** Rejects what waits when the service stops; calls in flight end by their signal. */
+  stop(): void {
+    clearTimeout(this.#timer)
+    for (const job of this.#waiting.splice(0)) job.reject(new KeyServicesStopped(job.fault))
   }
 
   #start(): void {
@@ -180,8 +195,9 @@ export class RemoteSigner implements Signer {
       job.resolve(signature)
     } catch (error) {
       if (!(error instanceof KeyServiceFault)) return job.reject(error)
-      this.#effects.report.called?.(error.kind, this.#effects.elapsed() - began)
       if (job.fault?.kind !== 'wrong') job.fault = error
+      if (this.#effects.stopped.aborted) return job.reject(new KeyServicesStopped(job.fault))
+      this.#effects.report.called?.(error.kind, this.#effects.elapsed() - began)
       if (error.kind === 'unavailable' && this.#effects.elapsed() >= job.due - timerMs) this.#late(job, error)
       else this.#failed(job, error)
     }
