@@ -23,7 +23,7 @@ import {
 import { readSecretFiles } from './secret-files.ts'
 
 /** The database of the service. */
-export type DatabaseSetting =
+type DatabaseSetting =
   | { type: 'sqlite'; file: string }
   | {
       type: 'postgres'
@@ -36,9 +36,9 @@ export type DatabaseSetting =
       allow_weak: Weak[]
     }
 
-export type Weak = (typeof weakSettings)[number]
+type Weak = (typeof weakSettings)[number]
 
-export const weakSettings = ['fsync', 'full_page_writes', 'synchronous_commit'] as const
+const weakSettings = ['fsync', 'full_page_writes', 'synchronous_commit'] as const
 
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full']
 const fileParameters = ['sslrootcert', 'sslcert', 'sslkey']
@@ -75,7 +75,7 @@ export function postgresUrlFault(url: string): string | undefined {
 }
 
 /** Whether the password and all rows cross a network without TLS: not to a socket, and not to this machine. */
-export function isPlaintext(url: string): boolean {
+function isPlaintext(url: string): boolean {
   const { hostname, searchParams } = new URL(url.replace(/@\//, '@localhost/'))
   const host = searchParams.get('host') ?? hostname
   const isLocal = host.startsWith('/') || /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/.test(host)

@@ -33,7 +33,7 @@ export interface Observation {
   close(): Promise<void>
 }
 
-export interface Observed {
+interface Observed {
   /** Functions, because the store and the chains are created after their observer. */
   store(): Store
   chains(): Chains

@@ -9,7 +9,7 @@ type Kind = Prunable | 'audit'
 // Deliveries go first, because an event is kept while a delivery refers to it.
 const prunable: readonly Prunable[] = ['deliveries', 'events', 'idempotency', 'transactions']
 
-export interface RetentionDependencies {
+interface RetentionDependencies {
   store: Pick<Store, 'prune' | 'pruneActivity' | 'pruneAudit'>
   /** Milliseconds since the Unix epoch; undefined while the clock may be ahead: then nothing is removed. */
   readClock(): Promise<number | undefined>

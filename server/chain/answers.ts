@@ -42,7 +42,7 @@ export interface Answers {
 
 export type Method = keyof Answers
 
-export interface FeeHistory {
+interface FeeHistory {
   /** The base fee of the next block; 0 on a chain without one. */
   base_fee: bigint
   /** The tips of the blocks that were not empty, one column per tier. */
@@ -209,7 +209,7 @@ function readListed(value: unknown): ListedTransaction {
  * Null without a block: it is the receipt of a transaction in the pool. Before Byzantium receipts had no status; no chain that this service
  * sends to is that old, so one without a status proves nothing.
  */
-export function readReceipt(result: unknown, asked: string): Receipt | null {
+function readReceipt(result: unknown, asked: string): Receipt | null {
   const receipt = readObject(result, 'result')
   if (receipt.blockNumber === null || receipt.blockNumber === undefined) return null
   const hash = readHash(receipt.transactionHash, 'transactionHash')

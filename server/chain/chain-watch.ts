@@ -2,7 +2,7 @@ import { BoundedMap } from '../lib/cache.ts'
 import type { Head } from './chain.ts'
 
 /** The newest block, and the account's transaction count on chain. */
-export interface Poll {
+interface Poll {
   head: Head
   latest: number
 }

@@ -83,7 +83,7 @@ const callTurns: TurnLimits = { limit: 32, each: 8, max_waiting: 2_000 }
 /** One call per request, so that a slow call delays no other. */
 const readLimits: RpcLimits = { ...defaultLimits, max_batch: 1, max_at_once: readTurns.each, max_waiting: 2_000 }
 
-export interface ChainsContext extends EndpointContext {
+interface ChainsContext extends EndpointContext {
   store: Pick<Store, 'generation' | 'getNetwork' | 'namedEndpoints'>
 }
 

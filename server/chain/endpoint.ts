@@ -18,7 +18,7 @@ const maxReasonLength = 300
 const tooLarge =
   /too large|too long|too many (?:requests|calls) in|(?:batch|body|request|payload).{0,20}(?:size|limit|exceed)/i
 
-export interface EndpointSettings {
+interface EndpointSettings {
   post: Post
   weight: number
   /** Of the network. */

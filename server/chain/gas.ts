@@ -13,7 +13,7 @@ export interface GasShortage {
 }
 
 /** The rules of gas, as the nodes show them. */
-export interface GasRules {
+interface GasRules {
   /** The estimate for a call that runs no code, which needs no margin; undefined: no node tells it, as below. */
   bare: number | undefined
   block_gas: number | undefined

@@ -72,7 +72,7 @@ export interface Asked {
 }
 
 /** `shallow`: more than half of all endpoints have the receipt, but not with the required confirmations. */
-export type ReceiptProof = Proof<ReceiptView> | 'shallow' | undefined
+type ReceiptProof = Proof<ReceiptView> | 'shallow' | undefined
 
 /**
  * For each row the receipt of one of its attempts, with the required confirmations: more than half of all endpoints agree about the
@@ -189,7 +189,7 @@ interface Block {
 }
 
 /** By block hash: whether another block is at its height. `proof`: more than half of all endpoints have another one there. */
-export interface Replaced {
+interface Replaced {
   /** More endpoints have another block there than have this one. */
   isLikely: boolean
   proof: Proof<{ block_hash: string }> | undefined

@@ -82,7 +82,7 @@ export function wordsOf(start: string, scrub: Scrub): string {
 export class Malformed extends Error {}
 
 /** Reads one value of an answer, or throws Malformed. `name`: of the value, for the message. */
-export type Read<T> = (value: unknown, name: string) => T
+type Read<T> = (value: unknown, name: string) => T
 
 const maxQuantity = 2n ** 256n - 1n
 /** Nodes pad quantities, and write zero as `0x`. Libraries read digits alone as decimal. */

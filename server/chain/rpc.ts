@@ -62,7 +62,7 @@ export function orAbsent(error: unknown): undefined {
 /** Calls a node of a network. Throws RpcError or RpcUnavailable. Without `decode` the result is passed on as it is. */
 export type Rpc = (method: string, params: unknown[], options?: RpcOptions) => Promise<unknown>
 
-export interface RpcOptions extends Pick<RpcCall, 'decode'> {
+interface RpcOptions extends Pick<RpcCall, 'decode'> {
   /** Sends the call to every healthy endpoint, even after one has answered. */
   everywhere?: boolean
 }

@@ -12,7 +12,7 @@ const usage = 'Usage, while the service may run: npm run backup -- FILE'
  * restarts at every commit of another process and never ends under load. The file appears under its name after it is complete,
  * verified and on the disk. Throws CommandError.
  */
-export function backup(databaseFile: string, file: string): void {
+function backup(databaseFile: string, file: string): void {
   if (existsSync(file)) throw taken(file)
   try {
     createFile(file, ({ path }) => {

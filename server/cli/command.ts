@@ -88,7 +88,7 @@ function readArguments<Options extends ParseArgsOptionsConfig>(usage: string, op
 }
 
 /** An error as the operator reads it: an unexpected one has a stack trace. */
-export function explain(error: unknown): string {
+function explain(error: unknown): string {
   if (error instanceof DomainError) {
     const details = detailsOf(error).map(({ path, message }) => `${path} ${message}`)
     return [messageOf(error), ...details].join('\n')

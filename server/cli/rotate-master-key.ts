@@ -15,7 +15,7 @@ const usage = `Usage, with every service on the database stopped: npm run rotate
 The new key is NEW_MASTER_KEY or NEW_MASTER_KEY_FILE (${masterKeyForms}); without it, one is made in the data folder.`
 
 /** Keys come only from settings and files, because every user of the machine can see command lines. */
-export interface Rotation {
+interface Rotation {
   config: KeyConfig & Pick<Config, 'database' | 'production'>
   new_key: Buffer | KeyEncryptionKey | undefined
 }

@@ -88,7 +88,7 @@ export interface Fault {
 /** What an error names of a transaction. */
 export type SentTransaction = NonNullable<Failure['transaction']>
 
-export interface ErrorData {
+interface ErrorData {
   /** Nothing was changed, and the same request may succeed after this time. */
   retry_after_s?: number
   /** Why the transaction would revert; empty: without a reason. */

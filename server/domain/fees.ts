@@ -80,6 +80,8 @@ export interface Ceiling {
   tip: bigint | undefined
 }
 
+export const noCeiling: Ceiling = { fee: undefined, tip: undefined }
+
 /** The lower one of a ceiling and a cap for the whole price. */
 export const under = ({ fee, tip }: Ceiling, cap: bigint | undefined): Ceiling => ({
   fee: fee === undefined ? cap : least(fee, cap),

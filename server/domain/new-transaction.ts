@@ -111,7 +111,7 @@ export interface AtCapacity {
 /** The result for a repeated request, for which funds are not checked. */
 export type Replay = Exclude<InsertResult, { outcome: 'too_little' }>
 
-export interface InsertSuccess {
+interface InsertSuccess {
   outcome: 'created' | 'replayed'
   transaction: AcceptedTransaction
   row_id: number

@@ -3,7 +3,7 @@ import type { Proof } from './proof.ts'
 /** For how many blocks most endpoints must report a count before it is accepted, or disables, without a signed transaction. */
 export const doubtBlocks = 3
 /** The most by which endpoints raise the nonce counter without a signed transaction. */
-export const plausibleStep = 64
+const plausibleStep = 64
 
 /** The counts of the account's transactions by most of all endpoints. */
 export interface Counts {
@@ -26,7 +26,7 @@ export interface CountFacts<C extends Counts, S extends { nonce: number; hash: s
   request: { stated: number | undefined } | undefined
 }
 
-export type CountVerdict<C extends Counts, S extends { nonce: number; hash: string }> =
+type CountVerdict<C extends Counts, S extends { nonce: number; hash: string }> =
   /** The count is not above the counter. */
   | { do: 'use'; latest: number }
   /** Nothing is signed until more is known. */

@@ -72,6 +72,6 @@ export interface EndpointFault {
 export type SignatureKind = 'message' | 'typed_data' | 'authorization' | 'transaction' | 'sent_transaction'
 
 /** `pending`: another attempt follows. */
-export type DeliveryOutcome = 'delivered' | 'pending' | 'failed'
+type DeliveryOutcome = 'delivered' | 'pending' | 'failed'
 
-export type Around<Work> = <T>(work: Work, run: () => Promise<T>) => Promise<T>
+type Around<Work> = <T>(work: Work, run: () => Promise<T>) => Promise<T>

@@ -13,7 +13,7 @@ export interface Revert {
 }
 
 /** The message of a revert whose reason is not known. */
-export const withoutReason = 'The execution reverted without a reason'
+const withoutReason = 'The execution reverted without a reason'
 
 /** Longer revert data is not stored, because a part of it cannot be decoded. */
 const maxRevertBytes = 4_096
@@ -45,12 +45,12 @@ export function revertError(
 ): TransactionError {
   const usedAll = gas_limit !== null && gas_used !== undefined && gas_used >= gas_limit
   if (replayed?.is_out_of_gas || (usedAll && !replayed?.reason)) {
-    return errorOf('out_of_gas', `Out of gas: its gas limit (${gas_limit}) was too low`)
+    return transactionError('out_of_gas', `Out of gas: its gas limit (${gas_limit}) was too low`)
   }
   const { data } = replayed ?? {}
   const reason = (fragments && data && decodeError(fragments, data)) || replayed?.reason
   const isShort = data !== undefined && data !== '0x' && data.length <= 2 + 2 * maxRevertBytes
-  return { ...errorOf('reverted', reason ?? withoutReason), revert_data: isShort ? data : null }
+  return { ...transactionError('reverted', reason ?? withoutReason), revert_data: isShort ? data : null }
 }
 
 /** The text of a revert in `status_reason`. */
@@ -59,7 +59,7 @@ export function revertText({ code, message }: TransactionError): string {
   return (message === withoutReason ? 'Reverted' : `Reverted: ${message}`).slice(0, maxMessageLength)
 }
 
-export const errorOf = (code: string, message: string): TransactionError => ({
+export const transactionError = (code: string, message: string): TransactionError => ({
   code,
   message: message.slice(0, maxMessageLength),
   revert_data: null,
@@ -68,10 +68,13 @@ export const errorOf = (code: string, message: string): TransactionError => ({
 /** Of a transaction whose effect did not take place. */
 export function missedError(effect: Effect, { block_number }: Pick<ReceiptView, 'block_number'>): TransactionError {
   if (effect.kind === 'forwarded')
-    return errorOf('not_forwarded', `The forwarder ${effect.forwarder} did not carry out the call of ${effect.signer}`)
+    return transactionError(
+      'not_forwarded',
+      `The forwarder ${effect.forwarder} did not carry out the call of ${effect.signer}`,
+    )
   const { account, delegate } = effect
   const text =
     `Nothing was executed: in block ${block_number} the account ${account} does not run the code ${delegate} (EIP-7702). ` +
     'Its authorization did not apply, or its delegation was changed. A value that it was sent has arrived'
-  return errorOf('not_delegated', text)
+  return transactionError('not_delegated', text)
 }

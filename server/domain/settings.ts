@@ -65,7 +65,7 @@ export interface VaultKey {
   key: string
 }
 
-export const keyEncryptionKeyForms =
+const keyEncryptionKeyForms =
   'aws-kms:KEY-ID-OR-ARN, gcp-kms:projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/KEY or vault:MOUNT/KEY'
 
 const names = {
@@ -78,7 +78,7 @@ const parameters = { 'aws-kms': ['region', 'endpoint'], 'gcp-kms': ['endpoint'],
 const isService = (text: string): text is keyof typeof names => Object.hasOwn(names, text)
 
 /** Undefined when the text names no key in a key service. */
-export function readKeyEncryptionKey(text: string): KeyEncryptionKey | undefined {
+function readKeyEncryptionKey(text: string): KeyEncryptionKey | undefined {
   const [, name = '', service = '', key = '', query = ''] = /^(([a-z-]+):([^?]+))(?:\?(.*))?$/.exec(text) ?? []
   if (!isService(service) || !names[service].test(key) || /(?:^|\/)\.{1,2}(?:\/|$)/.test(key)) return undefined
   const given = Object.fromEntries(new URLSearchParams(query))

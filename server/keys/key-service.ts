@@ -31,14 +31,14 @@ export const purpose = { application: 'evm-relayer-service', purpose: 'master-ke
 /** The purpose as additional authenticated data, where those are bytes. */
 export const purposeBytes: Uint8Array = Buffer.from('application=evm-relayer-service,purpose=master-key')
 
-export interface RemotePublicKey {
+interface RemotePublicKey {
   /** Lower case, with 0x. */
   address: string
   /** The version of the key that this is, where the configuration may leave it open. */
   version?: string
 }
 
-export interface RemoteSignature {
+interface RemoteSignature {
   /** r and s, 32 bytes each; s may be high. */
   rs: Uint8Array
   /** The key service's own id of the request, for its audit log. */

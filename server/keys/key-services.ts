@@ -21,7 +21,7 @@ import type { Signer } from './signer.ts'
 const admissionMs = 15_000
 const maxSigners = 1_000
 
-export interface KeyServicesContext {
+interface KeyServicesContext {
   outbound: Outbound
   settings: { pkcs11: Pkcs11Settings; remote_signer_headers: HeadersByUrl }
   logins: TokenLogins

@@ -12,7 +12,7 @@ import {
 import { dirname, join, resolve, sep } from 'node:path'
 
 /** The owner and mode of a file. */
-export type Ownership = Pick<Stats, 'uid' | 'mode'>
+type Ownership = Pick<Stats, 'uid' | 'mode'>
 
 /** The reason why other users can change the folder's content; undefined when they cannot. `uid`: this process's user. */
 export function folderFault({ uid: owner, mode }: Ownership, uid: number): string | undefined {
@@ -27,13 +27,13 @@ export function folderFault({ uid: owner, mode }: Ownership, uid: number): strin
  * The reason why other users can replace an entry of a folder on the way to a file. In a folder with the sticky bit, such as /tmp, only
  * the owner of an entry can.
  */
-export function wayFault(stats: Ownership, uid: number): string | undefined {
+function wayFault(stats: Ownership, uid: number): string | undefined {
   const isSticky = stats.uid === 0 && (stats.mode & 0o1000) !== 0
   return isSticky ? undefined : folderFault(stats, uid)
 }
 
 /** The reason why other users can change a file that holds a setting, or read it where this user or root could forbid it. */
-export function settingFault({ uid: owner, mode }: Ownership, uid: number): string | undefined {
+function settingFault({ uid: owner, mode }: Ownership, uid: number): string | undefined {
   // Containers mount secrets as files of root that all their users can read.
   const forbidden = owner === 0 && uid !== 0 ? 0o022 : 0o026
   if (owner !== uid && owner !== 0) return `belongs to user ${owner}; it must belong to user ${uid} or root`

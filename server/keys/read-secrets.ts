@@ -7,7 +7,7 @@ import { type MasterKeyFile, masterKeyFile } from './master-key.ts'
 import { makePrivateFile, privacyFaults } from './private-files.ts'
 
 /** The settings that tell where the secrets are. */
-export interface SecretSettings {
+interface SecretSettings {
   production: boolean
   data_dir: string
   secret_files: string[]

@@ -3,7 +3,7 @@ import { keccak256, SigningKey } from 'ethers/crypto'
 import type { Signature, Signer } from './signer.ts'
 
 /** The operations on secp256k1. Both implementations return the same bytes; a test compares them. */
-export interface Curve {
+interface Curve {
   /** True when 0 < key < n. */
   isKey(key: Uint8Array): boolean
   /** The uncompressed public key, 65 bytes. */

@@ -3,7 +3,7 @@ import { closeSync, constants, fchmodSync, fsyncSync, linkSync, openSync, unlink
 import { dirname } from 'node:path'
 
 /** A file that is being written: its temporary name and its handle. */
-export interface Draft {
+interface Draft {
   path: string
   handle: number
 }

@@ -27,7 +27,7 @@ export class HttpAgents {
   }
 }
 
-export interface HttpRequest {
+interface HttpRequest {
   url: string
   method?: 'GET' | 'POST'
   headers: Record<string, string>
@@ -145,14 +145,14 @@ const timer = (ms: number | undefined, late: () => void) => (ms === undefined ? 
 const seconds = (ms = 0) => ms / 1_000
 
 /** A larger number is no time that anybody waits. */
-const secondsRetryAfter = /^\d{1,9}$/
+const wholeSeconds = /^\d{1,9}$/
 /** The two forms of RFC 9110, section 5.6.7, that name their zone. Without the pattern `Date.parse` takes "-1" and "1.5" for dates. */
 const date = /^[A-Z][a-z]{2,8}, [\w :-]{10,30} GMT$/
 
 /** The seconds of a Retry-After header, which has seconds or a date (RFC 9110, section 10.2.3); undefined without one. `now`: epoch ms. */
 export function readRetryAfter(header: string | undefined, now: number): number | undefined {
   const value = header?.trim() ?? ''
-  if (secondsRetryAfter.test(value)) return Number(value)
+  if (wholeSeconds.test(value)) return Number(value)
   const at = date.test(value) ? Date.parse(value) : Number.NaN
   return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - now) / 1_000))
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 
-export interface BelievedClockDependencies {
+interface BelievedClockDependencies {
   store: {
     /** The last wall clock time that was trusted, in milliseconds since the Unix epoch; undefined for an empty store. */
     believedTime(): Promise<number | undefined>

@@ -4,7 +4,7 @@ import type { RpcErrorKind } from '../chain/rpc-error.ts'
 import { highestTaken } from '../domain/attempts.ts'
 import { contradictionOf, flawOf } from '../domain/decoding/transaction.ts'
 import { gwei, isEnough, minReplacementFee, most, pricesOf } from '../domain/fees.ts'
-import { errorOf } from '../domain/outcome.ts'
+import { transactionError } from '../domain/outcome.ts'
 import { isPrivate } from '../domain/submission.ts'
 import type { TransactionRow, TransactionUpdate } from '../domain/transaction-rows.ts'
 import { isRaiseForbidden, isSameWait, tooLow, type Wait, waitColumns } from '../domain/wait-reason.ts'
@@ -18,7 +18,7 @@ export interface Broadcast {
   isFirst: boolean
 }
 
-export interface BroadcastResult {
+interface BroadcastResult {
   updates: TransactionUpdate[]
   /** Transactions that no node will ever accept, as their bytes or several endpoints prove. */
   hopeless: Hopeless[]
@@ -35,7 +35,7 @@ export interface BroadcastResult {
 }
 
 /** The relayer's state during a broadcast. */
-export interface BroadcastState {
+interface BroadcastState {
   /** The account's transaction count on chain: the nonce that a block accepts next. */
   next: number
   cap: bigint | undefined
@@ -180,7 +180,7 @@ async function weighRefusal({ context, mempool, state, result }: Answering, refu
   const reason = answer?.reason ?? endingReason(error, attempt.raw, state.isRefusedLong(row))
   if (reason === undefined) result.updates.push(...waitUpdates(refused, wait, state.next))
   else {
-    result.hopeless.push({ row, reason, error: errorOf(kind, reason), isConfirmed: answer !== undefined })
+    result.hopeless.push({ row, reason, error: transactionError(kind, reason), isConfirmed: answer !== undefined })
     // The price of its cancellation depends on what nodes may still have.
     if (isOfGas)
       result.updates.push({ row_id: row.row_id, revision: row.revision, set: {}, refused: refusalOf(refused) })

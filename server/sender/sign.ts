@@ -28,7 +28,7 @@ import {
   under,
   wholePrices,
 } from '../domain/fees.ts'
-import { errorOf } from '../domain/outcome.ts'
+import { transactionError } from '../domain/outcome.ts'
 import { capOf, feeOf, feeSpending, multipleOf } from '../domain/policies/fee-policies.ts'
 import type { RelayerRow } from '../domain/rows.ts'
 import { isReleasedWhenSigned, releasedCancellation } from '../domain/submission.ts'
@@ -72,7 +72,7 @@ type Client = Pick<NetworkClient, 'gas' | 'market' | 'mempoolOf'>
 type Purpose = 'send' | 'cancel'
 
 /** What to sign. `slow`: again, at another price. `signal`: a signature that is not requested yet is not needed any more when it aborts. */
-export interface SignRequest {
+interface SignRequest {
   row: TransactionRow
   purpose: Purpose
   slow: boolean
@@ -186,7 +186,7 @@ async function requested(
 
 function hopeless(row: TransactionRow, reason: string, now: number): Signed {
   const { row_id, revision } = row
-  const error = errorOf('gas_limit_too_low', reason)
+  const error = transactionError('gas_limit_too_low', reason)
   const update = { row_id, revision, set: { reprice_at: now + atLimitMs } }
   return { isNew: false, update, hopeless: { row, reason, error, isConfirmed: true } }
 }
@@ -361,7 +361,7 @@ const waitForBudget = ({ policies }: RelayerRow): Wait => ({
 })
 
 /** A gas limit that the nodes agree to, or why they never do; undefined: the present one, as far as they tell. */
-export type GasAnswer = { gas_limit: number } | { reason: string } | undefined
+type GasAnswer = { gas_limit: number } | { reason: string } | undefined
 
 /**
  * Asks the nodes again for the gas of a transaction that is in no block: rules may have changed since it was accepted. An estimated limit is

@@ -14,7 +14,7 @@ type Store = Pick<ServicesContext, 'store'>
 type Clock = Pick<ServicesContext, 'now'>
 
 /** An API key with its token, which is shown this once. */
-export interface ApiKeyWithToken {
+interface ApiKeyWithToken {
   api_key: ApiKey
   token: string
 }

@@ -9,7 +9,7 @@ import { circleBy, circleByRelayers } from './funding/settings.ts'
 
 type PoolRights = Pick<Caller, 'relayer_ids' | 'pool_ids'>
 
-export type PoolContext = Pick<ServicesContext, 'store' | 'pools'>
+type PoolContext = Pick<ServicesContext, 'store' | 'pools'>
 
 /** Finds a pool that the caller may use. Throws DomainError (404) for one that he may not use whole, as for a missing one. */
 export async function findPool({ store, pools }: PoolContext, id: string, rights: PoolRights): Promise<PoolRow> {

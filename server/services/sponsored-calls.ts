@@ -30,7 +30,7 @@ import { type Asker, type Complete, hashOf, send, type TransactionsContext, unwr
 import { sendToPool } from './transactions/send-to-pool.ts'
 
 /** A call as callers give it. `user`: whose plain call it is, by the word of a server. */
-export interface GivenCall {
+interface GivenCall {
   to: string
   data: string
   authorization_list?: Authorization[]

@@ -3,13 +3,13 @@ import type { Balance } from './metrics.ts'
 const maxRelayers = 100
 const refreshMs = 30_000
 
-export interface Metered {
+interface Metered {
   id: string
   chain_id: number
   policies: { min_balance?: string }
 }
 
-export interface BalancesContext<Relayer extends Metered> {
+interface BalancesContext<Relayer extends Metered> {
   /** At most `limit` relayers. */
   relayers(limit: number): Promise<Relayer[]>
   /** In wei. Undefined, or a rejection, when the balance is unknown. */

@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import type { Incident } from '../domain/rows.ts'
 import type { Store } from '../store/store.ts'
 
-export const maxIncidents = 500
+const maxIncidents = 500
 const maxText = 1_000
 
 /** Incidents are stored in the background: those that are not yet, or cannot be, are in memory. */

@@ -11,7 +11,7 @@ export interface MetricsServer {
   close(): Promise<void>
 }
 
-export interface MetricsServerDependencies {
+interface MetricsServerDependencies {
   host: string
   port: number
   contentType: string

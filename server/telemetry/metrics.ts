@@ -17,20 +17,20 @@ export interface Balance {
 }
 
 /** What the calls of a sponsorship counted in the last 24 hours, and its limit, in wei. */
-export interface Budget {
+interface Budget {
   sponsorship_id: string
   used: string
   limit: string
 }
 
 /** How many problems of a kind there are. */
-export interface ProblemCount {
+interface ProblemCount {
   kind: string
   severity: string
   count: number
 }
 
-export interface MetricsDependencies {
+interface MetricsDependencies {
   /** Undefined: another server exposes the gauges of the store. */
   readGauges(): Promise<(Gauges & { budgets: Budget[]; problems: ProblemCount[] }) | undefined>
   /** Called when the gauges of the store cannot be read. */
@@ -47,7 +47,7 @@ interface Request {
   duration_ms: number
 }
 
-export interface Metrics {
+interface Metrics {
   observer: Observer
   requested(request: Request): void
   contentType: string

@@ -14,7 +14,7 @@ interface Request {
   aborted: boolean
 }
 
-export interface Traces {
+interface Traces {
   observer: Pick<Observer, 'rpc' | 'attempt'>
   /** Starts a request's span, as a child of the `traceparent` span if there is one, and runs the request in it. */
   request(request: Request, traceparent: string | undefined, work: () => void): void
@@ -23,7 +23,7 @@ export interface Traces {
   close(): Promise<void>
 }
 
-export interface TracesDependencies {
+interface TracesDependencies {
   /** The OTLP over HTTP endpoint. */
   url: string
   headers: Record<string, string>

@@ -16,7 +16,7 @@ const graceMs = 2_000
 /** From a delivery whose outcome cannot be stored until its next attempt. */
 const notStoredMs = 5_000
 
-export interface DelivererContext {
+interface DelivererContext {
   store: Store
   observer: Observer
   send(request: AttemptRequest): Promise<AttemptResult>

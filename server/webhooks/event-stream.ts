@@ -9,7 +9,7 @@ const pollMs = 500
 const largeCharacters = 250_000
 const largeRestMs = 20
 
-export interface EventStreamDependencies {
+interface EventStreamDependencies {
   store: Pick<Store, 'events' | 'eventsOfPool' | 'lastEvent'>
   waits: {
     /** Resolves when something may have changed, or after the time. */

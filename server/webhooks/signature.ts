@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 const prefix = 'whsec_'
 
 /** The signature headers of one attempt; none without a signing key. */
-export interface SignatureHeaders {
+interface SignatureHeaders {
   'X-Signature'?: string
   'webhook-signature'?: string
 }
@@ -34,7 +34,7 @@ export function signatureHeaders({ key, former, id, timestamp, body }: Signed): 
 }
 
 /** The decoded base64 after `whsec_`, which the contract demands there; of another text its bytes, and what it decodes to as base64. */
-export function candidateKeys(key: string): Buffer[] {
+function candidateKeys(key: string): Buffer[] {
   if (key.startsWith(prefix)) return [Buffer.from(key.slice(prefix.length), 'base64')]
   return [...(isBase64(key) ? [Buffer.from(key, 'base64')] : []), Buffer.from(key, 'utf8')]
 }

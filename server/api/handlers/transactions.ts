@@ -118,7 +118,7 @@ const maxPageKib = maxPageCharacters / 2 / 1024
 type Asking = Pick<OperationRequest<'listAllTransactions'>, 'query' | 'holdAnswer'>
 
 /** The page that a request asks for. One with too much data is refused; else the caller's share holds it until the response is written. */
-export const listedBy = ({ query, holdAnswer }: Asking): Listed => ({
+const listedBy = ({ query, holdAnswer }: Asking): Listed => ({
   query,
   filter: readFilter(query),
   admit(dataBytes) {

@@ -26,7 +26,7 @@ import type { RequestContext } from './request-context.ts'
 import { nearestPath, normalizeTarget, searchOf } from './request-target.ts'
 import { answer, envelope, streamEvents } from './send-response.ts'
 
-export interface AppDependencies {
+interface AppDependencies {
   operations: Operation[]
   handlers: Handlers
   authentication: Authentication

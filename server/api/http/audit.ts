@@ -27,7 +27,7 @@ const maxWaiting = 10_000
 const retryMs = 1_000
 const headMs = 60_000
 
-export interface AuditContext {
+interface AuditContext {
   store: Pick<Store, 'appendAudit' | 'auditHead'>
   /** Milliseconds since the epoch. */
   now(): number
@@ -204,7 +204,7 @@ interface Counted {
  * Counts equal entries: those of a caller, an operation, a result and a rule that refuses. The first is added at once, and those of the next minute as one
  * entry with their number. It has the ids that all of them had, and the time and the request of the last. A kill -9 loses that number.
  */
-export class CountedEntries {
+class CountedEntries {
   readonly #add: (entry: AuditEntry) => void
   readonly #elapsed: () => number
   readonly #counted = new Map<string, Counted>()

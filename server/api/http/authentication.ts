@@ -9,7 +9,7 @@ import type { Operation } from './contract.ts'
 import { isDoubled } from './headers.ts'
 import { addressReader, networkCheck } from './request-target.ts'
 
-export interface AuthenticationContext {
+interface AuthenticationContext {
   /** The administrator's key, from `API_KEY`. */
   api_key: string
   /** Any other key. It is read again at its first use after `generation` has changed. */

@@ -10,7 +10,7 @@ export interface Held {
 }
 
 /** `name`: the path in `details`. `limit`: for all callers together. `each`: for one API key. */
-export interface ShareLimits {
+interface ShareLimits {
   name: string
   limit: number
   each: number

@@ -96,7 +96,7 @@ export async function mountContract(
   }
 }
 
-export type CreateSteps = (document: ContractDocument) => Step[]
+type CreateSteps = (document: ContractDocument) => Step[]
 
 /** The validator's own middleware for the document. */
 export const validatorSteps: CreateSteps = (document) =>

@@ -20,7 +20,7 @@ type PathItem = { parameters?: Parameter[] } & { [M in Method]?: ContractOperati
  * What of an operation is in the audit trail. `signature`: each one. `change`: each change, in its commit; what changes nothing, as a
  * repeated request, is counted. Refusals of both are counted. `none`: it only reads, or its JSON-RPC methods are operations of their own.
  */
-export type Audited = 'signature' | 'change' | 'none'
+type Audited = 'signature' | 'change' | 'none'
 
 interface ContractOperation {
   operationId: OperationId

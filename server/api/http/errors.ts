@@ -166,7 +166,7 @@ const maxRetryAfterS = 3_600
 
 export const retryAfter = (seconds: number) => ({ 'Retry-After': `${Math.min(seconds, maxRetryAfterS)}` })
 
-export interface FailureAnswer {
+interface FailureAnswer {
   status: number
   headers: Record<string, string>
   body: Failure

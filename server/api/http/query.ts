@@ -6,7 +6,7 @@ import { badRequestAt } from './errors.ts'
 import { redactName } from './violation.ts'
 
 /** Parses a raw query string (without `?`) into the form that the validator checks. Throws DomainError (400). */
-export type QueryReader = (search: string) => Record<string, unknown>
+type QueryReader = (search: string) => Record<string, unknown>
 
 const maxPairs = 100
 

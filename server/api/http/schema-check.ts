@@ -36,7 +36,7 @@ export function contractAjv(options: Options = {}): Ajv2020 {
 }
 
 /** Returns a description of the violations, or undefined. */
-export type SchemaCheck = (value: unknown) => string | undefined
+type SchemaCheck = (value: unknown) => string | undefined
 
 /** Compiling takes tens of milliseconds, so the services of a process that share a document share its checks. */
 const compiled = new WeakMap<ContractDocument, Map<string, SchemaCheck>>()

@@ -113,7 +113,7 @@ const innerCharacters = 200
 const stepCharacters = 500_000
 
 /** Whether a page needs steps. A thousand transactions with a megabyte of data each would block the event loop for seconds. */
-export const isLongList = (body: unknown): body is List => {
+const isLongList = (body: unknown): body is List => {
   const { data } = body as Partial<List>
   return Array.isArray(data) && stepOf(data) < data.length
 }
@@ -132,7 +132,7 @@ function stepOf(data: unknown[]): number {
 /** A response with a longer text is validated and encoded in a turn of the event loop of its own. */
 const longCharacters = 16 * 1024
 
-export function isLong(body: unknown): boolean {
+function isLong(body: unknown): boolean {
   const { data } = body as { data?: unknown }
   return !Array.isArray(data) && widthOf(data) > longCharacters
 }
@@ -153,7 +153,7 @@ function widthOf(row: unknown): number {
 }
 
 /** Validates and encodes a page in steps and yields to the event loop in between. Encoded rows are released. */
-export async function encodeList(body: List, check: (part: List) => void): Promise<Buffer[]> {
+async function encodeList(body: List, check: (part: List) => void): Promise<Buffer[]> {
   const { data } = body
   const pieces: Buffer[] = []
   const [head = '', tail = ''] = JSON.stringify({ ...body, data: [] }).split('"data":[]', 2)

@@ -45,13 +45,13 @@ const lingerMs = 1_000
 /** The grace period of connections without a request when the service stops. */
 const quietMs = 1_000
 
-export interface HttpServer {
+interface HttpServer {
   port: number
   /** Accepts no new request, finishes requests in flight, and closes all connections after a grace period of 8 s. */
   close(): Promise<void>
 }
 
-export interface ServerDependencies {
+interface ServerDependencies {
   listener: RequestListener
   host: string
   port: number

@@ -3,7 +3,7 @@ import { ApiError, type Detail } from './errors.ts'
 import { contractAjv, type ErrorObject, type ValidateFunction } from './schema-check.ts'
 
 /** A request that violates the contract, as express-openapi-validator throws it. */
-export interface Violation {
+interface Violation {
   status: number
   message: string
   errors: { path: string; message?: string; errorCode?: string }[]
@@ -83,10 +83,7 @@ const codes: Record<string, string> = {
 }
 
 /** Where a value violates its schema, and what would be right. `at`: the JSON pointer of the value that was checked. */
-export function violationText(
-  { instancePath, keyword, params, parentSchema, message }: ErrorObject,
-  at: string,
-): Detail {
+function violationText({ instancePath, keyword, params, parentSchema, message }: ErrorObject, at: string): Detail {
   const path = `${at}${instancePath}`
   const { 'x-expected': expected, properties = {} } = parentSchema as { 'x-expected'?: string; properties?: object }
   const code = codeOf(keyword)
@@ -114,7 +111,7 @@ export function violationText(
  * violations. One violation, when no alternative has the type of the value or its constant. `branches`: the violations of each
  * alternative.
  */
-export function expectedBranch(branches: ErrorObject[][]): ErrorObject[] | Detail {
+function expectedBranch(branches: ErrorObject[][]): ErrorObject[] | Detail {
   const typed = branches.filter((errors) => !errors.some(isOfWholeType))
   if (typed.length === 0) return { path: '', code: codeOf('type'), message: ofTypes(branches.flatMap(wholeTypes)) }
   const tagged = typed.filter((errors) => !errors.some(isTag))

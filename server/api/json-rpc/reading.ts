@@ -34,7 +34,7 @@ const nodeMethods = [
 ]
 
 /** Asks a node. Throws JsonRpcError with the node's error. */
-export const askNode = (
+const askNode = (
   dependencies: JsonRpcDependencies,
   context: Context,
   method: string,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Id } from './context.ts'
 
-export interface RepeatedCall {
+interface RepeatedCall {
   /** Identifies the caller, the relayer and the content of the call. */
   content: unknown
   id: Id | undefined

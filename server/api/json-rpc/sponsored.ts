@@ -197,7 +197,7 @@ function sponsoredError(error: unknown): ErrorObject | undefined {
 type Members = Record<string, unknown>
 
 /** The codes of the relayer_* draft (github.com/ethereum/ERCs, pull request 1716) and of the clients in use. */
-export const relayerCodes = {
+const relayerCodes = {
   timeout: -32070,
   not_allowed: 4100,
   unsupported_payment: 4202,
@@ -212,7 +212,7 @@ const usualWaitMs = 10_000
 const maxWaitMs = 60_000
 
 /** The members of the first parameter. Throws JsonRpcError. */
-export const membersIn = ([first]: unknown[]): Members => membersOf(first, 'params')
+const membersIn = ([first]: unknown[]): Members => membersOf(first, 'params')
 
 /** Throws JsonRpcError. */
 function membersOf(given: unknown, name: string): Members {
@@ -226,7 +226,7 @@ const withoutEffect = ['context', 'gas', 'skipSimulation', 'timeout']
 const known = new Set(['chainId', 'to', 'data', 'authorizationList', 'payment', ...withoutEffect])
 
 /** The call in the contract's form; its schema checks the members. Throws JsonRpcError. */
-export function readSend(members: Members, ownChainId: number): unknown {
+function readSend(members: Members, ownChainId: number): unknown {
   const { chainId, to, data, authorizationList, payment } = members
   const unknown = Object.keys(members).find((name) => !known.has(name))
   if (unknown !== undefined) throw invalidParams(`${/^\w{1,40}$/.test(unknown) ? unknown : 'a member'} is not known`)
@@ -254,7 +254,7 @@ const numberIn = (value: unknown): unknown =>
   typeof value === 'string' && /^0x[0-9a-fA-F]{1,64}$/.test(value) ? Number(value) : value
 
 /** Throws JsonRpcError. */
-export function checkChain(given: unknown, chainId: number): void {
+function checkChain(given: unknown, chainId: number): void {
   if (typeof given !== 'string' || !/^[0-9]{1,16}$/.test(given))
     throw invalidParams('chainId must be a decimal text, for example "1"')
   if (given !== `${chainId}`)
@@ -262,7 +262,7 @@ export function checkChain(given: unknown, chainId: number): void {
 }
 
 /** How long relayer_sendTransactionSync waits. Throws JsonRpcError. */
-export function readWait(params: unknown[]): number {
+function readWait(params: unknown[]): number {
   const { timeout = usualWaitMs } = membersIn(params)
   if (typeof timeout !== 'number' || !(timeout >= 0 && timeout <= maxWaitMs))
     throw invalidParams(`timeout must be 0 to ${maxWaitMs} milliseconds`)

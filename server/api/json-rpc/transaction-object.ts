@@ -2,7 +2,7 @@ import type { RelayerRow } from '../../domain/rows.ts'
 import { codes, invalidParams, JsonRpcError } from './errors.ts'
 
 /** A transaction as callers of eth_sendTransaction and eth_signTransaction give it. */
-export interface TransactionObject {
+interface TransactionObject {
   /** As the caller gave it. */
   from: unknown
   /** In the contract's form; the contract's schema checks the members. */

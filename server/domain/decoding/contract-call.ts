@@ -5,7 +5,7 @@ import { type AbiEntry, encodeAbi, keptFragments, readAbiEntry, sizeOf } from '.
 import { abiValue } from './abi-values.ts'
 
 /** A call in bytes, and what decodes it: its function and the custom errors of its ABI, as human-readable ABI. */
-export interface EncodedCall {
+interface EncodedCall {
   data: string
   fragments: string[]
 }

@@ -2,7 +2,7 @@ import { ParamType } from 'ethers/abi'
 import { decodeAbi, encodeAbi } from './abi.ts'
 
 /** The request that a forwarder of OpenZeppelin Contracts 5 executes (ERC-2771), apart from its signature. Addresses in lower case. */
-export interface ForwardRequest {
+interface ForwardRequest {
   from: string
   to: string
   value: bigint
@@ -20,7 +20,7 @@ export interface AccountCall {
 }
 
 /** What an account is told to do. `op_data`: for its own check of who calls; undefined in the mode without it. */
-export interface AccountBatch {
+interface AccountBatch {
   calls: AccountCall[]
   op_data: string | undefined
 }

@@ -19,7 +19,7 @@ const maxItems = 10_000
 const maxDepth = 5
 
 /** Throws for malformed bytes, and for more items or depth than a transaction has. */
-export function decodeRlp(bytes: Uint8Array): Decoded {
+function decodeRlp(bytes: Uint8Array): Decoded {
   checkItems(bytes)
   return RLP.decode(bytes)
 }
@@ -54,31 +54,31 @@ function headerAt(bytes: Uint8Array, at: number): { isList: boolean; start: numb
   return { isList, start, end: start + length }
 }
 
-export function listIn(decoded: Decoded | undefined, counts?: number[]): Decoded[] {
+function listIn(decoded: Decoded | undefined, counts?: number[]): Decoded[] {
   if (!Array.isArray(decoded)) throw new Error('A list is missing')
   if (counts && !counts.includes(decoded.length)) throw new Error(`A list has ${decoded.length} items`)
   return decoded
 }
 
-export function bytesIn(decoded: Decoded | undefined, length?: number): Uint8Array {
+function bytesIn(decoded: Decoded | undefined, length?: number): Uint8Array {
   if (!(decoded instanceof Uint8Array)) throw new Error('A list is given where bytes are required')
   if (length !== undefined && decoded.length !== length) throw new Error(`A field must have ${length} bytes`)
   return decoded
 }
 
 /** At most 32 bytes without leading zeros, because the form must be canonical. */
-export function numberIn(decoded: Decoded | undefined): bigint {
+function numberIn(decoded: Decoded | undefined): bigint {
   const bytes = bytesIn(decoded)
   if (bytes.length > 32 || bytes[0] === 0) throw new Error('A number exceeds 32 bytes or has leading zeros')
   return BigInt(bytes.length === 0 ? 0 : toHex(bytes))
 }
 
 /** Lower case; null: a contract creation. */
-export const receiverIn = (decoded: Decoded | undefined): string | null =>
+const receiverIn = (decoded: Decoded | undefined): string | null =>
   bytesIn(decoded).length === 0 ? null : toHex(bytesIn(decoded, 20))
 
 /** An access list (EIP-2930), in lower case. */
-export const accessListIn = (decoded: Decoded | undefined): { address: string; storage_keys: string[] }[] =>
+const accessListIn = (decoded: Decoded | undefined): { address: string; storage_keys: string[] }[] =>
   listIn(decoded).map((entry) => {
     const [address, keys] = listIn(entry, [2])
     return {

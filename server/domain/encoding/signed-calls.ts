@@ -1,7 +1,7 @@
 import { keccak256, toHex } from './digest.ts'
 
 /** What a call says about the signature that it carries out. */
-export interface SignedPart {
+interface SignedPart {
   /** Of several calls with the same order at one contract only one is carried out, or they are in the order of a nonce. */
   order: string
   /** When it is no longer carried out, in seconds since the Unix epoch; undefined: never. */

@@ -68,7 +68,7 @@ function domainStruct(structs: Map<string, TypedData['types'][string]>, domain: 
   return resolveStruct(new Map([[domainType, members]]), domainType, ['types', domainType])
 }
 
-export interface Struct {
+interface Struct {
   kind: 'struct'
   members: { name: string; type: Type }[]
   /** Its own part of EIP-712's `encodeType`: the name and the members, without the structs that it refers to. */
@@ -77,7 +77,7 @@ export interface Struct {
   type_hash: Buffer
 }
 
-export type Atom =
+type Atom =
   | { kind: 'integer'; bits: number; signed: boolean }
   | { kind: 'fixed_bytes'; length: number }
   | { kind: 'bytes' | 'string' | 'address' | 'bool' }
@@ -93,7 +93,7 @@ interface Resolved {
 const unknownType = 'must be an elementary type of EIP-712, a struct that `types` declares, or an array of these'
 
 /** Resolves a struct and the structs that it refers to, each once. Throws DomainError (400). */
-export function resolveStruct(structs: ReadonlyMap<string, TypedDataMember[]>, root: string, place: Field): Struct {
+function resolveStruct(structs: ReadonlyMap<string, TypedDataMember[]>, root: string, place: Field): Struct {
   const resolved = new Map<string, Resolved>()
   const open = new Set<string>()
   for (const name of structs.keys()) {
@@ -154,12 +154,12 @@ function readAtom(name: string): Atom | undefined {
 }
 
 /** The number of values that may still follow. */
-export interface Budget {
+interface Budget {
   left: number
 }
 
 /** EIP-712's `hashStruct`. The value must have exactly the members of its type. Throws DomainError (400). */
-export function hashOf(struct: Struct, value: unknown, place: Field, budget: Budget): Buffer {
+function hashOf(struct: Struct, value: unknown, place: Field, budget: Budget): Buffer {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw badRequest(place, 'must be an object')
   const words = struct.members.map(({ name, type }) => {
     const own = [...place, name]

@@ -4,13 +4,13 @@ import type { RelayerRow } from '../rows.ts'
 import type { Spend } from '../transaction-rows.ts'
 
 /** The default of the policy `max_fee_multiplier`. */
-export const defaultFeeMultiplier = 5
+const defaultFeeMultiplier = 5
 const referenceTier: Tier = 'fastest'
 
 type Policed = Pick<RelayerRow, 'policies'>
 
 /** What a transaction costs besides its value. `data_fee`: what a rollup charges for its data, by an estimate in wei; 0 elsewhere. */
-export interface Cost {
+interface Cost {
   gas_limit: number | bigint
   prices: Prices
   data_fee: bigint

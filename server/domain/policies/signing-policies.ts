@@ -10,13 +10,13 @@ import { checkNewTransactions } from './transaction-policies.ts'
 type Policed = Pick<RelayerRow, 'policies' | 'chain_id'>
 
 /** A policy that refuses a signature. */
-export interface PolicyFault {
+interface PolicyFault {
   policy: keyof RelayerPolicies
   message: string
 }
 
 /** A relayer, and all relayers on its address on any chain, including itself. */
-export interface OnAddress {
+interface OnAddress {
   relayer: RelayerRow
   on_address: RelayerRow[]
 }

@@ -27,7 +27,7 @@ export interface AskedCall {
  * `keyed_lane`: its own part of the lane, where the code of the account has nonce keys. `signed`: equal requests are the same call.
  * `receivers`: every address that it calls; none may be a relayer's (checkReceivers). `value`: what it moves, in wei.
  */
-export interface JudgedCall {
+interface JudgedCall {
   kind: 'plain' | 'forward' | 'account'
   user: string | null
   lane: string | null

@@ -4,7 +4,7 @@ import type { Network } from '../../../generated/openapi.ts'
  * A call of an ERC-20 token. `counted`: it transfers or approves `amount`, in the token's smallest unit. `malformed`: the arguments of
  * such a call are invalid. `other`: any other call.
  */
-export type TokenCall = { kind: 'counted'; amount: bigint } | { kind: 'malformed' } | { kind: 'other' }
+type TokenCall = { kind: 'counted'; amount: bigint } | { kind: 'malformed' } | { kind: 'other' }
 
 /** The arguments of each counted function; the amount is the last. */
 const counted: Record<string, ('address' | 'amount')[]> = {

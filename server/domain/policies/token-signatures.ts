@@ -9,11 +9,11 @@ type Message = TypedData['message']
  * What a signature of typed data lets its holder move, on one chain, in each token's smallest unit. `uncounted`: it is not known, or
  * not limited to a chain.
  */
-export type TokenSignature =
+type TokenSignature =
   | { outcome: 'counted'; chain_id: bigint; amounts: Map<string, bigint> }
   | { outcome: 'uncounted'; reason: string }
 
-export type JudgedSignature = TokenSignature | { outcome: 'above_limit'; reason: string }
+type JudgedSignature = TokenSignature | { outcome: 'above_limit'; reason: string }
 
 const authorization = 'address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce'
 const maxUint256 = 2n ** 256n - 1n

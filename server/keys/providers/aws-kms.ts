@@ -22,7 +22,7 @@ import { maxInFlight } from './remote-signer.ts'
 const connectMs = 2_000
 const maxClients = 100
 
-export const loadAwsSdk = () => loadPackage('@aws-sdk/client-kms', () => import('@aws-sdk/client-kms'))
+const loadAwsSdk = () => loadPackage('@aws-sdk/client-kms', () => import('@aws-sdk/client-kms'))
 
 /**
  * Clients of AWS KMS. One client, with its connections, serves all keys of a region and endpoint. The SDK does not repeat calls: its
@@ -74,7 +74,7 @@ const noCredentials = /^(?:CredentialsProviderError|TokenProviderError)$/
 const noRegion = /Region is missing/
 
 /** Throws KeyServiceFault for an error of the SDK. */
-export function throwFault(error: SdkError): never {
+function throwFault(error: SdkError): never {
   const { httpStatusCode, requestId } = error.$metadata ?? {}
   const name = /^[A-Za-z]{1,80}$/.test(error.name) ? error.name : 'an error'
   if (httpStatusCode === undefined) throw withoutAnswer(error)

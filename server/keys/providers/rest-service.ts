@@ -64,7 +64,7 @@ function kindOfTokenError(error: unknown): FaultKind {
 
 const maxAnswerBytes = 65_536
 
-export interface JsonRequest {
+interface JsonRequest {
   url: string
   method: 'GET' | 'POST'
   headers: Record<string, string>

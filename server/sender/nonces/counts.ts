@@ -70,7 +70,7 @@ const maxLookedUp = 20
 const maxReopened = 20
 
 /** Undefined: not proven, because too few endpoints show the first block. */
-export type Identity = { isSame: boolean; proof: Proof<unknown> } | undefined
+type Identity = { isSame: boolean; proof: Proof<unknown> } | undefined
 
 /**
  * Whether the endpoints are on the chain that the account's nonces were used on. The first block decides, as most endpoints show it.
@@ -112,7 +112,7 @@ async function proveOurs(
 }
 
 /** What `follow` found. `unknown`: a restart of the chain is suspected, and too few endpoints show the first block to exclude it. */
-export type Followed = 'same_chain' | 'disabled' | 'unknown'
+type Followed = 'same_chain' | 'disabled' | 'unknown'
 
 /** Recognizes the chain that the nonces of relayers were used on. */
 export class ChainIdentity {
@@ -214,7 +214,7 @@ export const explainRestart = (nextNonce: number, latest: number): string =>
   'start over on this one'
 
 /** An operator asks to follow the chain. `stated`: the account's transaction count, as the operator knows it. */
-export interface HealRequest {
+interface HealRequest {
   stated: number | undefined
 }
 

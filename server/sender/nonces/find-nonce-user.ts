@@ -13,7 +13,7 @@ import {
 import { endOfIntent, isDone } from '../../domain/decide.ts'
 import { effectOf } from '../../domain/effect.ts'
 import { type Ending, type ForeignUse, type NeverSigned, neverSigned } from '../../domain/ending.ts'
-import { errorOf, missedError, receiptOf } from '../../domain/outcome.ts'
+import { missedError, receiptOf, transactionError } from '../../domain/outcome.ts'
 import { spendingOf } from '../../domain/policies/transaction-policies.ts'
 import type { Proof } from '../../domain/proof.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
@@ -35,7 +35,7 @@ const maxRenumbered = 2_000
 const unsignedBlocks = 3
 
 /** What an investigation found: `changed`, the row; `disputed`, that most endpoints count fewer transactions; `shown`, a receipt of ours. */
-export type Finding = 'nothing' | 'changed' | 'disputed' | 'shown'
+type Finding = 'nothing' | 'changed' | 'disputed' | 'shown'
 
 /** A transaction without a receipt whose nonce is used by the chain's count. */
 interface Case {
@@ -143,7 +143,7 @@ export class NonceUsers {
     }
     if (!isGivenUp) return this.#wait(row, uncertainNonce(row))
     const text = `${words}. Check the chain before you send this transaction again`
-    const failure = { status_reason: text, error: errorOf('nonce_uncertain', text) }
+    const failure = { status_reason: text, error: transactionError('nonce_uncertain', text) }
     return this.#endUnsigned(row, { status: 'failed', proof: unsigned }, failure)
   }
 
@@ -172,7 +172,7 @@ export class NonceUsers {
       ? `Not sent: the transaction ${hash}, which this service did not send, used nonce ${row.nonce}`
       : `The transaction ${hash} used nonce ${row.nonce}. Another copy of this service may have sent this one at another nonce: ` +
         'check the chain before you send it again'
-    const error = errorOf('nonce_used', statusReason)
+    const error = transactionError('nonce_used', statusReason)
     return this.#update(row, { set: { status_reason: statusReason, error }, end: { status: 'failed', proof } })
   }
 
@@ -185,7 +185,7 @@ export class NonceUsers {
     const copy = 'Sent at this nonce by another copy of this service'
     const { block_number, block_hash, succeeded } = receipt
     const block = { hash, block_number, block_hash, receipt: receiptOf(receipt) }
-    const missed = succeeded && effect ? missedError(effect, proof.fact) : errorOf('reverted', copy)
+    const missed = succeeded && effect ? missedError(effect, proof.fact) : transactionError('reverted', copy)
     const outcome = isDone(proof.fact)
       ? { status_reason: copy, confirmed_at: new Date(this.#context.now()).toISOString() }
       : { status_reason: `${succeeded ? missed.message : 'Reverted'}. ${copy}`, error: missed }

@@ -15,7 +15,7 @@ import { defaultTier } from '../transactions/quote.ts'
 import { type Complete, send, type TransactionsContext } from '../transactions/send.ts'
 import { availableTo } from './balance.ts'
 
-export interface RefillContext extends TransactionsContext, Pick<SenderContext, 'networkClient' | 'elapsed'> {}
+interface RefillContext extends TransactionsContext, Pick<SenderContext, 'networkClient' | 'elapsed'> {}
 
 /** How often the balance is read: while the relayer works, and while it does nothing. */
 const checkMs = 5_000

@@ -1,12 +1,12 @@
 import type { TransactionChange } from '../../../generated/openapi.ts'
 import { highestTaken, nextPrices, type PricedAttempt } from '../../domain/attempts.ts'
 import {
-  type Ceiling,
   gwei,
   isPayable,
   type Market,
   minReplacementFee,
   most,
+  noCeiling,
   type PriceKind,
   type Prices,
   pricesOf,
@@ -22,7 +22,7 @@ import type { TransactionRow } from '../../domain/transaction-rows.ts'
 import { kindFor, withdrawalTier } from '../../sender/sign.ts'
 
 /** What the price of another version depends on. */
-export interface ChangeFacts {
+interface ChangeFacts {
   relayer: RelayerRow
   attempts: PricedAttempt[]
   /** Undefined when no node answers. */
@@ -32,7 +32,6 @@ export interface ChangeFacts {
 }
 
 const speeds = ['average', 'fast', 'fastest'] as const
-const noCeiling: Ceiling = { fee: undefined, tip: undefined }
 
 /** At which prices a transaction in no block would be signed now: again at each tier, and as a cancellation. Pure. */
 export function changesOf(row: TransactionRow, facts: ChangeFacts): TransactionChange[] {

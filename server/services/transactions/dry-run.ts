@@ -14,7 +14,7 @@ import { checkFunds, gasOf, quoteTransaction, unlimited } from './quote.ts'
 import { type TransactionsContext, warningsOf } from './send.ts'
 
 /** As the contract has it, but for the refusals. */
-export type DryRunResult = Omit<DryRun, 'refusals'> & { refusals: DomainError[] }
+type DryRunResult = Omit<DryRun, 'refusals'> & { refusals: DomainError[] }
 
 const noPrices = { gas_price: null, max_fee_per_gas: null, max_priority_fee_per_gas: null }
 

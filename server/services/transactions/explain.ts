@@ -124,7 +124,7 @@ const gasOfTransfer = (client: NetworkClient, address: string): Promise<number> 
   client.mempoolOf({ submission: null }).gas.limit({ from: address, to: address, value: 0n, data: null })
 
 /** The observations that an explanation depends on. */
-export interface Facts extends ChainPace {
+interface Facts extends ChainPace {
   relayer: RelayerRow
   /** The relayer's transaction in no block with the lowest nonce. */
   first: TransactionRow | undefined
@@ -240,7 +240,7 @@ const sinceOf = (row: TransactionRow, waitReason: Code): string =>
 const reasonOf = ({ wait_text, status_reason }: TransactionRow): string => wait_text ?? status_reason ?? 'unknown'
 
 /** The steps that can resolve this cause, the best first. Each is accepted by its operation as it stands. */
-export function suggestionsOf(
+function suggestionsOf(
   row: WholeTransactionRow,
   waitReason: Code,
   { relayer, market, gas_limit }: Facts,

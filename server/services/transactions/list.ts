@@ -20,7 +20,7 @@ interface Named {
 }
 
 /** A transaction of a relayer. Throws DomainError (404). */
-export async function findTransaction(
+async function findTransaction(
   { store, keyring }: ListContext,
   { relayer_id, transaction_id }: Named,
 ): Promise<{ relayer: RelayerRow; row: WholeTransactionRow }> {

@@ -59,7 +59,7 @@ const hasLeft = () =>
   unavailable('A relayer that has left the pool has unfinished transactions with this ordering key; repeat the request')
 
 /** What a relayer has to do. It orders the relayers of a pool only: the commit reads the numbers again. */
-export interface PoolLoad {
+interface PoolLoad {
   unfinished: number
   /** Its first unfinished transaction waits for something. */
   is_waiting: boolean

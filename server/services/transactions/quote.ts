@@ -307,7 +307,7 @@ export const defaultTier: Tier = 'average'
  * The form and the prices of a request: the prices that it gives, and market prices for the others, up to the policies. Throws DomainError
  * (400) when lists, prices, type and chain do not belong together.
  */
-export function priceRequest(
+function priceRequest(
   relayer: RelayerRow,
   request: TransactionRequest,
   market: Market,
@@ -355,7 +355,7 @@ function checkLists(type: TransactionType, { access_list, authorization_list }: 
   if (access_list !== null && type === 0) throw badRequest(['access_list'], 'cannot be given for type 0')
 }
 
-export interface Funds {
+interface Funds {
   balance: bigint
   /** The most that all unfinished transactions and a new one may cost together, in wei. */
   funds: bigint

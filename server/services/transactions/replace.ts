@@ -15,6 +15,7 @@ import {
   limitTo,
   minReplacementFee,
   most,
+  noCeiling,
   type Prices,
   percentileOf,
   priceColumns,
@@ -42,7 +43,7 @@ import { costColumns, defaultTier, type TransactionQuote } from './quote.ts'
 import { type Asker, type Prepared, prepare, type TransactionsContext, unwrapInsert } from './send.ts'
 
 /** What becomes of a transaction that is in no block. */
-export interface Change {
+interface Change {
   transactionId: string
   /** Its request from now on, by its row of this moment. Throws DomainError. */
   requestOf(row: WholeTransactionRow): TransactionRequest
@@ -295,8 +296,6 @@ function raiseTip(prices: Prices, least: Prices, request: TransactionRequest): P
   const { max_priority_fee_per_gas } = atLeastPrices(prices, least) as FeeMarketPrices
   return limitTo({ ...prices, max_priority_fee_per_gas }, { fee: undefined, tip: prices.max_fee_per_gas })
 }
-
-const noCeiling: Ceiling = { fee: undefined, tip: undefined }
 
 function aboveCeiling(least: Prices, { fee }: Ceiling): DomainError {
   const needed = tipOf(least)

@@ -42,9 +42,6 @@ export function oneAtATime<T>(read: () => Promise<T>): () => Promise<T> {
   }
 }
 
-/** The name of a key that is a row id. */
-export const itself = (rowId: number): number => rowId
-
 /** The most keys of one statement. */
 const maxKeys = 1_000
 

@@ -47,7 +47,7 @@ interface Numbered {
 
 const known = new WeakMap<Statement<object>, Numbered>()
 
-export function numbered(statement: Statement<object>): Numbered {
+function numbered(statement: Statement<object>): Numbered {
   const its = known.get(statement) ?? numberParameters(statement.text.postgres)
   known.set(statement, its)
   return its

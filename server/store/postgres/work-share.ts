@@ -240,7 +240,7 @@ function createShare({ read, fences, membership, signals }: LeaseConnection, kin
   }
 }
 
-export interface Server {
+interface Server {
   row_id: number
   /** How many rows it has. */
   held: number

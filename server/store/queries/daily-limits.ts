@@ -1,7 +1,8 @@
 import type { PendingAuditEntry } from '../../domain/rows.ts'
+import { unfinishedStatuses } from '../../domain/statuses.ts'
 import type { Account, OverLimit, Spend } from '../../domain/transaction-rows.ts'
 import { type Database, oneByOne, type Session, sql, type Transaction } from './database.ts'
-import type { Row } from './transaction-rows.ts'
+import { type Row, statusIn } from './transaction-rows.ts'
 
 const bucketMs = 300_000
 /** A day has 288 complete time steps and the current one, so a sum reads at most 289 rows. */
@@ -141,7 +142,7 @@ const open = sql<Place & { charge: string; calls: number }>({
   sqlite: `
     SELECT $chain_id AS chain_id, $address AS address, $asset AS asset, sponsored ->> 'charge' AS charge, count(*) AS calls
     FROM transactions
-    WHERE chain_id = $chain_id AND sponsored IS NOT NULL AND status IN ('pending', 'sent', 'submitted', 'mined')
+    WHERE chain_id = $chain_id AND sponsored IS NOT NULL AND ${statusIn(unfinishedStatuses)}
       AND created_at < $before AND sponsored ->> 'bucket' < $oldest
       AND EXISTS (SELECT 1 FROM json_each(sponsored, '$.holders') WHERE value = $address)
     GROUP BY charge`,
@@ -149,7 +150,7 @@ const open = sql<Place & { charge: string; calls: number }>({
     SELECT place.*, its.* FROM json_to_recordset($rows::json) AS place (chain_id bigint, address text, asset text),
       LATERAL (
         SELECT sponsored::json ->> 'charge' AS charge, count(*) AS calls FROM transactions
-        WHERE chain_id = place.chain_id AND sponsored IS NOT NULL AND status IN ('pending', 'sent', 'submitted', 'mined')
+        WHERE chain_id = place.chain_id AND sponsored IS NOT NULL AND ${statusIn(unfinishedStatuses)}
           AND created_at < $before AND (sponsored::json ->> 'bucket')::bigint < $oldest
           AND jsonb_exists(sponsored::jsonb -> 'holders', place.address)
         GROUP BY 1 OFFSET 0) AS its`,

@@ -1,5 +1,6 @@
 import type { SentTransaction } from '../../domain/errors.ts'
 import type { NewTransaction } from '../../domain/new-transaction.ts'
+import { unminedStatuses } from '../../domain/statuses.ts'
 import type { Account } from '../../domain/transaction-rows.ts'
 import { accountOf, readAccounts } from './accounts.ts'
 import { openSpendingBook } from './daily-limits.ts'
@@ -13,7 +14,7 @@ import {
   laneOf,
   nonceOf,
 } from './insert-rules.ts'
-import { columnNames, dataColumn, indexMetadata, quoted, recordsOf } from './transaction-rows.ts'
+import { columnNames, dataColumn, indexMetadata, quoted, recordsOf, statusIn } from './transaction-rows.ts'
 import { insertRefills, newestRefills } from './treasuries.ts'
 
 interface KnownRow extends KnownAnswer {
@@ -43,7 +44,7 @@ const selectRelayers = sql<{ row_id: number; last_sequence: number; count: numbe
   FROM relayers WHERE row_id = ANY ($row_ids::bigint[])`)
 const laneAt = (row: string) => `
   SELECT chain_id, sponsored_lane FROM transactions
-  WHERE sponsored_lane = ${row}lane AND chain_id = ${row}chain_id AND status IN ('pending', 'sent', 'submitted') LIMIT 1`
+  WHERE sponsored_lane = ${row}lane AND chain_id = ${row}chain_id AND ${statusIn(unminedStatuses)} LIMIT 1`
 const selectLanes = sql<{ chain_id: number; sponsored_lane: string }>({
   sqlite: laneAt('$'),
   postgres: `

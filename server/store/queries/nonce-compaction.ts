@@ -1,7 +1,9 @@
+import { finalStatuses } from '../../domain/statuses.ts'
 import type { Account } from '../../domain/transaction-rows.ts'
 import { yieldToEventLoop } from '../../lib/timers.ts'
 import { setNonce } from './accounts.ts'
 import { type Database, type Session, sql, type Transaction, type Truth } from './database.ts'
+import { statusIn } from './transaction-rows.ts'
 
 /** The most gaps and abandoned nonces that are reported. */
 const maxFound = 100
@@ -31,7 +33,7 @@ const usedBelow = sql<{ used_below: number }>(
 const held = (bound: string, order: 'ASC' | 'DESC') =>
   sql<Held>(`
     SELECT row_id, nonce, revision, status_reason AS reason, status <> 'pending' OR hash IS NOT NULL AS is_signed,
-      block_hash IS NOT NULL AS is_in_block, status IN ('confirmed', 'failed', 'canceled', 'expired') AS is_ended
+      block_hash IS NOT NULL AS is_in_block, ${statusIn(finalStatuses)} AS is_ended
     FROM transactions WHERE chain_id = $chain_id AND "from" = $address AND nonce ${bound}
     ORDER BY nonce ${order} LIMIT $limit`)
 const heldFrom = held('>= $nonce', 'ASC')

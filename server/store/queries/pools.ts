@@ -11,6 +11,7 @@ import type {
   PendingAuditEntry,
   PoolRow,
 } from '../../domain/rows.ts'
+import { unfinishedStatuses } from '../../domain/statuses.ts'
 import { withoutSeal } from '../row-mac.ts'
 import {
   type Database,
@@ -257,14 +258,13 @@ class UnknownRelayer extends Error {
   }
 }
 
-const unfinished = ['pending', 'sent', 'submitted', 'mined']
 // The relayer of the newest transaction with the key, while it or an earlier one of that relayer is unfinished.
 const pinAt = (row: string) => `
   SELECT newest.relayer_row_id FROM (
     SELECT its.relayer_row_id, its.sequence FROM pool_orders JOIN transactions AS its ON its.row_id = transaction_row_id
     WHERE pool_orders.pool_row_id = ${row}pool_row_id AND ordering_key = ${row}ordering_key
     ORDER BY transaction_row_id DESC LIMIT 1) AS newest
-  WHERE ${unfinished
+  WHERE ${unfinishedStatuses
     .map(
       (status) => `EXISTS (
       SELECT 1 FROM transactions AS earlier WHERE earlier.relayer_row_id = newest.relayer_row_id

@@ -6,6 +6,10 @@ import { type Session, sql, type Transaction } from './database.ts'
 export const dataColumn = (table: string): string =>
   `(SELECT data FROM transaction_data WHERE row_id = ${table}.data_row_id) AS data`
 
+/** SQL: whether a row has one of the statuses. */
+export const statusIn = (statuses: readonly TransactionRow['status'][]): string =>
+  `status IN (${statuses.map((status) => `'${status}'`).join(', ')})`
+
 export const hexOf = (data: Uint8Array | null): string | null =>
   data === null ? null : `0x${Buffer.from(data.buffer, data.byteOffset, data.length).toString('hex')}`
 

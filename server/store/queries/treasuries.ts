@@ -4,6 +4,7 @@ import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { isFinal, unfinishedStatuses } from '../../domain/statuses.ts'
 import { type Database, type Engine, type Session, sql, type Transaction } from './database.ts'
 import type { InsertedTransaction, NewestRefill } from './insert-rules.ts'
+import { statusIn } from './transaction-rows.ts'
 
 const from = (table: string): Record<Engine, string> => ({
   sqlite: `${table}.funding ->> 'from'`,
@@ -85,7 +86,6 @@ const maxKept = 200
 /** Null where its transaction was removed, long after its end. */
 type Row = Omit<Refill, 'is_open'>
 
-const unfinished = unfinishedStatuses.map((status) => `'${status}'`).join(', ')
 // The row of its transaction says how far a refill is: it may be reopened by a reorganization.
 const newest = sql<Row>(`
   SELECT refills.row_id, treasury_row_id, treasury_id, amount, transaction_id, refills.created_at, status, "from",
@@ -94,7 +94,7 @@ const newest = sql<Row>(`
   WHERE refills.relayer_row_id = $relayer_row_id ORDER BY refills.row_id DESC LIMIT ${maxShown}`)
 const newestOf = sql<NewestRefill & { relayer_row_id: number }>(`
   SELECT refills.relayer_row_id, max(refills.row_id) AS row_id,
-    max(CASE WHEN status IN (${unfinished}) THEN 1 ELSE 0 END) AS is_open
+    max(CASE WHEN ${statusIn(unfinishedStatuses)} THEN 1 ELSE 0 END) AS is_open
   FROM refills LEFT JOIN transactions ON transactions.id = transaction_id
   WHERE refills.relayer_row_id = ANY ($row_ids::bigint[]) GROUP BY refills.relayer_row_id`)
 const insert = sql(

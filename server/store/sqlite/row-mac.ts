@@ -24,7 +24,7 @@ import { createSession } from './session.ts'
  * Checks after every change of the schema that the database has only the service's own triggers and views. A foreign trigger could
  * change rows within the service's statements, and the service would seal these changes. The check throws StoreError.
  */
-export function schemaCheck(db: Database.Database): () => void {
+function schemaCheck(db: Database.Database): () => void {
   const schema = db.prepare<[], { name: string; sql: string }>(
     "SELECT name, sql FROM main.sqlite_schema WHERE type IN ('trigger', 'view')",
   )
