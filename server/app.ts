@@ -9,7 +9,7 @@ import { startSending } from './app/sender.ts'
 import { isOfDatabase } from './app/start-failure.ts'
 import { startWebhooks } from './app/webhooks.ts'
 import type { Config } from './config.ts'
-import { BelievedClock } from './lib/trusted-clock.ts'
+import { BelievedClock } from './lib/believed-clock.ts'
 
 export interface Service {
   /** The address that the service listens on: http://host:port, without a trailing slash. */

@@ -1,6 +1,6 @@
 import pino from 'pino'
 import { expect, test } from 'vitest'
-import { BelievedClock } from '../../server/lib/trusted-clock.ts'
+import { BelievedClock } from '../../server/lib/believed-clock.ts'
 
 const [hour, day] = [3_600_000, 86_400_000]
 const start = Date.parse('2026-01-01T00:00:00.000Z')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Shares } from '../../server/api/http/concurrency-limits.ts'
+import { Shares } from '../../server/api/http/shares.ts'
 import { StatusWaits, WaitPlace } from '../../server/services/transactions/wait-for-status.ts'
 import type { TransactionState } from '../../server/store/queries/transaction-reads.ts'
 

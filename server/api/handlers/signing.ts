@@ -6,9 +6,9 @@ import {
   signTransaction,
   signTypedData,
   signTypedDataFull,
-} from '../../services/signing/sign.ts'
+} from '../../services/signing/requests.ts'
+import type { SignatureAsker, SignatureContext } from '../../services/signing/sign.ts'
 import { signBatch } from '../../services/signing/sign-batch.ts'
-import type { SignatureAsker, SignatureContext } from '../../services/signing/sign-with-policy.ts'
 
 type Signing = Pick<
   Handlers,

@@ -12,7 +12,6 @@ import type { Caller, Handlers, OperationId } from '../../domain/operation.ts'
 import type { Audit } from './audit.ts'
 import { type Authentication, authorize, checkRoles } from './authentication.ts'
 import { checkMediaType, maxBodyBytes, readBody } from './body.ts'
-import type { Held, Shares, StreamPace } from './concurrency-limits.ts'
 import type { KeyConnections } from './connections.ts'
 import type { Operation } from './contract.ts'
 import { ApiError, badRequestAt, failureMiddleware, jsonRpcFailure, toFailure } from './errors.ts'
@@ -25,6 +24,7 @@ import type { Reference } from './reference.ts'
 import type { RequestContext } from './request-context.ts'
 import { nearestPath, normalizeTarget, searchOf } from './request-target.ts'
 import { answer, envelope, streamEvents } from './send-response.ts'
+import type { Held, Shares, StreamPace } from './shares.ts'
 
 interface AppDependencies {
   operations: Operation[]

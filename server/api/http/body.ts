@@ -2,10 +2,10 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { badRequest, DomainError, inputFault } from '../../domain/errors.ts'
 import { yieldToEventLoop } from '../../lib/timers.ts'
-import type { Held } from './concurrency-limits.ts'
 import type { AmountPlaces, OperationFacts } from './document.ts'
 import { ApiError } from './errors.ts'
 import { parseJson } from './json.ts'
+import type { Held } from './shares.ts'
 
 export const maxBodyBytes = 1024 * 1024
 /** A longer body has a turn of the event loop to itself. To parse, validate and sign 1 MiB takes up to 40 ms. */

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Caller } from '../../domain/operation.ts'
-import type { Held, Shares } from './concurrency-limits.ts'
 import { ApiError } from './errors.ts'
+import type { Held, Shares } from './shares.ts'
 
 /** A connection with more pipelined requests that wait is not read until some are carried out. */
 const fewWaiting = 8

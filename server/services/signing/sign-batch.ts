@@ -3,7 +3,7 @@ import { toHex } from '../../domain/encoding/digest.ts'
 import { withBatchIndex } from '../../domain/errors.ts'
 import type { OperationRequest } from '../../domain/operation.ts'
 import { yieldToEventLoop } from '../../lib/timers.ts'
-import { readMessage, readTypedData, signatureResult } from './sign.ts'
+import { readMessage, readTypedData, signatureResult } from './requests.ts'
 import {
   rightsTo,
   type Signable,
@@ -11,7 +11,7 @@ import {
   type SignatureContext,
   type SigningRights,
   sign,
-} from './sign-with-policy.ts'
+} from './sign.ts'
 
 type BatchAsker = Omit<SignatureAsker, 'auditEntry'> & Pick<OperationRequest<'signBatch'>, 'beginAudit'>
 

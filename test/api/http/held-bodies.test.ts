@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { Shares } from '../../../server/api/http/concurrency-limits.ts'
 import { KeyConnections } from '../../../server/api/http/connections.ts'
+import { Shares } from '../../../server/api/http/shares.ts'
 import { exchange, json, rawRequest } from '../../support/raw-http.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createRelayerClient, RelayerError } from '../../../client/index.ts'
-import { StreamPace } from '../../../server/api/http/concurrency-limits.ts'
+import { StreamPace } from '../../../server/api/http/shares.ts'
 import { startTestService } from '../../support/service.ts'
 import { rowsOf, zeroBytes } from '../../support/service-database.ts'
 import { insertTransactions } from '../../support/transactions.ts'

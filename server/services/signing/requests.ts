@@ -1,0 +1,209 @@
+import type {
+  Authorization,
+  SignAuthorizationRequest,
+  SignatureResult,
+  SignedTransaction,
+  SignMessageRequest,
+  SignTypedDataRequest,
+  TypedData,
+} from '../../../generated/openapi.ts'
+import { parseUnsigned, type UnsignedTransaction } from '../../domain/decoding/transaction.ts'
+import {
+  messageDigest,
+  messagePreimage,
+  toHex,
+  typedDataDigest,
+  typedDataPreimage,
+} from '../../domain/encoding/digest.ts'
+import { authorizationDigest, authorizationPreimage } from '../../domain/encoding/envelope.ts'
+import { type HashedTypedData, hashTypedData } from '../../domain/encoding/typed-data.ts'
+import { badRequest, notFound } from '../../domain/errors.ts'
+import { checkFee } from '../../domain/policies/fee-policies.ts'
+import {
+  type AskedTypedData,
+  checkAddress,
+  checkAuthorization,
+  checkSignTransaction,
+  isAllowedDomain,
+  messageFault,
+  typedDataFault,
+} from '../../domain/policies/signing-policies.ts'
+import { signatureSpending } from '../../domain/policies/token-signatures.ts'
+import { checkPolicies, type Judged, spendingOf } from '../../domain/policies/transaction-policies.ts'
+import type { RelayerRow } from '../../domain/rows.ts'
+import { readAddress } from '../../domain/values.ts'
+import type { Signature } from '../../keys/signer.ts'
+import {
+  type Charge,
+  type Content,
+  rightsTo,
+  type Signable,
+  type SignatureAsker,
+  type SignatureContext,
+  type SigningRights,
+  sign,
+  signCounted,
+} from './sign.ts'
+
+export async function signMessage(
+  context: SignatureContext,
+  asker: SignatureAsker,
+  body: SignMessageRequest,
+): Promise<SignatureResult> {
+  const signable = readMessage(body)
+  const rights = await rightsTo(context, asker, () => notFound('Not found'))
+  return signatureResult(await sign(context, asker, rights, signable))
+}
+
+export async function signTypedData(
+  context: SignatureContext,
+  asker: SignatureAsker,
+  body: SignTypedDataRequest,
+): Promise<SignatureResult> {
+  const rights = await rightsTo(context, asker)
+  return signatureResult(await sign(context, asker, rights, readTypedData(body)))
+}
+
+export async function signTypedDataFull(
+  context: SignatureContext,
+  asker: SignatureAsker,
+  body: TypedData,
+): Promise<SignatureResult> {
+  const rights = await rightsTo(context, asker)
+  const document = hashTypedData(body)
+  const { domain_separator, struct_hash, chain_id } = document
+  const unbound = typedData(domain_separator, struct_hash, { domain_separator, document })
+  const check = (rights: SigningRights) => {
+    unbound.check(rights)
+    const { relayer } = rights.held
+    if (chain_id === undefined || chain_id === BigInt(relayer.chain_id)) return
+    // A policy that allows exactly this domain takes precedence over its chain id.
+    if (!isAllowedDomain(relayer.policies, domain_separator)) {
+      throw badRequest(
+        ['domain', 'chainId'],
+        `chain id must be ${relayer.chain_id}, as the relayer's network has it; it is ${chain_id}`,
+      )
+    }
+  }
+  const charge = signatureCharge(rights, document)
+  return signatureResult(await signCounted(context, asker, rights, { ...unbound, check, charge }))
+}
+
+export async function signAuthorization(
+  context: SignatureContext,
+  asker: SignatureAsker,
+  body: SignAuthorizationRequest,
+): Promise<Authorization> {
+  const rights = await rightsTo(context, asker)
+  const address = readAddress(body.address, ['address'])
+  const authorization = { chain_id: rights.held.relayer.chain_id, address, nonce: body.nonce }
+  const digest = authorizationDigest(authorization)
+  const signature = await sign(context, asker, rights, {
+    kind: 'authorization',
+    content: { digest, preimage: () => authorizationPreimage(authorization) },
+    check: ({ held }) => checkAuthorization(held.relayer.policies, address),
+  })
+  const { r, s, v } = signatureResult(signature)
+  return { ...authorization, r, s, y_parity: v - 27 }
+}
+
+const place = ['unsigned_transaction']
+
+export async function signTransaction(
+  context: SignatureContext,
+  asker: SignatureAsker,
+  { unsigned_transaction }: { unsigned_transaction: string },
+): Promise<SignedTransaction> {
+  const rights = await rightsTo(context, asker)
+  const { relayer } = rights.held
+  checkSignTransaction(relayer.policies)
+  const transaction = parse(unsigned_transaction)
+  if (transaction.chain_id !== BigInt(relayer.chain_id)) {
+    throw badRequest(
+      place,
+      `chain id must be ${relayer.chain_id}, as the relayer's network has it; it is ${transaction.chain_id}`,
+    )
+  }
+  asker.auditEntry.subject = toHex(transaction.digest)
+  const { judged, fee } = judgeTransaction(relayer, transaction)
+  const signature = await signCounted(context, asker, rights, {
+    kind: 'transaction',
+    content: transaction,
+    check: ({ held }) => {
+      checkSignTransaction(held.relayer.policies)
+      judgeTransaction(held.relayer, transaction)
+    },
+    charge: { account: relayer, spending: spendingOf(relayer, judged, fee) },
+  })
+  const { raw, hash, signature: told } = transaction.finish(signature)
+  return { signed_transaction: toHex(raw), hash, signature: told }
+}
+
+/** The signature of a text, or of bytes. */
+export function readMessage({ message, message_hex }: SignMessageRequest): Signable {
+  const text = message === undefined ? Buffer.from(message_hex.slice(2), 'hex') : message
+  const content: Content = { digest: messageDigest(text), preimage: () => messagePreimage(text) }
+  return { kind: 'message', content, check: ({ held, caller }) => checkAddress(held, caller, messageFault) }
+}
+
+/** The signature of hashed typed data. Throws DomainError (400). */
+export function readTypedData(body: SignTypedDataRequest): Signable {
+  const separator = hash('domain_separator', body)
+  return typedData(separator, hash('hash_struct_message', body), { domain_separator: separator })
+}
+
+function typedData(separator: Uint8Array, structHash: Uint8Array, asked: AskedTypedData): Signable {
+  const content: Content = {
+    digest: typedDataDigest(separator, structHash),
+    preimage: () => typedDataPreimage(separator, structHash),
+  }
+  const check = ({ held, caller }: SigningRights) =>
+    checkAddress(held, caller, (relayer) => typedDataFault(relayer, asked))
+  return { kind: 'typed_data', content, check }
+}
+
+/** 32 bytes from 64 hex digits, with or without 0x. */
+function hash<Name extends string>(name: Name, body: Record<Name, string>): Uint8Array {
+  const text = body[name]
+  const bytes = Buffer.from(text.startsWith('0x') ? text.slice(2) : text, 'hex')
+  // The contract's pattern requires 64 digits; this guards against a change of the pattern.
+  if (bytes.length !== 32) throw badRequest([name], 'must be 32 bytes: 64 hex digits, with or without 0x')
+  return bytes
+}
+
+export function signatureResult({ rs, recovery }: Signature): SignatureResult {
+  const hex = toHex(rs)
+  const v = 27 + recovery
+  return { r: hex.slice(0, 66), s: `0x${hex.slice(66)}`, sig: `${hex}${v.toString(16)}`, v }
+}
+
+/** A document that moves tokens counts against the limits of the relayer on the chain where it does. */
+function signatureCharge({ held }: SigningRights, document: HashedTypedData): Charge | undefined {
+  const account = held.on_address.find(({ chain_id }) => BigInt(chain_id) === document.chain_id)
+  return account && { account, spending: signatureSpending(account.policies, document) }
+}
+
+/** The amounts and the highest possible fee of a transaction that the policies permit. Throws DomainError (403). */
+function judgeTransaction(
+  relayer: RelayerRow,
+  { to, value, data, gas_price, gas_limit }: UnsignedTransaction,
+): { judged: Judged; fee: bigint } {
+  const amounts = { value: value.toString(), gas_price: gas_price.toString(), max_fee_per_gas: null }
+  const judged: Judged = { to, data: data.toLowerCase(), ...amounts }
+  checkPolicies(relayer, judged)
+  const fee = gas_limit * gas_price
+  checkFee(relayer, fee)
+  return { judged, fee }
+}
+
+function parse(hex: string) {
+  try {
+    return parseUnsigned(hex)
+  } catch {
+    const wanted = 'must be an unsigned transaction of type legacy, EIP-2930 or EIP-1559, as hex of its RLP'
+    throw badRequest(
+      place,
+      hex.startsWith('0x03') ? 'is a blob transaction (EIP-4844), which is not supported' : wanted,
+    )
+  }
+}
