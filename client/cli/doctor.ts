@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { RelayerError } from '../error.ts'
 import type { Context } from './context.ts'
-import { examineNetworks, examineNotifications, examineProblems, examineRelayers } from './examine.ts'
+import { examineNetworks, examineNotifications, examineProblems, examineRelayers, listProblems } from './examine.ts'
 import { exitCodes, isUnreached, unreachedReason } from './exit-codes.ts'
 import { type Finding, fine, problem } from './finding.ts'
 
@@ -36,9 +36,10 @@ async function* examine(world: Context): AsyncGenerator<Finding> {
   yield key
   if (key.state === 'problem') return
   yield* examineNetworks(world)
-  yield* examineRelayers(world)
-  yield* examineNotifications(world)
-  yield* examineProblems(world)
+  const problems = await listProblems(world)
+  yield* examineRelayers(world, problems)
+  yield* examineNotifications(world, problems)
+  yield* examineProblems(problems)
 }
 
 async function examineService({ client, url }: Context): Promise<Finding> {

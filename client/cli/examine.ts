@@ -1,4 +1,12 @@
-import type { Network, NonceState, Notification, ProblemKind, Relayer, RelayerStatus } from '../../generated/client.ts'
+import type {
+  Network,
+  NonceState,
+  Notification,
+  Problem,
+  ProblemKind,
+  Relayer,
+  RelayerStatus,
+} from '../../generated/client.ts'
 import { RelayerError } from '../error.ts'
 import { createRelayerProvider } from '../provider.ts'
 import type { Context } from './context.ts'
@@ -51,16 +59,34 @@ function headOf(part: string, { is_testnet }: Network, block: { timestamp: strin
   )
 }
 
+/** What the service calls problems. */
+export const listProblems = async ({ client }: Context): Promise<Problem[]> =>
+  (await client.get('/api/v1/problems', { query: { per_page: 1_000 } })).data
+
+/** One that is critical, and that nobody has acknowledged. */
+const isUrgent = ({ severity, acknowledgement }: Problem): boolean =>
+  severity === 'critical' && acknowledgement === null
+
+/** What is seen now, as severe as the service's list has it. */
+function asListed(finding: Finding, problems: Problem[], id: string, ...kinds: ProblemKind[]): Finding {
+  const isOf = ({ kind, relayer_id, notification_id }: Problem) =>
+    kinds.includes(kind) && (relayer_id ?? notification_id) === id
+  const known = problems.filter(isOf)
+  if (finding.state === 'ok' || known.length === 0) return finding
+  return { ...finding, state: known.some(isUrgent) ? 'problem' : 'warning' }
+}
+
 /** State, nonces and balance of every relayer. */
-export async function* examineRelayers({ client }: Context): AsyncGenerator<Finding> {
+export async function* examineRelayers({ client }: Context, problems: Problem[]): AsyncGenerator<Finding> {
   for await (const relayer of client.all('/api/v1/relayers')) {
     const path = { relayer_id: relayer.id }
     const { data: status } = await client.get('/api/v1/relayers/{relayer_id}/status', { path })
     const { data: nonce } = await client.get('/api/v1/relayers/{relayer_id}/nonce', { path })
     const part = `relayer ${relayer.id}`
-    yield stateOf(part, relayer)
-    yield nonceOf(part, relayer, nonce)
-    yield balanceOf(part, relayer, status)
+    const { id } = relayer
+    yield asListed(stateOf(part, relayer), problems, id, 'relayer_disabled', 'relayer_paused')
+    yield asListed(nonceOf(part, relayer, nonce), problems, id, 'transaction_waiting', 'nonces')
+    yield asListed(balanceOf(part, relayer, status), problems, id, 'balance_low', 'balance_empty')
   }
 }
 
@@ -116,38 +142,55 @@ const examined: ReadonlySet<ProblemKind> = new Set<ProblemKind>([
 ])
 
 /** What else the service calls a problem. An acknowledged one is a warning: somebody deals with it. */
-export async function* examineProblems({ client }: Context): AsyncGenerator<Finding> {
-  const { data } = await client.get('/api/v1/problems', { query: { per_page: 1_000 } })
-  const others = data.filter(({ kind }) => !examined.has(kind))
-  for (const { kind, severity, summary, reason, transaction_id, relayer_id, acknowledgement } of others) {
-    const isUrgent = severity === 'critical' && acknowledgement === null
+export function* examineProblems(problems: Problem[]): Generator<Finding> {
+  const others = problems.filter(({ kind }) => !examined.has(kind))
+  for (const one of others) {
+    const { kind, summary, reason, transaction_id, relayer_id } = one
     const why = transaction_id === null ? '' : ` relayer why ${transaction_id} --relayer ${relayer_id}`
-    yield (isUrgent ? problem : warning)(kind, summary, `${inLine(reason)}${why}`)
+    yield (isUrgent(one) ? problem : warning)(kind, summary, `${inLine(reason)}${why}`)
   }
   if (others.length === 0) yield fine('problems', 'the service lists no other')
 }
 
 /** A key without the scope `notifications` skips this part. */
-export async function* examineNotifications({ client }: Context): AsyncGenerator<Finding> {
+export async function* examineNotifications({ client }: Context, problems: Problem[]): AsyncGenerator<Finding> {
   try {
-    for await (const notification of client.all('/api/v1/notifications')) yield* healthOf(client, notification)
+    for await (const notification of client.all('/api/v1/notifications'))
+      yield* healthOf(client, notification, problems)
   } catch (error) {
     if (!(error instanceof RelayerError) || error.status !== 403) throw error
     yield warning('notifications', 'not checked', 'The API key lacks the scope "notifications".')
   }
 }
 
-async function* healthOf(client: Context['client'], { id, has_signing_key }: Notification): AsyncGenerator<Finding> {
+async function* healthOf(
+  client: Context['client'],
+  { id, has_signing_key }: Notification,
+  problems: Problem[],
+): AsyncGenerator<Finding> {
   const path = { notification_id: id }
   const { data } = await client.get('/api/v1/notifications/{notification_id}/health', { path })
   const part = `notification ${id}`
   const again = `relayer deliveries redeliver ${id} --since TIME`
-  if (data.status === 'disabled')
-    yield problem(part, `disabled: ${data.disabled_reason}`, `Correct the endpoint, set its url again, then: ${again}`)
-  else if (data.failing_since !== null)
-    yield problem(part, `every attempt failed since ${data.failing_since}`, `relayer deliveries list ${id} shows why.`)
-  else if (data.failed > 0) yield warning(part, `${data.failed} deliveries failed`, `To send them again: ${again}`)
-  else yield fine(part, `${data.pending} deliveries are pending, none failed`)
+  const kinds = ['notification_disabled', 'notification_failing', 'deliveries_failed'] as const
+  yield asListed(stateOfDeliveries(), problems, id, ...kinds)
   if (!has_signing_key)
     yield warning(part, 'deliveries are not signed', `relayer notifications change ${id} --signing-key-file FILE`)
+
+  function stateOfDeliveries(): Finding {
+    if (data.status === 'disabled')
+      return problem(
+        part,
+        `disabled: ${data.disabled_reason}`,
+        `Correct the endpoint, set its url again, then: ${again}`,
+      )
+    if (data.failing_since !== null)
+      return problem(
+        part,
+        `every attempt failed since ${data.failing_since}`,
+        `relayer deliveries list ${id} shows why.`,
+      )
+    if (data.failed > 0) return warning(part, `${data.failed} deliveries failed`, `To send them again: ${again}`)
+    return fine(part, `${data.pending} deliveries are pending, none failed`)
+  }
 }
