@@ -63,6 +63,12 @@ export const isReleasedWhenSigned = (row: { submission: PrivateSubmission | null
 export const isSecret = (row: { submission: PrivateSubmission | null; block_hash: string | null }): boolean =>
   isPrivate(row) && row.block_hash === null
 
+/** Whether nodes may be asked for its hash: it is no secret, or more than half of them count its nonce as used. */
+export const mayAskFor = (
+  row: { submission: PrivateSubmission | null; block_hash: string | null; nonce: number | null },
+  counted: Proof<{ at_least: number }> | undefined,
+): boolean => !isSecret(row) || (counted !== undefined && row.nonce !== null && row.nonce < counted.fact.at_least)
+
 /** The same for one of its hashes: of a released cancellation only its newest is known to be public. */
 export const isSecretOf = (
   row: { submission: PrivateSubmission | null; block_hash: string | null; hash: string | null },

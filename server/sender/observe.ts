@@ -1,11 +1,12 @@
 import { askEach, type Chain, given, type Head, majorityOf, reachedByMost } from '../chain/chain.ts'
-import { type Asked, minWitnesses, newestOf, proveReceipts, withOutcome } from '../chain/proofs.ts'
+import { type Asked, minWitnesses, newestOf, proveCount, proveReceipts, withOutcome } from '../chain/proofs.ts'
 import { orUnknown } from '../chain/rpc.ts'
 import { type ChainObservation, decide, type ReceiptView, type Step } from '../domain/decide.ts'
 import { readSigned } from '../domain/decoding/transaction.ts'
 import { type Effect, effectOf } from '../domain/effect.ts'
 import { isPayable, type Market, most, pricesOf } from '../domain/fees.ts'
 import { capOf } from '../domain/policies/fee-policies.ts'
+import { isSecret, mayAskFor } from '../domain/submission.ts'
 import type { TransactionRow } from '../domain/transaction-rows.ts'
 import { laneWait, type WaitFacts, waitColumns } from '../domain/wait-reason.ts'
 import { ceilingOf, commit, currentOf } from './context.ts'
@@ -225,13 +226,15 @@ async function answerAll(
 const attemptsOf = ({ store }: TickContext, rows: TransactionRow[]) =>
   Promise.all(rows.map(({ row_id }) => store.attempts(row_id)))
 
-/** The receipts of the asked node, of any attempt, in few requests. */
+/** The receipts of the asked node, of any attempt, in few requests. One node's count gives it no hash that only private relays know. */
 async function askReceipts(
   context: TickContext,
-  { networkClient, state }: Tick,
+  { held, networkClient, state }: Tick,
   rows: TransactionRow[],
 ): Promise<Partial<Facts>[]> {
-  const attempts = await attemptsOf(context, rows)
+  const counted = rows.some(isSecret) ? await proveCount(networkClient, held.relayer.address) : undefined
+  const known = await attemptsOf(context, rows)
+  const attempts = known.map((own, index) => (mayAskFor(rows[index] as TransactionRow, counted) ? own : []))
   const receipts = await networkClient.chain.receipts(attempts.flat().map(({ hash }) => hash))
   const asked = await Promise.all(
     rows.map(async (row, index): Promise<Asked> => {

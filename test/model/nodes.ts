@@ -24,11 +24,13 @@ export interface NodesWorld {
   sending(raw: string, before: boolean, isPublic: boolean): void
   /** Another call to a public node. */
   asking(call: Call): void
+  /** What that node answers. */
+  answered(call: Call, answer: Answer): void
 }
 
 const maxBodyBytes = 600
 
-export function createNodes(count: number, { chain, address, active, sending, asking }: NodesWorld): Nodes {
+export function createNodes(count: number, { chain, address, active, sending, asking, answered }: NodesWorld): Nodes {
   const manners: (string | undefined)[] = Array.from({ length: count + 1 })
   let turn = 0
   const all = manners.map((_, node) => `http://127.0.0.1:9/node-${node}`)
@@ -58,9 +60,10 @@ export function createNodes(count: number, { chain, address, active, sending, as
       const isPublic = node < count
       if (isSend) sending(`${call.params[0]}`, true, isPublic)
       else if (isPublic) asking(call)
-      const answered = { jsonrpc: '2.0', id: call.id, ...answer(call, manner, isPublic) }
+      const its = answer(call, manner, isPublic)
       if (isSend) sending(`${call.params[0]}`, false, isPublic)
-      return answered
+      else if (isPublic) answered(call, its)
+      return { jsonrpc: '2.0', id: call.id, ...its }
     })
     return said(200, JSON.stringify(Array.isArray(parsed) ? answers : answers[0]))
   }

@@ -108,6 +108,8 @@ export async function openWorld(options: WorldOptions): Promise<World> {
   const sent = new Map<string, Sent>()
   const undurable: SignedTransaction[] = []
   const toldPublicly = new Set<bigint>()
+  /** By account: the most transactions that the only node has counted. Several must agree before one of them is given a private hash. */
+  const counted = new Map<string, number>()
   let crashes = 0
   let countdown: { left: number; before: boolean } | undefined
 
@@ -119,7 +121,12 @@ export async function openWorld(options: WorldOptions): Promise<World> {
       const given = (first as { value?: string } | undefined)?.value
       if (method === 'eth_estimateGas' && given) toldPublicly.add(BigInt(given))
       const known = method.startsWith('eth_getTransaction') ? sent.get(`${first}`) : undefined
-      if (known) tell(known.transaction)
+      if (known && !isCounted(known.transaction)) tell(known.transaction)
+    },
+    answered({ method, params: [account] }, answer) {
+      if (nodeCount > 1 || method !== 'eth_getTransactionCount' || !('result' in answer)) return
+      const count = Number(answer.result ?? 0)
+      counted.set(`${account}`, Math.max(count, counted.get(`${account}`) ?? 0))
     },
     sending(raw, before, isPublic) {
       if (countdown?.before === before) {
@@ -136,6 +143,8 @@ export async function openWorld(options: WorldOptions): Promise<World> {
       if (!sent.has(transaction.hash)) sent.set(transaction.hash, { transaction, at_ms: clock.elapsed() })
     },
   })
+
+  const isCounted = ({ from, nonce }: SignedTransaction) => nonce < (counted.get(from) ?? 0)
 
   /** Once a block had its nonce it is no secret. */
   function tell({ from, nonce, value }: SignedTransaction): void {

@@ -17,6 +17,7 @@ import { missedError, receiptOf, transactionError } from '../../domain/outcome.t
 import { spendingOf } from '../../domain/policies/transaction-policies.ts'
 import type { Proof } from '../../domain/proof.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
+import { mayAskFor } from '../../domain/submission.ts'
 import type { Spend, TransactionRow, TransactionUpdate, WholeTransactionRow } from '../../domain/transaction-rows.ts'
 import { isSameWait, quorumWait, type Wait, waitColumns } from '../../domain/wait-reason.ts'
 import { BoundedMap } from '../../lib/cache.ts'
@@ -97,12 +98,13 @@ export class NonceUsers {
     const { store, elapsed } = this.#context
     const nonce = row.nonce as number
     const hashes = (await store.attempts(row.row_id)).map(({ hash }) => hash)
-    const answers = await askEach(witnesses.each, (node) => node.receipts(hashes))
+    const counted = await proveCount(witnesses, relayer.address)
+    const asked = mayAskFor(row, counted) ? hashes : []
+    const answers = await askEach(witnesses.each, (node) => node.receipts(asked))
     if (answers.some((receipts) => receipts?.values().some((receipt) => receipt))) {
       known.since = undefined
       return 'shown'
     }
-    const counted = await proveCount(witnesses, relayer.address)
     const user = await proveNonceUser(witnesses, relayer, { nonce, hashes, counted })
     if (user?.by === 'nobody') {
       known.since = undefined
