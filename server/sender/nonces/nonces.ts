@@ -188,7 +188,9 @@ class Gaps {
   async close(relayer: RelayerRow, witnesses: Witnesses, latest: number, isRequested = false): Promise<number> {
     const { store, observer } = this.#context
     const { chain_id, address } = relayer
-    const open = (await this.of(relayer, latest)).length + (await store.abandoned(chain_id, address, latest)).length
+    const found = await this.of(relayer, latest)
+    const left = await store.abandoned(chain_id, address, latest)
+    const open = found.length + left.length
     if (open === 0) return 0
     const counted = await proveCount(witnesses, address)
     if (!counted || (!isRequested && this.#counts.isBehind(chain_id, counted.fact.head))) return open
@@ -205,9 +207,10 @@ class Gaps {
       })
     }
     const abandoned = await store.abandoned(chain_id, address, from)
-    return (
-      gaps.length + abandoned.length - (await this.#withdraw(relayer, abandoned)) - (await this.#fill(relayer, gaps))
-    )
+    const filled = (await this.#withdraw(relayer, abandoned)) + (await this.#fill(relayer, gaps))
+    // What is used by the proof that holds now may be free later.
+    const doubted = found.filter((nonce) => nonce < from).length + Math.max(0, left.length - abandoned.length)
+    return doubted + gaps.length + abandoned.length - filled
   }
 
   /**

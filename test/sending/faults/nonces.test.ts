@@ -106,6 +106,35 @@ test('H1: does not replace another sender’s transaction at the next nonce, unt
   expect(await received(rig, other)).toBe(0n)
 })
 
+test('fills a nonce that a reorganization took from somebody else, when the only node has denied it for an hour', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  await rig.client().patch('/api/v1/networks/{network_id}', {
+    path: { network_id: 'evm:local' },
+    body: { required_confirmations: 3 },
+  })
+  const node = await testLiar(rig.chain)
+  const account = await rig.addAccount({ key: knownKey(rig), rpc_urls: [node.url] })
+  const snapshot = await rig.chain.rpc('evm_snapshot', [])
+  await elsewhere(rig.chain, knownKey(rig))(0)
+  await rig.chain.mine()
+  await sendOnce(rig, account, '7')
+  await until('a node has it', async () => (await firstOf(account))?.status === 'submitted')
+  expect(await firstOf(account)).toMatchObject({ nonce: 1 })
+  await rig.chain.rpc('evm_revert', [snapshot])
+  const before = node.counts.eth_sendRawTransaction ?? 0
+  await rig.chain.mine(4)
+  // It closes gaps before it sends again what the node has lost.
+  await until('it is sent again', () => (node.counts.eth_sendRawTransaction ?? 0) > before)
+  rig.clock.passed_ms += 3_600_000
+  // No new block reminds the service of it.
+  await until('the gap is filled', async () => (await account.transactions()).some(({ nonce }) => nonce === 0))
+  await account.finished(rig.chain.mine)
+  expect((await account.transactions()).map(({ nonce, status }) => [nonce, status])).toEqual([
+    [0, 'canceled'],
+    [1, 'confirmed'],
+  ])
+})
+
 test('C3: does not take an equal transaction of another sender for its own', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const account = await rig.addAccount({ key: knownKey(rig) })
