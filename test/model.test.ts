@@ -160,6 +160,67 @@ const counterexamples: Record<string, Scenario> = {
       { do: 'mine', blocks: 4, limit: 50 },
     ],
   },
+  // One of three counts the nonce of a private transaction as used: nodes are not given its hash.
+  'gives no node a private hash by the count of one': {
+    nodes: 3,
+    shares_key: true,
+    pool: false,
+    seed: 1_250_438_875,
+    steps: [
+      { do: 'send', count: 3, tier: 'safe_low', gas_price_gwei: null, valid_s: null, submission: 'private' },
+      { do: 'lie', name: 'count_ahead_by_one' },
+      { do: 'base_fee', gwei: 100 },
+      { do: 'mine', blocks: 5, limit: 50 },
+    ],
+  },
+  'gives no node a private hash by the count of one that shows no receipts': {
+    nodes: 3,
+    shares_key: true,
+    pool: true,
+    seed: 2_147_483_639,
+    steps: [
+      { do: 'send', count: 3, tier: 'fastest', gas_price_gwei: null, valid_s: null },
+      { do: 'lie', name: 'thief_that_counts_ahead' },
+      { do: 'mine', blocks: 1, limit: 50 },
+      { do: 'send', count: 2, tier: 'average', gas_price_gwei: null, valid_s: null, submission: 'private' },
+    ],
+  },
+  'fills a nonce that a reorganization took from somebody else, as soon as it may': {
+    nodes: 1,
+    shares_key: true,
+    pool: false,
+    seed: 1_831_943_160,
+    steps: [
+      { do: 'foreign', where: 'block', ahead: 0 },
+      { do: 'send', count: 3, tier: 'fastest', gas_price_gwei: 100, valid_s: null, gas_limit: 21_000 },
+      { do: 'reorg', depth: 3, outcome: 'drop' },
+    ],
+  },
+  'cancels again what a fork took from the nodes, when the market is far below': {
+    nodes: 3,
+    shares_key: true,
+    pool: true,
+    seed: 3,
+    steps: [
+      { do: 'send', count: 3, tier: 'safe_low', gas_price_gwei: null, valid_s: null, gas_limit: 100_000 },
+      { do: 'cancel_all' },
+      { do: 'starve', blocks: 10 },
+      { do: 'gas_rule', gas: 26_000 },
+    ],
+  },
+  'cancels again what no node took at a price that the only node had lied about': {
+    nodes: 1,
+    shares_key: true,
+    pool: false,
+    seed: 1_831_875_445,
+    steps: [
+      { do: 'send_pool', count: 2, ordered: true },
+      { do: 'trouble', name: 'fee_cap' },
+      { do: 'gas_rule', gas: 63_000 },
+      { do: 'lie', name: 'price_x1000' },
+      { do: 'cancel', which: 4 },
+    ],
+  },
 }
 
 test.each(Object.entries(counterexamples))('%s', async (_, scenario) => {

@@ -24,18 +24,22 @@ export interface PricedAttempt extends PriceColumns {
 }
 
 /**
- * The highest prices of the attempts that a node has accepted at this nonce. A replacement must pay 10 % more. Undefined when no
- * node has accepted any: then any price is possible. After a fork that needs more gas, no node has what one refuses for its gas, nor what has
- * less.
+ * The attempts at this nonce that a node has accepted, and may still have. After a fork that needs more gas, no node has what one refuses
+ * for its gas, nor what has less.
  */
-export function highestTaken(attempts: PricedAttempt[], nonce: number | null): Prices | undefined {
+export function takenOf<Attempt extends PricedAttempt>(attempts: Attempt[], nonce: number | null): Attempt[] {
   const own = attempts.filter((attempt) => attempt.nonce === nonce)
   const tooLow = own.filter(({ refusal_kind }) => refusal_kind === 'gas_limit_too_low')
   const least = Math.max(-1, ...tooLow.map(({ gas_limit }) => gas_limit ?? -1))
-  return highest(
-    own.filter(({ taken_at, gas_limit }) => taken_at !== null && (gas_limit === null || gas_limit > least)),
-  )
+  return own.filter(({ taken_at, gas_limit }) => taken_at !== null && (gas_limit === null || gas_limit > least))
 }
+
+/**
+ * The highest prices of what nodes may have at this nonce. A replacement must pay 10 % more. Undefined when they have nothing: then any
+ * price is possible.
+ */
+export const highestTaken = (attempts: PricedAttempt[], nonce: number | null): Prices | undefined =>
+  highest(takenOf(attempts, nonce))
 
 /**
  * As `highestTaken`; when a node called an attempt above it an underpriced replacement, the prices of that attempt: some nodes ask

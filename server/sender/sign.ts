@@ -2,7 +2,7 @@ import type { TransactionError } from '../../generated/openapi.ts'
 import type { CallRequest } from '../chain/chain.ts'
 import type { Mempool } from '../chain/mempool.ts'
 import { isRpcFailure } from '../chain/rpc.ts'
-import { aboveRefused, contentHash, highestOutbid, highestTaken } from '../domain/attempts.ts'
+import { aboveRefused, contentHash, highestOutbid, highestTaken, takenOf } from '../domain/attempts.ts'
 import { repriceMs } from '../domain/decide.ts'
 import { type Envelope, serializeUnsigned } from '../domain/encoding/envelope.ts'
 import {
@@ -114,7 +114,7 @@ export async function sign(
   if ('reason' in content) return hopeless(row, content.reason, now())
   const prices = await priceOf(relayer, client.market, { ...request, content, attempts })
   if (prices === 'at_ceiling') return { isNew: false, update: later() }
-  if ('wait_reason' in prices) return waiting(row, prices, now())
+  if ('wait_reason' in prices) return holding(context, request, { content, attempts, wait: prices })
   if (purpose === 'send' && row.is_sweep) content.value = sweptBy(row, content.gas_limit, prices)
   if (content.value < 0n) return waiting(row, nothingLeft, now())
   if (slow && last && isAsGood(last, row, purpose, { prices, gas_limit: content.gas_limit })) {
@@ -237,17 +237,17 @@ async function priceOf(
     return atLimit(relayer, row, await market(), { least: minReplacementFee(before, kind), gas_limit, cap })
   }
   // What nobody asked for stays within `max_fee_multiplier`; another content, or a cancellation, outbids what a node has.
-  const isUnasked = slow || isRepeated(attempts, { row, purpose, content })
+  const isUnasked = most(before) > most(taken) || isRepeated(attempts, { row, purpose, content })
   return isUnasked && isAbove(raised, await market(), tier, multipleOf(relayer)) ? aboveMultiple(relayer) : raised
 }
 
-/** Whether a node has an attempt of the same effect: then only its gas limit or its price is new. */
+/** Whether a node may have an attempt of the same effect: then only its gas limit or its price is new. */
 function isRepeated(
   attempts: AttemptRow[],
   { row, purpose, content }: Pick<SignRequest, 'row' | 'purpose'> & { content: Content },
 ): boolean {
   const wanted = contentHash(content)
-  const own = attempts.filter((one) => one.nonce === row.nonce && one.purpose === purpose && one.taken_at !== null)
+  const own = takenOf(attempts, row.nonce).filter((one) => one.purpose === purpose)
   return own.some(({ content_hash }) => row.is_sweep || content_hash === wanted)
 }
 
@@ -257,6 +257,25 @@ function waiting(row: TransactionRow, wait: Wait, now: number): Signed | undefin
   if (isSameWait(row, wait) && row.reprice_at > now && row.reprice_at <= repriceAt) return undefined
   const set = { reprice_at: repriceAt, ...waitColumns(row, wait) }
   return { isNew: false, update: { row_id: row.row_id, revision: row.revision, set } }
+}
+
+/**
+ * Nothing new may be signed at a price that outbids what nodes may have. If an earlier version of that does the same by the present rules of
+ * gas, they are given it again: they may have dropped it, and the newest one is not what they take.
+ */
+async function holding(
+  { store, now }: SignContext,
+  { row, purpose }: SignRequest,
+  { content, attempts, wait }: { content: Content; attempts: AttemptRow[]; wait: Wait },
+): Promise<Signed | undefined> {
+  const waits = waiting(row, wait, now())
+  const wanted = contentHash(content)
+  const held = takenOf(attempts, row.nonce).findLast(
+    ({ content_hash, gas_limit, ...one }) =>
+      one.purpose === purpose && content_hash === wanted && (gas_limit ?? 0) >= content.gas_limit,
+  )
+  if (!waits || !held || held.number === attempts.at(-1)?.number) return waits
+  return { ...waits, bytes: { ...held, raw: await store.rawOf(row.row_id, held.number) } }
 }
 
 /** Whether an attempt that no node has accepted is as good as a new one. */

@@ -125,6 +125,28 @@ test('cancels what the only node refuses for good for minutes, and it holds up n
   expect((await account.transactions())[0]).toMatchObject({ status: 'confirmed', value: '2' })
 })
 
+test('cancels after a fork at a price above the multiple of a market that has fallen: nodes have nothing of the cancellation', async () => {
+  const { forks, nodes, chain, account, send, pass, client } = await start()
+  const price = (gwei: number) => chain.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${(gwei * 1e9).toString(16)}`])
+  await price(100)
+  await chain.mine()
+  const { id } = await send({ value: '1', gas_limit: 100_000 })
+  await until('a node has it', async () => (await account.transactions())[0]?.status === 'submitted')
+  const sends = () => nodes[0].counts.eth_sendRawTransaction ?? 0
+  const before = sends()
+  await client().delete(`${sendPath}/{transaction_id}`, {
+    path: { relayer_id: account.relayer_id, transaction_id: id },
+  })
+  await until('a node has its cancellation', () => sends() > before)
+  forks[0].factor = 2
+  await chain.rpc('anvil_dropAllTransactions', [])
+  await account.finished(async () => {
+    await price(1)
+    await pass(20_000)
+  })
+  expect((await account.transactions())[0]).toMatchObject({ id, status: 'canceled' })
+})
+
 test('estimates by most nodes when they run different rules', async () => {
   const { clock, forks, nodes, send } = await start({ nodes: 3 })
   for (const fork of forks.slice(1)) fork.factor = 3
