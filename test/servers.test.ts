@@ -290,19 +290,19 @@ const changedByTwo: Record<string, { path: string; read?: string; method?: strin
     path: 'relayers/limited',
     change: (number) => ({ policies: { whitelist_receivers: [receiver(number)] } }),
   },
-  pool: { path: 'pools/shared', change: (number) => ({ policies: { max_value: `${number}` } }) },
+  pool: { path: 'pools/written', change: (number) => ({ policies: { max_value: `${number}` } }) },
   'relayer of a pool': {
-    ...{ path: 'pools/shared/relayers/shared', read: 'pools/shared' },
+    ...{ path: 'pools/written/relayers/written', read: 'pools/written' },
     change: (weight) => ({ weight }),
   },
-  notification: { path: 'notifications/shared', change: (number) => ({ url: `http://127.0.0.1:9/${number}` }) },
+  notification: { path: 'notifications/written', change: (number) => ({ url: `http://127.0.0.1:9/${number}` }) },
   'API key': { path: 'api-keys/{key}', change: (number) => ({ name: `${number}`, scopes: ['read'] }) },
   network: { path: 'networks/evm:other', change: (number) => ({ symbol: `S${number}` }) },
-  sponsorship: { path: 'sponsorships/shared', change: (number) => ({ delegates: [receiver(number)] }) },
-  funding: { path: 'relayers/shared/funding', method: 'PUT', change: (number) => fundingOf(`${number + 2}`) },
-  'funding of a pool': { path: 'pools/shared/funding', method: 'PUT', change: (number) => fundingOf(`${number + 2}`) },
+  sponsorship: { path: 'sponsorships/written', change: (number) => ({ delegates: [receiver(number)] }) },
+  funding: { path: 'relayers/written/funding', method: 'PUT', change: (number) => fundingOf(`${number + 2}`) },
+  'funding of a pool': { path: 'pools/written/funding', method: 'PUT', change: (number) => fundingOf(`${number + 2}`) },
   'content of a transaction': {
-    ...{ path: 'relayers/shared/transactions/{transaction}', method: 'PUT' },
+    ...{ path: 'relayers/written/transactions/{transaction}', method: 'PUT' },
     change: (number) => ({ to: receiver(number), value: '1', max_fee_per_gas: '1' }),
   },
 }
@@ -335,19 +335,19 @@ test('of two writers on two servers with the same revision, one changes the reso
   }
   const network = { name: 'other', network_type: 'evm', chain_id: 77, is_testnet: true }
   await create('networks', { ...network, rpc_urls: ['http://127.0.0.1:9'] })
-  for (const id of ['shared', 'treasury', 'limited']) {
+  for (const id of ['written', 'treasury', 'limited']) {
     await create('signers', { id, type: 'generated' })
     const relayer = { id, name: id, network: 'local', network_type: 'evm', paused: false, signer_id: id }
     await chain.setBalance((await create('relayers', relayer)).address, 10n ** 20n)
   }
-  await create('pools', { id: 'shared', network: 'local', relayer_ids: ['shared'] })
-  await create('notifications', { id: 'shared', url: 'http://127.0.0.1:9/' })
-  const { api_key } = await create('api-keys', { name: 'shared', scopes: ['sign'] })
+  await create('pools', { id: 'written', network: 'local', relayer_ids: ['written'] })
+  await create('notifications', { id: 'written', url: 'http://127.0.0.1:9/' })
+  const { api_key } = await create('api-keys', { name: 'written', scopes: ['sign'] })
   const rules = { relayer_id: 'treasury', max_gas: 100_000, max_fee: '1', budget_per_day: '1' }
-  await create('sponsorships', { id: 'shared', ...rules })
-  for (const of of ['relayers', 'pools']) await ask(0, 'PUT', `${of}/shared/funding`, fundingOf('2'))
+  await create('sponsorships', { id: 'written', ...rules })
+  for (const of of ['relayers', 'pools']) await ask(0, 'PUT', `${of}/written/funding`, fundingOf('2'))
   // Its price keeps it out of every block.
-  const { id } = await create('relayers/shared/transactions', { to, value: '1', max_fee_per_gas: '1' })
+  const { id } = await create('relayers/written/transactions', { to, value: '1', max_fee_per_gas: '1' })
 
   for (const [kind, { path, read = path, method = 'PATCH', change }] of Object.entries(changedByTwo)) {
     const named = (its: string) => its.replace('{transaction}', id).replace('{key}', api_key.id)

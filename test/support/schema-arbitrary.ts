@@ -87,17 +87,20 @@ export function schemaArbitrary({ properties, always, rare }: Hints): SchemaArbi
 
   function objects(schema: Schema): Arbitrary<unknown> {
     const { properties: named = {}, required = [], additionalProperties = true, maxProperties = 20 } = schema
-    if (additionalProperties !== false) {
-      if (Object.keys(named as object).length > 0)
-        throw new Error('schemaArbitrary knows open objects without properties')
-      const { propertyNames } = schema
-      const keys = propertyNames ? (strings(propertyNames as Schema) as Arbitrary<string>) : fc.string()
-      const values =
-        typeof additionalProperties === 'object' ? valid(additionalProperties as Schema) : fc.jsonValue({ maxDepth: 2 })
-      return fc.dictionary(keys, values, { maxKeys: Math.min(maxProperties as number, 5) })
-    }
     const members = Object.entries(named as Record<string, Schema>).map(([name, schema]) => [name, valid(schema, name)])
-    return fc.record(Object.fromEntries(members), { requiredKeys: required as never[], noNullPrototype: true })
+    const options = { requiredKeys: required as never[], noNullPrototype: true } as const
+    const its = fc.record(Object.fromEntries(members), options)
+    if (additionalProperties === false) return its
+    const { propertyNames } = schema
+    const keys = propertyNames ? (strings(propertyNames as Schema) as Arbitrary<string>) : fc.string()
+    const values =
+      typeof additionalProperties === 'object' ? valid(additionalProperties as Schema) : fc.jsonValue({ maxDepth: 2 })
+    const others = fc.dictionary(keys, values, { maxKeys: Math.min(maxProperties as number, 5) })
+    if (members.length === 0) return others
+    const isNamed = (key: string) => Object.hasOwn(named as object, key)
+    return fc
+      .tuple(others, its)
+      .map(([more, own]) => ({ ...Object.fromEntries(Object.entries(more).filter(([key]) => !isNamed(key))), ...own }))
   }
 
   return {

@@ -9,7 +9,6 @@ import type { NodeAccess } from '../../domain/node-access.ts'
 import type { Idempotency } from '../../domain/operation.ts'
 import { checkFees, feeOf } from '../../domain/policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../../domain/policies/transaction-policies.ts'
-import { sorted } from '../../domain/revision.ts'
 import type { PendingAuditEntry, RelayerRow } from '../../domain/rows.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../domain/transaction-request.ts'
 import { capacityOf, ceilingColumns, checkPause, checkRequest, dataBytes, isPriced, tooMany } from './check-request.ts'
@@ -238,6 +237,12 @@ export const hashOf = (body: object, nonce?: number): string =>
     .update(JSON.stringify(body, sorted))
     .update(nonce === undefined ? '' : `${nonce}`)
     .digest('hex')
+
+/** A stored hash has the members in this form. */
+const sorted = (_: string, value: unknown): unknown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+    : value
 
 /** The number of earlier transactions from which on the warning `long_queue` is given. */
 const longQueue = 100
