@@ -10,6 +10,7 @@ import { isOfDatabase } from './app/start-failure.ts'
 import { startWebhooks } from './app/webhooks.ts'
 import type { Config } from './config.ts'
 import { BelievedClock } from './lib/believed-clock.ts'
+import { openLog } from './telemetry/log.ts'
 
 export interface Service {
   /** The address that the service listens on: http://host:port, without a trailing slash. */
@@ -70,9 +71,10 @@ export async function startWithDatabase(
   signal: AbortSignal,
   waits: (error: unknown) => void,
 ): Promise<Service | undefined> {
+  const logger = openLog(config.log_level)
   for (let attempt = 1; !signal.aborted; attempt += 1) {
     try {
-      return await startService(config)
+      return await startService(config, { logger })
     } catch (error) {
       if (!isOfDatabase(error)) throw error
       if (attempt === 1) waits(error)
