@@ -5907,7 +5907,7 @@ export interface components {
          */
         "Idempotency-Key": string;
         /**
-         * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
+         * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check, and where one is required the answer is 428. See [Concurrent changes](#/section/concurrent-changes).
          * @example *
          */
         "If-Match": string;
@@ -6952,7 +6952,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check, and where one is required the answer is 428. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -7283,7 +7283,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check, and where one is required the answer is 428. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -7322,7 +7322,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check, and where one is required the answer is 428. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -7646,7 +7646,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check, and where one is required the answer is 428. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -7679,7 +7679,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check, and where one is required the answer is 428. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -7905,7 +7905,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check, and where one is required the answer is 428. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -7938,7 +7938,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check, and where one is required the answer is 428. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -8261,7 +8261,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check, and where one is required the answer is 428. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -8294,7 +8294,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check, and where one is required the answer is 428. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -8430,7 +8430,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check, and where one is required the answer is 428. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -8463,7 +8463,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check, and where one is required the answer is 428. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -8503,7 +8503,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check, and where one is required the answer is 428. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -8806,7 +8806,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check, and where one is required the answer is 428. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -8845,7 +8845,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check, and where one is required the answer is 428. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -9170,7 +9170,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check, and where one is required the answer is 428. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -9202,7 +9202,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check, and where one is required the answer is 428. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -9458,7 +9458,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check, and where one is required the answer is 428. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
@@ -9491,7 +9491,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check. See [Concurrent changes](#/section/concurrent-changes).
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check, and where one is required the answer is 428. See [Concurrent changes](#/section/concurrent-changes).
                  * @example *
                  */
                 "If-Match"?: components["parameters"]["If-Match"];
