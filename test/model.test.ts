@@ -118,6 +118,18 @@ const counterexamples: Record<string, Scenario> = {
       { do: 'time', s: 1 },
     ],
   },
+  'signs no self-transfer after a start at a used nonce while every node lags': {
+    nodes: 3,
+    shares_key: true,
+    pool: false,
+    seed: 23,
+    steps: [
+      { do: 'foreign', where: 'block', ahead: 1 },
+      { do: 'send', count: 1, tier: 'fastest', gas_price_gwei: null, valid_s: null },
+      { do: 'trouble', name: 'lags' },
+      { do: 'crash', send: 0, before: false },
+    ],
+  },
   // After a fork the nodes have nothing of what was signed with less gas: it is signed again, within the policies, and a cancellation at
   // the price of the moment.
   'keeps to the multiple after a fork': {

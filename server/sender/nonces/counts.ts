@@ -283,22 +283,24 @@ export class Counts {
 
   /**
    * The nonces below this one are used by a signed transaction of somebody else, as long as most endpoints have its receipt: a lower count
-   * alone does not free them, and the only node may lag or be wrong for a while, unless an operator asks (`isRequested`). 0: no such
-   * transaction.
+   * alone does not free them. Unless an operator asks (`isRequested`), nodes whose height (`head`) is below its block lag, and the only
+   * node may be wrong for a while. 0: no such transaction.
    */
   async usedBelow(
     { row_id, chain_id, address }: RelayerRow,
     witnesses: Witnesses,
-    isRequested: boolean,
+    { head, isRequested }: { head: number; isRequested: boolean },
   ): Promise<number> {
     const { store, now } = this.#context
     // After a start the database has the last one that was noticed.
     const { foreign } = await store.getAccount(chain_id, address)
     const signed = this.#usedBy.get(row_id) ?? foreign
     if (!signed?.hash) return 0
-    const isSole = witnesses.each.length < minWitnesses && !isRequested
-    const isRecent = foreign !== null && now() - Date.parse(foreign.noticed_at) < soleWordMs
-    return (isSole && isRecent) || (await proveAnyMined(witnesses, [signed.hash])) ? signed.nonce + 1 : 0
+    const passedMs = foreign === null ? Infinity : now() - Date.parse(foreign.noticed_at)
+    const isDoubted =
+      (witnesses.each.length < minWitnesses && passedMs < soleWordMs) ||
+      (head < (foreign?.block ?? 0) && passedMs < maxBehindMs)
+    return (isDoubted && !isRequested) || (await proveAnyMined(witnesses, [signed.hash])) ? signed.nonce + 1 : 0
   }
 
   /** Records the height of a chain by a majority of its endpoints: gaps are not closed while they are behind it. */
@@ -367,8 +369,9 @@ export class Counts {
     if (isShown) this.noteUsed(relayer, signed)
     await this.#unknown.beforeRaise(relayer, witnesses, { count: to, isShown })
     await raiseCounter(this.#context, relayer, { to, proof, evidence, isDeep })
-    const hash = signed?.fact.nonce === to - 1 ? signed.fact.hash : null
-    await noteForeign(this.#context, relayer, { nonce: to - 1, hash })
+    const last =
+      signed?.fact.nonce === to - 1 ? { hash: signed.fact.hash, block: signed.fact.block_number } : { hash: null }
+    await noteForeign(this.#context, relayer, { nonce: to - 1, ...last })
     this.#doubts.delete(relayer.row_id)
   }
 

@@ -156,10 +156,10 @@ export class NonceUsers {
     proof: Proof<MinedFact>,
   ): Promise<boolean> {
     const { row_id } = row
-    const { hash } = proof.fact
+    const { hash, receipt } = proof.fact
     this.#cases.delete(row_id)
     this.#counts.noteUsed(relayer, proof)
-    await noteForeign(this.#context, relayer, { nonce: row.nonce as number, hash })
+    await noteForeign(this.#context, relayer, { nonce: row.nonce as number, hash, block: receipt.block_number })
     const whole = { ...row, data: await this.#context.store.dataOf(row_id) }
     const isNewHere = await this.#isNew(row)
     if (!isNewHere && isSameContent(whole, proof.fact)) return this.#takeOver(witnesses, row, proof)

@@ -93,10 +93,10 @@ export class Nonces {
   ): Promise<NonceState> {
     const { store } = this.#context
     const { next_nonce, foreign } = await store.getAccount(relayer.chain_id, relayer.address)
-    const { is_acknowledged, ...other } = foreign ?? { is_acknowledged: true }
+    const isKnown = foreign === null || foreign.is_acknowledged
     const base = {
       ...{ next_nonce, chain_latest: latest ?? null, gaps: [] as number[] },
-      foreign: is_acknowledged ? null : (other as NonceState['foreign']),
+      foreign: isKnown ? null : { nonce: foreign.nonce, hash: foreign.hash, noticed_at: foreign.noticed_at },
     }
     const why = (explanation: string) => relayer.disabled_reason ?? explanation
     if (latest === undefined) {
@@ -194,7 +194,8 @@ class Gaps {
     if (open === 0) return 0
     const counted = await proveCount(witnesses, address)
     if (!counted || (!isRequested && this.#counts.isBehind(chain_id, counted.fact.head))) return open
-    const from = Math.max(counted.fact.at_most, await this.#counts.usedBelow(relayer, witnesses, isRequested))
+    const { at_most, head } = counted.fact
+    const from = Math.max(at_most, await this.#counts.usedBelow(relayer, witnesses, { head, isRequested }))
     const { next_nonce: before } = await store.getAccount(chain_id, address)
     const { moved, gaps } = await store.compactNonces(chain_id, address, from)
     const { next_nonce } = await store.getAccount(chain_id, address)

@@ -8,6 +8,7 @@ import type { RelayerRow } from '../../domain/rows.ts'
 import type { TransactionRequest } from '../../domain/transaction-request.ts'
 import type { Account } from '../../domain/transaction-rows.ts'
 import { BoundedMap } from '../../lib/cache.ts'
+import type { Foreign } from '../../store/queries/accounts.ts'
 import type { Content } from '../../store/queries/unknown-transactions.ts'
 import type { NonceContext } from '../context.ts'
 
@@ -30,10 +31,10 @@ type Payment = Pick<TransactionRequest, 'to' | 'value' | 'data'>
 export async function noteForeign(
   { store, observer }: Pick<NonceContext, 'store' | 'observer'>,
   { id, chain_id, address }: RelayerRow,
-  foreign: { nonce: number; hash: string | null },
+  foreign: Foreign,
 ): Promise<void> {
   if (await store.noteForeign({ chain_id, address }, foreign))
-    observer.foreignTransaction?.({ relayer_id: id, ...foreign })
+    observer.foreignTransaction?.({ relayer_id: id, nonce: foreign.nonce, hash: foreign.hash })
 }
 
 /**

@@ -284,6 +284,8 @@ CREATE TABLE accounts (
   -- The last transaction of the account that the chain or a node has and this service did not send.
   foreign_nonce  BIGINT,
   foreign_hash   TEXT,
+  -- The block that has it, as most nodes said. Null: not known to be in one.
+  foreign_block  BIGINT,
   foreign_at     TEXT,
   -- An operator knows of it.
   foreign_acknowledged INTEGER NOT NULL DEFAULT 0 CHECK (foreign_acknowledged IN (0, 1)),

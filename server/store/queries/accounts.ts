@@ -2,6 +2,13 @@ import { isUnmined } from '../../domain/statuses.ts'
 import type { Account, TransactionRow } from '../../domain/transaction-rows.ts'
 import { type Database, greatest, type KeyedReads, type Session, sql } from './database.ts'
 
+/** A transaction of an account that this service did not send. `block`: the one that has it; absent: not known to be in one. */
+export interface Foreign {
+  nonce: number
+  hash: string | null
+  block?: number
+}
+
 /** The state of an account. */
 interface AccountState {
   next_nonce: number
@@ -11,7 +18,7 @@ interface AccountState {
   reserved: string
   released: string
   /** The last transaction of the account that this service did not send; null: none was seen. */
-  foreign: { nonce: number; hash: string | null; noticed_at: string; is_acknowledged: boolean } | null
+  foreign: (Foreign & { noticed_at: string; is_acknowledged: boolean }) | null
 }
 
 /** The name of an account. */
@@ -21,12 +28,13 @@ export const accountOf = ({ chain_id, address }: Account): string => `${chain_id
 type StoredAccount = Omit<AccountState, 'foreign'> & {
   foreign_nonce: number | null
   foreign_hash: string | null
+  foreign_block: number | null
   foreign_at: string | null
   foreign_acknowledged: number
 }
 
 const accountColumns = `next_nonce, used_below, compared_count, genesis_hash, reserved, released,
-  foreign_nonce, foreign_hash, foreign_at, foreign_acknowledged`
+  foreign_nonce, foreign_hash, foreign_block, foreign_at, foreign_acknowledged`
 
 const unused: AccountState = {
   next_nonce: 0,
@@ -42,13 +50,14 @@ const unused: AccountState = {
 function readAccount(row: StoredAccount | undefined): AccountState {
   if (!row) return unused
   const { next_nonce, used_below, compared_count, genesis_hash, reserved, released } = row
-  const { foreign_nonce, foreign_hash, foreign_at, foreign_acknowledged } = row
+  const { foreign_nonce, foreign_hash, foreign_block, foreign_at, foreign_acknowledged } = row
   const foreign =
     foreign_nonce === null || foreign_at === null
       ? null
       : {
           nonce: foreign_nonce,
           hash: foreign_hash,
+          ...(foreign_block !== null && { block: foreign_block }),
           noticed_at: foreign_at,
           is_acknowledged: foreign_acknowledged === 1,
         }
@@ -94,10 +103,14 @@ const setForeign = sql(`
   INSERT INTO accounts AS known (chain_id, address, next_nonce, foreign_nonce, foreign_hash, foreign_at)
   VALUES ($chain_id, $address, 0, $nonce, $hash::text, $at)
   ON CONFLICT (chain_id, address) DO UPDATE SET foreign_nonce = excluded.foreign_nonce,
-    foreign_hash = excluded.foreign_hash, foreign_at = excluded.foreign_at,
+    foreign_hash = excluded.foreign_hash, foreign_block = NULL, foreign_at = excluded.foreign_at,
     foreign_acknowledged = CASE WHEN known.foreign_nonce = excluded.foreign_nonce THEN known.foreign_acknowledged ELSE 0 END
   WHERE known.foreign_nonce IS DISTINCT FROM excluded.foreign_nonce
     OR (known.foreign_hash IS DISTINCT FROM excluded.foreign_hash AND excluded.foreign_hash IS NOT NULL)`)
+
+const setForeignBlock = sql(`
+  UPDATE accounts SET foreign_block = $block
+  WHERE chain_id = $chain_id AND address = $address AND foreign_nonce = $nonce AND foreign_hash = $hash`)
 
 const acknowledge = sql(`
   UPDATE accounts SET foreign_acknowledged = 1
@@ -153,15 +166,13 @@ export async function getAccount(database: Database, chainId: number, address: s
 }
 
 /** Remembers a transaction of the account that this service did not send. Resolves to whether it is a new one. */
-export const noteForeign = (
-  database: Database,
-  account: Account,
-  foreign: { nonce: number; hash: string | null },
-): Promise<boolean> =>
+export const noteForeign = (database: Database, account: Account, { nonce, hash, block }: Foreign): Promise<boolean> =>
   database.write(async (transaction) => {
     await transaction.lockRelayers({ accounts: [account] })
     const at = new Date(database.effects.now()).toISOString()
-    return (await transaction.run(setForeign, { ...account, ...foreign, at })) > 0
+    const isNew = (await transaction.run(setForeign, { ...account, nonce, hash, at })) > 0
+    if (block !== undefined) await transaction.run(setForeignBlock, { ...account, nonce, hash, block })
+    return isNew
   })
 
 /**
