@@ -1,5 +1,5 @@
 import type { Network } from '../../generated/openapi.ts'
-import { isNamedOpStack, isOpStack, unsignedBytes } from '../domain/data-fee.ts'
+import { isNamedOpStack, isOpStack, unsignedBytes } from '../domain/network-defaults.ts'
 import type { TransactionRequest } from '../domain/transaction-request.ts'
 import { askEach, atLeastHalf, type CallRequest, type Chain, given } from './chain.ts'
 import { orUnknown, RpcError, RpcUnavailable } from './rpc.ts'

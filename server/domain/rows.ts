@@ -10,9 +10,9 @@ import type {
   Relayer,
   Signer,
 } from '../../generated/openapi.ts'
-import type { MergePatch } from './merge-patch.ts'
 import type { CoinToken } from './policies/token-calls.ts'
 import type { IfMatch } from './revision.ts'
+import type { MergePatch } from './values.ts'
 
 export interface PageRequest {
   offset: number

@@ -12,7 +12,7 @@ import { listPolicies, mergePolicies, readPolicies } from '../domain/policies/re
 import { addressWarnings } from '../domain/policies/signing-policies.ts'
 import { requireRevision } from '../domain/revision.ts'
 import type { Conditions, NewRelayer, PendingAuditEntry, RelayerObstacle, RelayerRow } from '../domain/rows.ts'
-import { showRelayer } from '../domain/show-relayer.ts'
+import { showRelayer } from '../domain/show.ts'
 import type { ServicesContext } from './context.ts'
 import { nodeWarnings, readRpcUrls } from './rpc-urls.ts'
 

@@ -19,7 +19,7 @@ import {
   valueSpending,
 } from '../domain/policies/sponsored-calls.ts'
 import type { RelayerRow } from '../domain/rows.ts'
-import { shownTransaction } from '../domain/show-transaction.ts'
+import { shownTransaction } from '../domain/show.ts'
 import { isFinal } from '../domain/statuses.ts'
 import type { TransactionRow } from '../domain/transaction-rows.ts'
 import { readAddress } from '../domain/values.ts'

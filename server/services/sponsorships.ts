@@ -8,12 +8,11 @@ import type {
   Usage,
 } from '../../generated/openapi.ts'
 import { conflict, errorOf, unknownReference } from '../domain/errors.ts'
-import { mergePatch } from '../domain/merge-patch.ts'
 import type { Caller } from '../domain/operation.ts'
 import { budgetOf, type SponsorshipRules, usageKey } from '../domain/policies/sponsored-calls.ts'
 import { requireRevision } from '../domain/revision.ts'
 import type { Conditions, PendingAuditEntry } from '../domain/rows.ts'
-import { readAddress, readAmount } from '../domain/values.ts'
+import { mergePatch, readAddress, readAmount } from '../domain/values.ts'
 import { makeToken } from '../lib/ids.ts'
 import type { SponsorshipRow } from '../store/queries/sponsorships.ts'
 import type { ServicesContext } from './context.ts'

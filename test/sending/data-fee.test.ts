@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { RelayerError, type RelayerPoliciesInput } from '../../client/index.ts'
-import { isOpStack } from '../../server/domain/data-fee.ts'
+import { isOpStack } from '../../server/domain/network-defaults.ts'
 import { type Anvil, startAnvil } from '../support/anvil.ts'
 import { compileSolidity } from '../support/solidity.ts'
 import { testRig } from '../support/test-rig.ts'

@@ -6,7 +6,7 @@ const sponsored = { sponsorship_row_id: 1, user: null, charge: '100', bucket: 0,
 const block = { block_hash: '0x1', receipt: { fee: '7' } }
 const none = { block_hash: null, receipt: null }
 
-// A call that was signed ends by a receipt, or by a proven foreign use of its nonce (domain/ending.ts), and counts in full until then.
+// A call that was signed ends by a receipt, or by a proven foreign use of its nonce (domain/decide.ts), and counts in full until then.
 test.each<[string, object, bigint]>([
   ['waits, and its nonce is uncertain', { status: 'submitted', wait_reason: 'uncertain_nonce', ...none }, 100n],
   ['waits for its receipt', { status: 'submitted', wait_reason: 'missing_receipt', ...none }, 100n],

@@ -1,4 +1,4 @@
-import type { Ending, FirstBlock, ForeignUse } from '../../server/domain/ending.ts'
+import type { Ending, FirstBlock, ForeignUse } from '../../server/domain/decide.ts'
 import { Proof } from '../../server/domain/proof.ts'
 import type { FinalStatus } from '../../server/domain/statuses.ts'
 

@@ -1,6 +1,17 @@
 import { deleted, type Handlers, page } from '../../domain/operation.ts'
-import { showRelayer } from '../../domain/show-relayer.ts'
+import { showRelayer } from '../../domain/show.ts'
+import { getBalance, getNonce, getStatus, reconcileNonce } from '../../services/accounts.ts'
 import type { ServicesContext } from '../../services/context.ts'
+import {
+  endFunding,
+  endPoolFunding,
+  fundingOf,
+  fundingOfPool,
+  setFunding,
+  setPoolFunding,
+} from '../../services/funding/settings.ts'
+import { sweep } from '../../services/funding/sweep.ts'
+import { findPool } from '../../services/pools.ts'
 import { createRelayer, deleteRelayer, drainRelayer, getRelayer, updateRelayer } from '../../services/relayers.ts'
 
 type Relayers = Pick<
@@ -24,5 +35,63 @@ export const relayers = (context: ServicesContext): Relayers => ({
   async deleteRelayer({ path, auditEntry, ifMatch }) {
     await deleteRelayer(context, path.relayer_id, { auditEntry, ifMatch })
     return deleted(path.relayer_id)
+  },
+})
+
+type Accounts = Pick<
+  Handlers,
+  'getRelayerBalance' | 'getRelayerStatus' | 'getNonce' | 'reconcileNonce' | 'listUnknownTransactions'
+>
+
+/** The state of a relayer's account on the chain and in the store. */
+export const accounts = (context: ServicesContext): Accounts => ({
+  async getRelayerBalance({ path, nodes }) {
+    const balance = await getBalance(context, nodes, path.relayer_id)
+    return { balance: balance.toString(), unit: 'wei' }
+  },
+  getRelayerStatus: ({ path, nodes }) => getStatus(context, nodes, path.relayer_id),
+  getNonce: ({ path, nodes }) => getNonce(context, nodes, path.relayer_id),
+  async listUnknownTransactions({ path, query }) {
+    const relayer = await context.keyring.findRelayer(path.relayer_id)
+    return page(
+      query,
+      (slice) => context.store.unknownTransactions(relayer, slice),
+      (row) => row,
+    )
+  },
+  reconcileNonce: ({ path, body, auditEntry, nodes }) =>
+    reconcileNonce(context, { nodes, auditEntry }, path.relayer_id, body),
+})
+
+type Operations = Pick<
+  Handlers,
+  | ('getFunding' | 'setFunding' | 'deleteFunding' | 'sweepRelayer')
+  | ('getPoolFunding' | 'setPoolFunding' | 'deletePoolFunding')
+>
+
+export const funding = (context: ServicesContext): Operations => ({
+  getFunding: ({ path, nodes }) => fundingOf(context, nodes, path.relayer_id),
+
+  setFunding: ({ path, body, auditEntry, ifMatch, nodes }) =>
+    setFunding(context, nodes, path.relayer_id, { body, auditEntry, ifMatch }),
+
+  async deleteFunding({ path, auditEntry, ifMatch }) {
+    await endFunding(context, path.relayer_id, { auditEntry, ifMatch })
+    return deleted(path.relayer_id)
+  },
+
+  getPoolFunding: async ({ path, caller }) => fundingOfPool(context, await findPool(context, path.pool_id, caller)),
+
+  setPoolFunding: ({ path, body, auditEntry, ifMatch }) =>
+    setPoolFunding(context, path.pool_id, body, { auditEntry, ifMatch }),
+
+  async deletePoolFunding({ path, caller, auditEntry, ifMatch }) {
+    await endPoolFunding(context, await findPool(context, path.pool_id, caller), { auditEntry, ifMatch })
+    return deleted(path.pool_id)
+  },
+
+  sweepRelayer({ path, body, idempotency, auditEntry, authorize, nodes }) {
+    const asker = { idempotency, auditEntry, nodes, authorize: () => authorize('sweepRelayer') }
+    return sweep(context, asker, path.relayer_id, body)
   },
 })

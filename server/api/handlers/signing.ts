@@ -1,5 +1,6 @@
-import { type Handlers, type OperationId, type OperationRequest, Page } from '../../domain/operation.ts'
+import { deleted, type Handlers, type OperationId, type OperationRequest, Page, page } from '../../domain/operation.ts'
 import type { ServicesContext } from '../../services/context.ts'
+import { createSigner, deleteSigner } from '../../services/signers.ts'
 import {
   signAuthorization,
   signMessage,
@@ -32,3 +33,18 @@ const askerOf = (
   { path, auditEntry, authorize }: Pick<OperationRequest<'signMessage'>, 'path' | 'auditEntry' | 'authorize'>,
   operation: OperationId,
 ): SignatureAsker => ({ relayer_id: path.relayer_id, auditEntry, authorize: () => authorize(operation) })
+
+type Signers = Pick<Handlers, 'createSigner' | 'listSigners' | 'getSigner' | 'deleteSigner'>
+
+export const signers = (context: ServicesContext): Signers => ({
+  createSigner: ({ body, caller, auditEntry }) => createSigner(context, caller, body, auditEntry),
+
+  listSigners: ({ query }) => page(query, context.store.listSigners, (signer) => signer),
+
+  getSigner: ({ path }) => context.store.getSigner(path.signer_id),
+
+  async deleteSigner({ path, auditEntry }) {
+    const isDeleted = await deleteSigner(context, path.signer_id, auditEntry)
+    return isDeleted ? deleted(path.signer_id) : undefined
+  },
+})

@@ -1,7 +1,7 @@
 import { revertDataOf } from '../../chain/rpc-error.ts'
 import { contentHash } from '../../domain/attempts.ts'
 import { shownSignature } from '../../domain/encoding/envelope.ts'
-import { isOfPool } from '../../domain/show-transaction.ts'
+import { isOfPool } from '../../domain/show.ts'
 import { isFinal } from '../../domain/statuses.ts'
 import type { AttemptRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
 import { callNode, type NodeAnswer, nextNonce } from '../../services/accounts.ts'

@@ -1,7 +1,6 @@
 import type { RelayerPolicies, RelayerPoliciesInput, RelayerPoliciesPatch } from '../../../generated/openapi.ts'
 import { badRequest, type Field } from '../errors.ts'
-import { mergePatch } from '../merge-patch.ts'
-import { readAddress, readAmount } from '../values.ts'
+import { mergePatch, readAddress, readAmount } from '../values.ts'
 
 const place = ['policies']
 const amounts = [

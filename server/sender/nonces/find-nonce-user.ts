@@ -10,9 +10,15 @@ import {
   proveReceipts,
   type Witnesses,
 } from '../../chain/proofs.ts'
-import { endOfIntent, isDone } from '../../domain/decide.ts'
+import {
+  type Ending,
+  endOfIntent,
+  type ForeignUse,
+  isDone,
+  type NeverSigned,
+  neverSigned,
+} from '../../domain/decide.ts'
 import { effectOf } from '../../domain/effect.ts'
-import { type Ending, type ForeignUse, type NeverSigned, neverSigned } from '../../domain/ending.ts'
 import { missedError, receiptOf, transactionError } from '../../domain/outcome.ts'
 import { spendingOf } from '../../domain/policies/transaction-policies.ts'
 import type { Proof } from '../../domain/proof.ts'

@@ -13,7 +13,7 @@ import {
 import type { NodeAccess } from '../../domain/node-access.ts'
 import { capOf, multipleOf } from '../../domain/policies/fee-policies.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
-import { isOfPool } from '../../domain/show-transaction.ts'
+import { isOfPool } from '../../domain/show.ts'
 import { isUnmined } from '../../domain/statuses.ts'
 import { isPrivate } from '../../domain/submission.ts'
 import { priceKindOf } from '../../domain/transaction-form.ts'

@@ -2,7 +2,7 @@ import type { Attempt, Transaction } from '../../../generated/openapi.ts'
 import { DomainError, transactionNotFound } from '../../domain/errors.ts'
 import { type Caller, type Page, page } from '../../domain/operation.ts'
 import type { PageRequest, PoolRow, RelayerRow } from '../../domain/rows.ts'
-import { isOfPool, shownBehind } from '../../domain/show-transaction.ts'
+import { isOfPool, shownBehind } from '../../domain/show.ts'
 import type {
   AttemptRow,
   TransactionFilter,

@@ -5,7 +5,6 @@ import type { Mempool } from '../../chain/mempool.ts'
 import { RpcError, rpcKindOf } from '../../chain/rpc.ts'
 import { revertData, revertReason } from '../../chain/rpc-error.ts'
 import type { AccountSnapshot } from '../../chain/snapshot.ts'
-import { hasNoCoin } from '../../domain/data-fee.ts'
 import { decodeError } from '../../domain/decoding/decoded-call.ts'
 import { authorityOf } from '../../domain/decoding/transaction.ts'
 import {
@@ -18,6 +17,7 @@ import {
   type Subject,
 } from '../../domain/errors.ts'
 import { applyMaxFee, limit, type Market, type PriceKind, type Prices, quote, type Tier } from '../../domain/fees.ts'
+import { hasNoCoin } from '../../domain/network-defaults.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import { capOf, feeOf } from '../../domain/policies/fee-policies.ts'
 import { coinSpentByCall } from '../../domain/policies/token-calls.ts'

@@ -28,13 +28,18 @@ import { capOf, checkFees, feeOf } from '../../domain/policies/fee-policies.ts'
 import { spendingOf } from '../../domain/policies/transaction-policies.ts'
 import { type IfMatch, requireRevision } from '../../domain/revision.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
-import { revisionOfContent, shownTransaction } from '../../domain/show-transaction.ts'
+import { revisionOfContent, shownTransaction } from '../../domain/show.ts'
 import { isUnmined } from '../../domain/statuses.ts'
 import { replacedSubmission } from '../../domain/submission.ts'
 import type { TransactionType } from '../../domain/transaction-form.ts'
-import { changesOfContent, withEntry } from '../../domain/transaction-history.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../domain/transaction-request.ts'
-import type { TransactionRow, TransactionUpdate, WholeTransactionRow } from '../../domain/transaction-rows.ts'
+import {
+  changesOfContent,
+  type TransactionRow,
+  type TransactionUpdate,
+  type WholeTransactionRow,
+  withEntry,
+} from '../../domain/transaction-rows.ts'
 import { tierOf } from '../../sender/context.ts'
 import type { Store } from '../../store/store.ts'
 import type { ServicesContext } from '../context.ts'

@@ -1,7 +1,7 @@
 import type { AcceptedTransaction, TransactionStatus } from '../../../generated/openapi.ts'
 import { transactionNotFound } from '../../domain/errors.ts'
 import type { OperationRequest, Share } from '../../domain/operation.ts'
-import { shownTransaction } from '../../domain/show-transaction.ts'
+import { shownTransaction } from '../../domain/show.ts'
 import { unfinishedStatuses } from '../../domain/statuses.ts'
 import type { Keyring } from '../../keys/keyring.ts'
 import { yieldToEventLoop } from '../../lib/timers.ts'

@@ -5,8 +5,7 @@ import type {
   Event as WebhookEvent,
 } from '../../../generated/openapi.ts'
 import { type EventRow, maxEventCharacters, type RelayerRow } from '../../domain/rows.ts'
-import { showRelayer } from '../../domain/show-relayer.ts'
-import { shownTransaction } from '../../domain/show-transaction.ts'
+import { shownTransaction, showRelayer } from '../../domain/show.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
 import { shownReason } from '../../domain/wait-reason.ts'
 import { type Database, type Engine, type StoreDependencies, sql, type Transaction, type Truth } from './database.ts'

@@ -11,7 +11,7 @@ import {
   type Replay,
   type Unfinished,
 } from '../../domain/new-transaction.ts'
-import { shownTransaction } from '../../domain/show-transaction.ts'
+import { shownTransaction } from '../../domain/show.ts'
 import type { Account, OverLimit, Spend, Sponsored, TransactionRow } from '../../domain/transaction-rows.ts'
 import { accountOf, type ReservationSums, reservedOf, sumsAfter } from './accounts.ts'
 import {

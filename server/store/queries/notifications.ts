@@ -1,6 +1,5 @@
 import type { Notification, NotificationFilter } from '../../../generated/openapi.ts'
 import { noteChanges } from '../../domain/changes.ts'
-import { mergePatch } from '../../domain/merge-patch.ts'
 import { checkRevision, revisionOf } from '../../domain/revision.ts'
 import type {
   Conditions,
@@ -11,6 +10,7 @@ import type {
   PageRequest,
   PendingAuditEntry,
 } from '../../domain/rows.ts'
+import { mergePatch } from '../../domain/values.ts'
 import { type Database, type Session, sql, type TableList } from './database.ts'
 import { beginBulkChange } from './deliveries.ts'
 import { hexOf } from './transaction-rows.ts'

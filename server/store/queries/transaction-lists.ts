@@ -1,6 +1,6 @@
 import type { TransactionStatus } from '../../../generated/openapi.ts'
 import type { Listing, PageRequest } from '../../domain/rows.ts'
-import type { ShownColumns } from '../../domain/show-transaction.ts'
+import type { ShownColumns } from '../../domain/show.ts'
 import { finalStatuses, unfinishedStatuses } from '../../domain/statuses.ts'
 import type { TransactionFilter } from '../../domain/transaction-rows.ts'
 import { yieldToEventLoop } from '../../lib/timers.ts'

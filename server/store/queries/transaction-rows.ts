@@ -1,4 +1,4 @@
-import type { ShownColumns } from '../../domain/show-transaction.ts'
+import type { ShownColumns } from '../../domain/show.ts'
 import type { TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
 import { type Session, sql, type Transaction } from './database.ts'
 

@@ -1,22 +1,21 @@
 import type { TransactionError } from '../../../generated/openapi.ts'
-import { endOfIntent } from '../../domain/decide.ts'
-import { type FirstBlock, type ForeignUse, type NeverSigned, neverSigned } from '../../domain/ending.ts'
+import { endOfIntent, type FirstBlock, type ForeignUse, type NeverSigned, neverSigned } from '../../domain/decide.ts'
 import { type Capacity, exceededBy, type Once, type Replay } from '../../domain/new-transaction.ts'
 import type { Proof } from '../../domain/proof.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { isFinal, isUnmined } from '../../domain/statuses.ts'
 import { releasedCancellation, releasedSubmission } from '../../domain/submission.ts'
-import { withEntry } from '../../domain/transaction-history.ts'
-import type {
-  Account,
-  Intent,
-  OverLimit,
-  Spend,
-  TransactionRow,
-  TransactionUpdate,
-  WholeTransactionRow,
-  WithdrawalBatch,
-  WithdrawnBatch,
+import {
+  type Account,
+  type Intent,
+  type OverLimit,
+  type Spend,
+  type TransactionRow,
+  type TransactionUpdate,
+  type WholeTransactionRow,
+  type WithdrawalBatch,
+  type WithdrawnBatch,
+  withEntry,
 } from '../../domain/transaction-rows.ts'
 import { waitColumns } from '../../domain/wait-reason.ts'
 import { nextNonce, setNonce } from './accounts.ts'

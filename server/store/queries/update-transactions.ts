@@ -1,7 +1,6 @@
 import { isFinal } from '../../domain/statuses.ts'
 import { isPrivate } from '../../domain/submission.ts'
-import { withEntry } from '../../domain/transaction-history.ts'
-import type { TransactionRow, TransactionUpdate } from '../../domain/transaction-rows.ts'
+import { type TransactionRow, type TransactionUpdate, withEntry } from '../../domain/transaction-rows.ts'
 import { changeReservations, reservedOf } from './accounts.ts'
 import { writeAttempts } from './attempts.ts'
 import { bucketAt, takeMoreSpending } from './daily-limits.ts'

@@ -385,7 +385,7 @@ CREATE TABLE transactions (
   created_at               TEXT NOT NULL,
   sent_at                  TEXT,
   confirmed_at             TEXT,
-  -- What callers and reorganizations changed of it, as JSON (domain/transaction-history.ts); NULL: nothing.
+  -- What callers and reorganizations changed of it, as JSON (domain/transaction-rows.ts); NULL: nothing.
   history                  TEXT,
   -- When the status or the reason to wait last changed.
   changed_at               TEXT NOT NULL,

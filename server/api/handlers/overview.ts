@@ -1,10 +1,20 @@
 import { creatorSeenBy, type Handlers, Page } from '../../domain/operation.ts'
+import { getActivity, getSpending, getSpendingByCaller, listQueues } from '../../services/activity.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import { ApiError } from '../http/errors.ts'
 
-type Operations = Pick<Handlers, 'listProblems' | 'acknowledgeProblem' | 'deleteAcknowledgement' | 'search'>
+type Operations = Pick<Handlers, 'listQueues' | 'getActivity' | 'getSpending' | 'getSpendingByCaller'>
 
-export function problems({ store, problems: list }: ServicesContext): Operations {
+export const activity = (context: ServicesContext): Operations => ({
+  listQueues: ({ query, caller }) => listQueues(context, caller, query),
+  getActivity: ({ query, caller }) => getActivity(context, caller, query),
+  getSpending: ({ query, caller }) => getSpending(context, caller, query),
+  getSpendingByCaller: ({ query }) => getSpendingByCaller(context, query),
+})
+
+type OperationsProblems = Pick<Handlers, 'listProblems' | 'acknowledgeProblem' | 'deleteAcknowledgement' | 'search'>
+
+export function problems({ store, problems: list }: ServicesContext): OperationsProblems {
   return {
     listProblems: ({ query, caller }) => list.list(caller, query),
 

@@ -1,9 +1,23 @@
-import type { Transaction, TransactionReceipt } from '../../generated/openapi.ts'
+import type { Relayer, Transaction, TransactionReceipt } from '../../generated/openapi.ts'
 import { firstWindow } from './nonce-window.ts'
+import type { RelayerRow } from './rows.ts'
 import { isFinal, isUnmined } from './statuses.ts'
 import { shownSubmission } from './submission.ts'
 import type { Derived, TransactionRow } from './transaction-rows.ts'
+import { showRpcUrls } from './values.ts'
 import { shownReason, type WaitColumns } from './wait-reason.ts'
+
+/** A relayer's row as the contract shows it, in responses and in events. */
+export function showRelayer({
+  row_id: _,
+  chain_id: __,
+  funding: ___,
+  coin_token: ____,
+  ...relayer
+}: RelayerRow): Relayer {
+  const notificationId = relayer.notification_ids[0] ?? null
+  return { ...relayer, notification_id: notificationId, custom_rpc_urls: showRpcUrls(relayer.custom_rpc_urls) }
+}
 
 type Block = { block_number: number | null; block_hash: string | null }
 
