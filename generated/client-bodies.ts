@@ -46,8 +46,8 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "domain.chainId",
-   "amount in wei, or with a unit (1ether, 50gwei)",
-   ""
+   "text or integer",
+   "A decimal string, hexadecimal digits with 0x, or an integer."
   ],
   [
    "domain.verifyingContract",
@@ -89,7 +89,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "data",
    "text",
-   "Call data, at most 130,848 bytes of hex, with or without 0x, or null."
+   "Call data, at most 130,848 bytes of hex, with or without 0x."
   ],
   [
    "gas_limit",
@@ -208,7 +208,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "data",
    "text",
-   "Call data, at most 130,848 bytes of hex, with or without 0x, or null."
+   "Call data, at most 130,848 bytes of hex, with or without 0x."
   ],
   [
    "gas_limit",
@@ -320,7 +320,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "data",
    "text",
-   "Call data, at most 130,848 bytes of hex, with or without 0x, or null."
+   "Call data, at most 130,848 bytes of hex, with or without 0x."
   ],
   [
    "gas_limit",
@@ -1346,7 +1346,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "data",
    "text",
-   "Call data, at most 130,848 bytes of hex, with or without 0x, or null."
+   "Call data, at most 130,848 bytes of hex, with or without 0x."
   ],
   [
    "gas_limit",
@@ -1465,7 +1465,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "data",
    "text",
-   "Call data, at most 130,848 bytes of hex, with or without 0x, or null."
+   "Call data, at most 130,848 bytes of hex, with or without 0x."
   ],
   [
    "gas_limit",
@@ -1879,7 +1879,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
 }
 
 /** The members that are amounts. */
-export const amountMembers: ReadonlySet<string> = new Set(["chainId","value","gas_price","max_fee_per_gas","max_priority_fee_per_gas","min_balance","target_balance","max_per_day","keep","gas_price_cap","max_fee_per_transaction","max_fee_per_day","max_value","max_value_per_day","min_priority_fee_per_gas","min_gas_price","max_fee","budget_per_day","fee"])
+export const amountMembers: ReadonlySet<string> = new Set(["value","gas_price","max_fee_per_gas","max_priority_fee_per_gas","min_balance","target_balance","max_per_day","keep","gas_price_cap","max_fee_per_transaction","max_fee_per_day","max_value","max_value_per_day","min_priority_fee_per_gas","min_gas_price","max_fee","budget_per_day","fee"])
 
 /** The members that are secrets: the contract calls them writeOnly. */
 export const secretMembers: ReadonlySet<string> = new Set(["signing_key","key","keystore","passphrase","private_key","client_secret","pin","headers","client_key","token","secret_id"])

@@ -2122,8 +2122,10 @@ export interface components {
         NoError: "";
         /** @description The position of this page and the total number of items. A single result is page 1 of 1 with 1 item. */
         Pagination: {
+            /** Format: int64 */
             current_page: number;
             per_page: number;
+            /** Format: int64 */
             total_items: number;
         };
         HealthResponse: {
@@ -2521,8 +2523,6 @@ export interface components {
         Name: string;
         /** @description 1 to 255 characters, without control characters and invisible ones. */
         Reference: string;
-        /** @description 1 to 255 characters, without control characters and invisible ones, or null. */
-        ReferenceOrNull: string | null;
         /** @description Like an id, at most 124 characters, so that `evm:<name>` is a valid id. */
         NetworkName: string;
         /** @enum {string} */
@@ -2551,27 +2551,8 @@ export interface components {
          * @description A time: RFC 3339, UTC, with milliseconds.
          */
         Timestamp: string;
-        /** @description 32 bytes of lower-case hex with 0x. */
-        HashOrNull: string | null;
-        /** @description An address: 20 bytes of lower-case hex with 0x. */
-        AddressOrNull: string | null;
-        /** @description Bytes as lower-case hex with 0x. */
-        BytesOrNull: string | null;
-        /** @description An amount in wei, below 2^256, as a decimal string. */
-        AmountOrNull: string | null;
-        /**
-         * Format: date-time
-         * @description A time: RFC 3339, UTC, with milliseconds.
-         */
-        TimestampOrNull: string | null;
-        /** @description An id, or null. */
-        IdOrNull: string | null;
-        /** @description An address, 20 bytes of hex with 0x, or null. In mixed case, the EIP-55 checksum must be correct. */
-        AddressInputOrNull: string | null;
         /** @description Call data, at most 130,848 bytes of hex, with or without 0x. */
         CallDataInput: string;
-        /** @description Call data, at most 130,848 bytes of hex, with or without 0x, or null. Nodes accept transactions of at most 131,072 bytes; the other fields and the signature take up to 224 of them. */
-        CallDataInputOrNull: string | null;
         /** @description A text, or bytes. */
         SignMessageRequest: components["schemas"]["SignTextRequest"] | components["schemas"]["SignBytesRequest"];
         SignTextRequest: {
@@ -2593,7 +2574,7 @@ export interface components {
             domain: {
                 name?: string;
                 version?: string;
-                chainId?: string | components["schemas"]["AmountInput"];
+                chainId?: components["schemas"]["TypedDataChainId"];
                 verifyingContract?: components["schemas"]["AddressInput"];
                 salt?: string;
             };
@@ -2607,6 +2588,8 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description A decimal string, hexadecimal digits with 0x, or an integer. */
+        TypedDataChainId: string | number;
         TypedDataName: string;
         TypedDataMember: {
             name: components["schemas"]["TypedDataName"];
@@ -2638,7 +2621,7 @@ export interface components {
             percentile: number;
         };
         /** @description Every required member is always present, and null while its value is not known. */
-        TransactionFields: {
+        Transaction: {
             /**
              * @description Changes with each replacement of the content, and with nothing that the service does by itself. Give it in `If-Match`
              *     of [Replace a transaction](#/transactions/replacetransaction).
@@ -2647,17 +2630,24 @@ export interface components {
             id: components["schemas"]["Id"];
             call?: components["schemas"]["DecodedCall"];
             relayer_id: components["schemas"]["Id"];
-            hash: components["schemas"]["HashOrNull"];
+            /** @description 32 bytes of lower-case hex with 0x. */
+            hash: string | null;
             from: components["schemas"]["Address"];
             /** @description The recipient. Null when the transaction creates a contract. */
-            to: components["schemas"]["AddressOrNull"];
+            to: string | null;
             value: components["schemas"]["Amount"];
-            data: components["schemas"]["BytesOrNull"];
+            /** @description Bytes as lower-case hex with 0x. */
+            data: string | null;
+            /** Format: int64 */
             nonce: number | null;
+            /** Format: int64 */
             gas_limit: number | null;
-            gas_price: components["schemas"]["AmountOrNull"];
-            max_fee_per_gas: components["schemas"]["AmountOrNull"];
-            max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
+            /** @description An amount in wei, below 2^256, as a decimal string. */
+            gas_price: string | null;
+            /** @description An amount in wei, below 2^256, as a decimal string. */
+            max_fee_per_gas: string | null;
+            /** @description An amount in wei, below 2^256, as a decimal string. */
+            max_priority_fee_per_gas: string | null;
             status: components["schemas"]["TransactionStatus"];
             /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
             status_reason: string | null;
@@ -2666,10 +2656,21 @@ export interface components {
             /** @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
             is_canceling?: boolean;
             created_at: components["schemas"]["Timestamp"];
-            sent_at: components["schemas"]["TimestampOrNull"];
-            confirmed_at: components["schemas"]["TimestampOrNull"];
-            /** @description When it became final. Null until then. */
-            ended_at: components["schemas"]["TimestampOrNull"];
+            /**
+             * Format: date-time
+             * @description A time: RFC 3339, UTC, with milliseconds.
+             */
+            sent_at: string | null;
+            /**
+             * Format: date-time
+             * @description A time: RFC 3339, UTC, with milliseconds.
+             */
+            confirmed_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it became final. Null until then.
+             */
+            ended_at: string | null;
             /** @description The signature of the last signed version. Null before the first signature. */
             signature: components["schemas"]["TransactionSignature"] | null;
             /** @description The fee tier, and its percentile in eth_feeHistory. */
@@ -2679,7 +2680,7 @@ export interface components {
             /** @description The error of a transaction that reverted or failed. Null on other transactions. */
             error: components["schemas"]["TransactionError"] | null;
             /** @description The reference that the caller gave, or null. */
-            reference: components["schemas"]["ReferenceOrNull"];
+            reference: string | null;
             /** @description The metadata that the caller gave. Absent when none was given. */
             metadata?: components["schemas"]["Metadata"];
             /** @description Absent when it was public from the beginning. */
@@ -2718,8 +2719,11 @@ export interface components {
         TransactionSubmission: {
             mode: components["schemas"]["SubmissionMode"];
             after_blocks: number | null;
-            /** @description When its bytes were released to the public nodes. Null while they are private. */
-            public_since: components["schemas"]["TimestampOrNull"];
+            /**
+             * Format: date-time
+             * @description When its bytes were released to the public nodes. Null while they are private.
+             */
+            public_since: string | null;
         };
         /**
          * @description Names and values of the caller.
@@ -2769,24 +2773,23 @@ export interface components {
         };
         /** @description The receipt of a transaction in a block. A member is null when the node did not report it, or when an earlier version of the service recorded the block. */
         TransactionReceipt: {
+            /** Format: int64 */
             block_number: number;
             block_hash: components["schemas"]["Hash"];
+            /** Format: int64 */
             gas_used: number | null;
             /** @description The price that was paid per unit of gas, in wei. */
-            effective_gas_price: components["schemas"]["AmountOrNull"];
-            /**
-             * @description The fee that was paid, in wei, including `l1_fee` and the operator's fee (OP stack). Of a transaction that is not final yet, as one node says it;
-             *     of a final one, as most nodes say it, or null.
-             */
-            fee: components["schemas"]["AmountOrNull"];
-            /**
-             * @description The data fee: the part of the fee that a rollup charged for data on the parent chain, in wei. Null on chains
-             *     whose nodes do not report it apart from the gas (they do on the OP Stack).
-             */
-            l1_fee: components["schemas"]["AmountOrNull"];
+            effective_gas_price: string | null;
+            /** @description The fee that was paid, in wei, including `l1_fee` and the operator's fee (OP stack). Of a transaction that is not final yet, as one node says it; of a final one, as most nodes say it, or null. */
+            fee: string | null;
+            /** @description The data fee: the part of the fee that a rollup charged for data on the parent chain, in wei. Null on chains whose nodes do not report it apart from the gas (they do on the OP Stack). */
+            l1_fee: string | null;
             /** @description The address of the contract that the transaction created. */
-            contract_address: components["schemas"]["AddressOrNull"];
-            /** @description The number of logs that the transaction emitted. */
+            contract_address: string | null;
+            /**
+             * Format: int64
+             * @description The number of logs that the transaction emitted.
+             */
             logs_count: number | null;
         };
         /** @description The error of a transaction that reverted or failed. */
@@ -2798,8 +2801,8 @@ export interface components {
             /** @description The revert data, for decoding custom errors. The service obtains it by running the transaction again on the state before its block. Null when there is none, when no node returns it, or when it is longer than 4,096 bytes. */
             revert_data: string | null;
         };
-        /** @description Every required member is always present, and null while its value is not known. */
-        Transaction: {
+        /** @description The transaction, and the conditions that may delay it. */
+        AcceptedTransaction: {
             /**
              * @description Changes with each replacement of the content, and with nothing that the service does by itself. Give it in `If-Match`
              *     of [Replace a transaction](#/transactions/replacetransaction).
@@ -2808,17 +2811,24 @@ export interface components {
             id: components["schemas"]["Id"];
             call?: components["schemas"]["DecodedCall"];
             relayer_id: components["schemas"]["Id"];
-            hash: components["schemas"]["HashOrNull"];
+            /** @description 32 bytes of lower-case hex with 0x. */
+            hash: string | null;
             from: components["schemas"]["Address"];
             /** @description The recipient. Null when the transaction creates a contract. */
-            to: components["schemas"]["AddressOrNull"];
+            to: string | null;
             value: components["schemas"]["Amount"];
-            data: components["schemas"]["BytesOrNull"];
+            /** @description Bytes as lower-case hex with 0x. */
+            data: string | null;
+            /** Format: int64 */
             nonce: number | null;
+            /** Format: int64 */
             gas_limit: number | null;
-            gas_price: components["schemas"]["AmountOrNull"];
-            max_fee_per_gas: components["schemas"]["AmountOrNull"];
-            max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
+            /** @description An amount in wei, below 2^256, as a decimal string. */
+            gas_price: string | null;
+            /** @description An amount in wei, below 2^256, as a decimal string. */
+            max_fee_per_gas: string | null;
+            /** @description An amount in wei, below 2^256, as a decimal string. */
+            max_priority_fee_per_gas: string | null;
             status: components["schemas"]["TransactionStatus"];
             /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
             status_reason: string | null;
@@ -2827,10 +2837,21 @@ export interface components {
             /** @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
             is_canceling?: boolean;
             created_at: components["schemas"]["Timestamp"];
-            sent_at: components["schemas"]["TimestampOrNull"];
-            confirmed_at: components["schemas"]["TimestampOrNull"];
-            /** @description When it became final. Null until then. */
-            ended_at: components["schemas"]["TimestampOrNull"];
+            /**
+             * Format: date-time
+             * @description A time: RFC 3339, UTC, with milliseconds.
+             */
+            sent_at: string | null;
+            /**
+             * Format: date-time
+             * @description A time: RFC 3339, UTC, with milliseconds.
+             */
+            confirmed_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it became final. Null until then.
+             */
+            ended_at: string | null;
             /** @description The signature of the last signed version. Null before the first signature. */
             signature: components["schemas"]["TransactionSignature"] | null;
             /** @description The fee tier, and its percentile in eth_feeHistory. */
@@ -2840,7 +2861,7 @@ export interface components {
             /** @description The error of a transaction that reverted or failed. Null on other transactions. */
             error: components["schemas"]["TransactionError"] | null;
             /** @description The reference that the caller gave, or null. */
-            reference: components["schemas"]["ReferenceOrNull"];
+            reference: string | null;
             /** @description The metadata that the caller gave. Absent when none was given. */
             metadata?: components["schemas"]["Metadata"];
             /** @description Absent when it was public from the beginning. */
@@ -2849,61 +2870,6 @@ export interface components {
             access_list: components["schemas"]["AccessList"] | null;
             /** @description The authorizations (EIP-7702). Null when none were given. */
             authorization_list: components["schemas"]["AuthorizationList"] | null;
-        };
-        /** @description The transaction at the time of the event. Events that an earlier version stored lack the newer members `receipt`, `error`, `reference`, `access_list` and `authorization_list`. */
-        TransactionEventFields: {
-            /**
-             * @description Changes with each replacement of the content, and with nothing that the service does by itself. Give it in `If-Match`
-             *     of [Replace a transaction](#/transactions/replacetransaction).
-             */
-            revision?: components["schemas"]["Revision"];
-            id: components["schemas"]["Id"];
-            call?: components["schemas"]["DecodedCall"];
-            relayer_id: components["schemas"]["Id"];
-            hash: components["schemas"]["HashOrNull"];
-            from: components["schemas"]["Address"];
-            /** @description The recipient. Null when the transaction creates a contract. */
-            to: components["schemas"]["AddressOrNull"];
-            value: components["schemas"]["Amount"];
-            data: components["schemas"]["BytesOrNull"];
-            nonce: number | null;
-            gas_limit: number | null;
-            gas_price: components["schemas"]["AmountOrNull"];
-            max_fee_per_gas: components["schemas"]["AmountOrNull"];
-            max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
-            status: components["schemas"]["TransactionStatus"];
-            /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
-            status_reason: string | null;
-            /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. [Explain a transaction](#/transactions/explaintransaction) says more. */
-            wait_reason?: components["schemas"]["WaitReason"];
-            /** @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
-            is_canceling?: boolean;
-            created_at: components["schemas"]["Timestamp"];
-            sent_at: components["schemas"]["TimestampOrNull"];
-            confirmed_at: components["schemas"]["TimestampOrNull"];
-            /** @description When it became final. Null until then. */
-            ended_at?: components["schemas"]["TimestampOrNull"];
-            /** @description The signature of the last signed version. Null before the first signature. */
-            signature: components["schemas"]["TransactionSignature"] | null;
-            /** @description The fee tier, and its percentile in eth_feeHistory. */
-            speed: components["schemas"]["TransactionSpeed"] | null;
-            /** @description The receipt of the transaction with `hash`. Null while the transaction is not in a block, also after a reorganization removed its block. A `canceled` transaction has the receipt of the transfer that used its nonce, if there was one. */
-            receipt?: components["schemas"]["TransactionReceipt"] | null;
-            /** @description The error of a transaction that reverted or failed. Null on other transactions. */
-            error?: components["schemas"]["TransactionError"] | null;
-            /** @description The reference that the caller gave, or null. */
-            reference?: components["schemas"]["ReferenceOrNull"];
-            /** @description The metadata that the caller gave. Absent when none was given. */
-            metadata?: components["schemas"]["Metadata"];
-            /** @description Absent when it was public from the beginning. */
-            submission?: components["schemas"]["TransactionSubmission"];
-            /** @description The access list (EIP-2930). Null when none was given. */
-            access_list?: components["schemas"]["AccessList"] | null;
-            /** @description The authorizations (EIP-7702). Null when none were given. */
-            authorization_list?: components["schemas"]["AuthorizationList"] | null;
-        };
-        /** @description The transaction, and the conditions that may delay it. */
-        AcceptedTransaction: components["schemas"]["TransactionFields"] & {
             warnings: components["schemas"]["Warnings"];
         };
         /** @description Conditions that may delay the transaction. `price_below_base_fee`: no block includes it until the base fee falls. `price_limited_by_cap`: the policy `gas_price_cap` allows less than the tier costs. `low_balance_after`: the balance may fall below the policy `min_balance`. `long_queue`: 100 or more accepted transactions come first. `cap_below_base_fee`: the policy `gas_price_cap` is below the current base fee. `balance_not_checked`: the network has the feature `no_native_coin`. `account_has_code`: the relayer's address is delegated (EIP-7702), and nodes accept only one unfinished transaction of such an account. `wait_reason` is the code that [Explain a transaction](#/transactions/explaintransaction) gives while the condition lasts. */
@@ -2937,10 +2903,11 @@ export interface components {
         SendTransactionRequest: components["schemas"]["SendDataRequest"] | components["schemas"]["SendCallRequest"];
         SendDataRequest: {
             /** @description The recipient. Absent or null creates a contract from `data`. */
-            to?: components["schemas"]["AddressInputOrNull"];
+            to?: string | null;
             /** @description The amount to send. If absent, 0. */
             value?: components["schemas"]["AmountInput"];
-            data?: components["schemas"]["CallDataInputOrNull"];
+            /** @description Call data, at most 130,848 bytes of hex, with or without 0x. Nodes accept transactions of at most 131,072 bytes; the other fields and the signature take up to 224 of them. */
+            data?: string | null;
             /** @description The gas limit. If absent, the nodes estimate it, and the service raises it when they require more before the transaction is mined. A given limit is tried at a node, and never changed: 422 (`gas_limit_too_low`) if the transaction needs more. */
             gas_limit?: number | null;
             /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`; answers have `safe_low`. */
@@ -2958,18 +2925,10 @@ export interface components {
              * @description After this time (RFC 3339) the transaction is not sent. It becomes `expired` if its nonce can be used again; otherwise it is canceled on the chain first. A replacement without it keeps the previous time; null removes it.
              */
             valid_until?: string | null;
-            /**
-             * @description Your own reference, for example an order number. Every response shows it with the transaction, and lists can
-             *     be filtered by it. It need not be unique. A replacement without a reference keeps the previous one.
-             */
-            reference?: components["schemas"]["ReferenceOrNull"];
-            /**
-             * @description At most one transaction of the chain is accepted with this id, whichever relayer, pool or API key sends it and
-             *     whatever became of it: a second one is refused with 409 `already_sent`, which names the first if the API key
-             *     may read it. (An `Idempotency-Key` belongs to one relayer or pool and one API key, and repeats the answer.) The
-             *     id is kept as long as the transaction. A replacement and a dry run ignore it.
-             */
-            deduplication_id?: components["schemas"]["ReferenceOrNull"];
+            /** @description Your own reference, for example an order number. Every response shows it with the transaction, and lists can be filtered by it. It need not be unique. A replacement without a reference keeps the previous one. */
+            reference?: string | null;
+            /** @description At most one transaction of the chain is accepted with this id, whichever relayer, pool or API key sends it and whatever became of it: a second one is refused with 409 `already_sent`, which names the first if the API key may read it. (An `Idempotency-Key` belongs to one relayer or pool and one API key, and repeats the answer.) The id is kept as long as the transaction. A replacement and a dry run ignore it. */
+            deduplication_id?: string | null;
             /** @description Your own names and values, for example the customer and the purpose. Every response and event shows them with the transaction, and lists can be filtered by them. At most 4096 bytes of JSON. A replacement without metadata keeps the previous. */
             metadata?: components["schemas"]["Metadata"] | null;
             /** @description For a pool: while a transaction with this key is unfinished, this one takes the same relayer, so their order on chain is the order of acceptance. A single relayer keeps the order of all its transactions, so it ignores the key. */
@@ -3008,18 +2967,10 @@ export interface components {
              * @description After this time (RFC 3339) the transaction is not sent. It becomes `expired` if its nonce can be used again; otherwise it is canceled on the chain first. A replacement without it keeps the previous time; null removes it.
              */
             valid_until?: string | null;
-            /**
-             * @description Your own reference, for example an order number. Every response shows it with the transaction, and lists can
-             *     be filtered by it. It need not be unique. A replacement without a reference keeps the previous one.
-             */
-            reference?: components["schemas"]["ReferenceOrNull"];
-            /**
-             * @description At most one transaction of the chain is accepted with this id, whichever relayer, pool or API key sends it and
-             *     whatever became of it: a second one is refused with 409 `already_sent`, which names the first if the API key
-             *     may read it. (An `Idempotency-Key` belongs to one relayer or pool and one API key, and repeats the answer.) The
-             *     id is kept as long as the transaction. A replacement and a dry run ignore it.
-             */
-            deduplication_id?: components["schemas"]["ReferenceOrNull"];
+            /** @description Your own reference, for example an order number. Every response shows it with the transaction, and lists can be filtered by it. It need not be unique. A replacement without a reference keeps the previous one. */
+            reference?: string | null;
+            /** @description At most one transaction of the chain is accepted with this id, whichever relayer, pool or API key sends it and whatever became of it: a second one is refused with 409 `already_sent`, which names the first if the API key may read it. (An `Idempotency-Key` belongs to one relayer or pool and one API key, and repeats the answer.) The id is kept as long as the transaction. A replacement and a dry run ignore it. */
+            deduplication_id?: string | null;
             /** @description Your own names and values, for example the customer and the purpose. Every response and event shows them with the transaction, and lists can be filtered by them. At most 4096 bytes of JSON. A replacement without metadata keeps the previous. */
             metadata?: components["schemas"]["Metadata"] | null;
             /** @description For a pool: while a transaction with this key is unfinished, this one takes the same relayer, so their order on chain is the order of acceptance. A single relayer keeps the order of all its transactions, so it ignores the key. */
@@ -3116,6 +3067,7 @@ export interface components {
         };
         /** @description A signed version of a transaction. */
         Attempt: {
+            /** Format: int64 */
             number: number;
             /**
              * @description `send`: the transaction. `cancel`: a transfer of 0 wei to the relayer itself, which uses the nonce of the transaction.
@@ -3123,13 +3075,20 @@ export interface components {
              */
             purpose: "send" | "cancel";
             hash: components["schemas"]["Hash"];
+            /** Format: int64 */
             nonce: number | null;
-            gas_price: components["schemas"]["AmountOrNull"];
-            max_fee_per_gas: components["schemas"]["AmountOrNull"];
-            max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
+            /** @description An amount in wei, below 2^256, as a decimal string. */
+            gas_price: string | null;
+            /** @description An amount in wei, below 2^256, as a decimal string. */
+            max_fee_per_gas: string | null;
+            /** @description An amount in wei, below 2^256, as a decimal string. */
+            max_priority_fee_per_gas: string | null;
             signed_at: components["schemas"]["Timestamp"];
-            /** @description The time since which a node is known to have this version. Null if no node is known to have it. */
-            accepted_at: components["schemas"]["TimestampOrNull"];
+            /**
+             * Format: date-time
+             * @description The time since which a node is known to have this version. Null if no node is known to have it.
+             */
+            accepted_at: string | null;
             /** @description The last error of a node that refused this version. Null if no node refused it, or if a node accepted it afterwards. */
             refusal: string | null;
             /** @description Whether this version is in a block. */
@@ -3145,7 +3104,7 @@ export interface components {
             /** @description The time of the last change of its status or of `wait_reason`. Of `block`: the time since which a node has it. */
             since: components["schemas"]["Timestamp"];
             /** @description The transaction with a lower nonce that blocks this one. Null when none does. */
-            blocked_by: components["schemas"]["IdOrNull"];
+            blocked_by: string | null;
             /** @description Who sent it: the id of an API key, `environment` for the one of the setting `API_KEY`, or `service`. Null when the caller sees the transaction through a pool only. */
             caller: string | null;
             /** @description The name of that API key, also after it was deleted. Null when it has none. */
@@ -3167,7 +3126,10 @@ export interface components {
             /** @description As `caller` of an explanation. Null where no caller asked for it. */
             caller: string | null;
             caller_name: string | null;
-            /** @description The block that was removed. Null otherwise. */
+            /**
+             * Format: int64
+             * @description The block that was removed. Null otherwise.
+             */
             block_number: number | null;
             /** @description What a replacement changed of the content. Long data is shortened. */
             changes: components["schemas"]["ContentChange"][];
@@ -3184,11 +3146,11 @@ export interface components {
             operation: "speedUpTransaction" | "cancelTransaction";
             speed: components["schemas"]["Speed"];
             /** @description The highest price of the version. As `max_fee_per_gas`, it keeps the operation from paying more. */
-            price: components["schemas"]["AmountOrNull"];
+            price: string | null;
             /** @description The highest fee of the version. */
-            max_fee: components["schemas"]["AmountOrNull"];
+            max_fee: string | null;
             /** @description How much more than the present version that is at most. */
-            extra_fee: components["schemas"]["AmountOrNull"];
+            extra_fee: string | null;
             /** @description Whether a block with the present base fee includes the version, once its nonce is the next one. Null when no node tells. */
             is_mineable: boolean | null;
             /** @description Why nothing would be signed, or why no block would include it. Null when neither is so. */
@@ -3196,23 +3158,33 @@ export interface components {
         };
         /** @description Prices in wei per unit of gas, amounts in wei. Null where unknown. */
         ExplanationFigures: {
+            /** Format: int64 */
             nonce: number | null;
-            /** @description The nonce that the chain accepts next from the relayer's address. */
+            /**
+             * Format: int64
+             * @description The nonce that the chain accepts next from the relayer's address.
+             */
             next_nonce: number | null;
             /** @description The base fee of the next block. Null on a chain without EIP-1559. */
-            base_fee: components["schemas"]["AmountOrNull"];
+            base_fee: string | null;
             /** @description The highest price that the transaction pays per unit of gas. */
-            price: components["schemas"]["AmountOrNull"];
+            price: string | null;
             /** @description The highest price per unit of gas that the request gave. Null when the service chooses the price. */
-            price_ceiling: components["schemas"]["AmountOrNull"];
+            price_ceiling: string | null;
             /** @description The highest price that the policies allow per unit of gas. */
-            price_cap: components["schemas"]["AmountOrNull"];
-            balance: components["schemas"]["AmountOrNull"];
+            price_cap: string | null;
+            /** @description An amount in wei, below 2^256, as a decimal string. */
+            balance: string | null;
             /** @description The highest amount that the transaction can still cost. */
-            reserved: components["schemas"]["AmountOrNull"];
+            reserved: string | null;
+            /** Format: int64 */
             confirmations: number | null;
+            /** Format: int64 */
             required_confirmations: number | null;
-            /** @description The number of signed versions of the transaction. */
+            /**
+             * Format: int64
+             * @description The number of signed versions of the transaction.
+             */
             attempts: number;
         };
         Suggestion: {
@@ -3220,7 +3192,8 @@ export interface components {
             /** @description The `operationId` of an operation of this API. Null if the step is outside this API. */
             operation: string | null;
             relayer_id: components["schemas"]["Id"];
-            transaction_id: components["schemas"]["IdOrNull"];
+            /** @description An id, or null. */
+            transaction_id: string | null;
             /** @description A request body for the operation. Null if the operation has no body, or if the service cannot propose one. */
             body: {
                 paused?: boolean;
@@ -3238,7 +3211,9 @@ export interface components {
         };
         /** @description `needed`: the gas that the nodes estimate; null when they do not, for example because the call reverts. `limit`: the gas limit of the request; null: none. `creates_account`: whether the receiver is an account that does not exist yet, which costs more on some chains; null when no node says. */
         GasNeed: {
+            /** Format: int64 */
             needed: number | null;
+            /** Format: int64 */
             limit: number | null;
             creates_account: boolean | null;
         };
@@ -3256,17 +3231,24 @@ export interface components {
             call?: components["schemas"]["DecodedCall"];
             /** @description Every refusal. [Send a transaction](#/transactions/sendtransaction) responds with the first. */
             refusals: components["schemas"]["DryRunRefusal"][];
-            /** @description The nonce that the transaction would get. Null, like the members below, when no node answered. */
+            /**
+             * Format: int64
+             * @description The nonce that the transaction would get. Null, like the members below, when no node answered.
+             */
             nonce: number | null;
+            /** Format: int64 */
             gas_limit: number | null;
             gas: components["schemas"]["GasNeed"];
-            gas_price: components["schemas"]["AmountOrNull"];
-            max_fee_per_gas: components["schemas"]["AmountOrNull"];
-            max_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
+            /** @description An amount in wei, below 2^256, as a decimal string. */
+            gas_price: string | null;
+            /** @description An amount in wei, below 2^256, as a decimal string. */
+            max_fee_per_gas: string | null;
+            /** @description An amount in wei, below 2^256, as a decimal string. */
+            max_priority_fee_per_gas: string | null;
             /** @description The value plus the gas limit times the highest price, before any later price increase, plus the data fee on chains of the OP stack. */
             max_cost: string | null;
             /** @description Null where balances are not checked (the feature `no_native_coin`). */
-            balance: components["schemas"]["AmountOrNull"];
+            balance: string | null;
             /** @description The highest total cost of the accepted, unfinished transactions of the address. The balance must cover this and `max_cost`. */
             reserved: string | null;
             warnings: components["schemas"]["Warnings"];
@@ -3274,6 +3256,7 @@ export interface components {
         PendingCancellation: {
             queued_for_cancellation_transaction_ids: components["schemas"]["Id"][];
             failed_to_queue_transaction_ids: components["schemas"]["Id"][];
+            /** Format: int64 */
             total_processed: number;
         };
         /** @description `v` of a typed transaction is its y parity (0 or 1); of a legacy transaction, the value of EIP-155. */
@@ -3282,6 +3265,7 @@ export interface components {
             s: components["schemas"]["Hash"];
             /** @description r, s and 27 or 28, concatenated: 65 bytes. */
             sig: string;
+            /** Format: int64 */
             v: number;
         };
         SignedTransaction: {
@@ -3298,12 +3282,23 @@ export interface components {
             network_type: components["schemas"]["NetworkType"];
             /** @description Whether another relayer refills it, by its own funding or by that of its pool ([Get the funding of a relayer](#/funding/getfunding)). */
             is_funded: boolean;
-            /** @description The nonce of the next transaction. */
+            /**
+             * Format: int64
+             * @description The nonce of the next transaction.
+             */
             nonce: number;
-            /** @description The number of accepted, unfinished transactions. */
+            /**
+             * Format: int64
+             * @description The number of accepted, unfinished transactions.
+             */
             pending_transactions_count: number;
-            last_confirmed_transaction_timestamp: components["schemas"]["TimestampOrNull"];
-            balance: components["schemas"]["AmountOrNull"];
+            /**
+             * Format: date-time
+             * @description A time: RFC 3339, UTC, with milliseconds.
+             */
+            last_confirmed_transaction_timestamp: string | null;
+            /** @description An amount in wei, below 2^256, as a decimal string. */
+            balance: string | null;
             paused: boolean;
             system_disabled: boolean;
             disabled_reason: string | null;
@@ -3312,13 +3307,15 @@ export interface components {
         JsonRpcRequest: unknown;
         /** @description A `JsonRpcAnswer`, or a list of at most 1,000 of them. */
         JsonRpcResult: unknown;
+        JsonRpcId: string | number;
         JsonRpcAnswer: {
             /** @constant */
             jsonrpc: "2.0";
-            id: number | string | null;
+            id: components["schemas"]["JsonRpcId"] | null;
             /** @description The result of the method, of any type. */
             result?: unknown;
             error?: {
+                /** Format: int64 */
                 code: number;
                 message: string;
                 /** @description The reason for the error. */
@@ -3340,9 +3337,15 @@ export interface components {
             acknowledge_unknown?: boolean;
         };
         RelayerDrain: {
-            /** @description The number of transactions that are not mined yet. */
+            /**
+             * Format: int64
+             * @description The number of transactions that are not mined yet.
+             */
             pending_transactions_count: number;
-            /** @description The number of mined transactions that wait for confirmations. */
+            /**
+             * Format: int64
+             * @description The number of mined transactions that wait for confirmations.
+             */
             mined_transactions_count: number;
             /** @description Whether both numbers are 0. */
             finished: boolean;
@@ -3366,7 +3369,8 @@ export interface components {
         };
         Funding: {
             from: components["schemas"]["Id"];
-            asset: components["schemas"]["AddressOrNull"];
+            /** @description An address: 20 bytes of lower-case hex with 0x. */
+            asset: string | null;
             min_balance: components["schemas"]["Amount"];
             target_balance: components["schemas"]["Amount"];
             max_per_day: components["schemas"]["Amount"];
@@ -3381,7 +3385,11 @@ export interface components {
             relayer_id: components["schemas"]["Id"];
             state: components["schemas"]["FundingStatus"];
             reason: string | null;
-            since: components["schemas"]["TimestampOrNull"];
+            /**
+             * Format: date-time
+             * @description A time: RFC 3339, UTC, with milliseconds.
+             */
+            since: string | null;
         };
         PoolFundingState: {
             revision: components["schemas"]["Revision"];
@@ -3396,18 +3404,24 @@ export interface components {
             revision: components["schemas"]["Revision"];
             funding: components["schemas"]["Funding"];
             /** @description The pool whose funding it is; null for the relayer's own. */
-            pool_id: components["schemas"]["IdOrNull"];
+            pool_id: string | null;
             state: components["schemas"]["FundingStatus"];
             /** @description Why no refill starts; null when nothing is wrong. */
             reason: string | null;
-            /** @description Since when it has this state. */
-            since: components["schemas"]["TimestampOrNull"];
+            /**
+             * Format: date-time
+             * @description Since when it has this state.
+             */
+            since: string | null;
             /** @description The relayer's balance now; null when no node answers. */
-            balance: components["schemas"]["AmountOrNull"];
+            balance: string | null;
             /** @description What counts for `max_per_day` now. */
             spent_today: components["schemas"]["Amount"];
             left_today: components["schemas"]["Amount"];
-            /** @description For how long the balance lasts at the rate of the fees of the last 24 hours; null when it is unknown, when no fee was paid, and for tokens. Values that the relayer sends are not counted. */
+            /**
+             * Format: int64
+             * @description For how long the balance lasts at the rate of the fees of the last 24 hours; null when it is unknown, when no fee was paid, and for tokens. Values that the relayer sends are not counted.
+             */
             runway_seconds: number | null;
             /** @description The newest, at most 20. */
             refills: components["schemas"]["Refill"][];
@@ -3429,11 +3443,20 @@ export interface components {
             keep?: components["schemas"]["AmountInput"];
         };
         NonceState: {
-            /** @description The nonce that the next transaction gets. */
+            /**
+             * Format: int64
+             * @description The nonce that the next transaction gets.
+             */
             next_nonce: number;
-            /** @description The number of mined transactions of the address. Null while no node answers. */
+            /**
+             * Format: int64
+             * @description The number of mined transactions of the address. Null while no node answers.
+             */
             chain_latest: number | null;
-            /** @description The number of mined transactions and of transactions that are pending in the node. The service does not rely on it. */
+            /**
+             * Format: int64
+             * @description The number of mined transactions and of transactions that are pending in the node. The service does not rely on it.
+             */
             chain_pending: number | null;
             /** @description Nonces below the next one that no transaction holds. At most 100 are listed. */
             gaps: number[];
@@ -3450,25 +3473,29 @@ export interface components {
             foreign: components["schemas"]["ForeignTransaction"] | null;
         };
         ForeignTransaction: {
+            /** Format: int64 */
             nonce: number;
             /** @description Null when no node shows the transaction. */
-            hash: components["schemas"]["HashOrNull"];
+            hash: string | null;
             noticed_at: components["schemas"]["Timestamp"];
         };
         /** @description A transaction of a relayer's address that the database does not know. */
         UnknownTransaction: {
+            /** Format: int64 */
             nonce: number;
             noticed_at: components["schemas"]["Timestamp"];
             /** @description Null while no node shows the transaction. The members below are null too then. */
-            hash: components["schemas"]["HashOrNull"];
+            hash: string | null;
             /** @description The receiver. Null also for a transaction that creates a contract. */
-            to: components["schemas"]["AddressOrNull"];
-            value: components["schemas"]["AmountOrNull"];
+            to: string | null;
+            /** @description An amount in wei, below 2^256, as a decimal string. */
+            value: string | null;
             /** @description The keccak-256 of the data. */
-            data_hash: components["schemas"]["HashOrNull"];
+            data_hash: string | null;
         };
         Blocking: {
             transaction_id: components["schemas"]["Id"];
+            /** Format: int64 */
             nonce: number;
             wait_reason: components["schemas"]["WaitReason"];
             /** @description The `status_reason` of the transaction. */
@@ -3554,13 +3581,26 @@ export interface components {
             /** @enum {string} */
             status: "enabled" | "disabled";
             disabled_reason: string | null;
-            /** @description The number of deliveries that wait for their first or next attempt. */
+            /**
+             * Format: int64
+             * @description The number of deliveries that wait for their first or next attempt.
+             */
             pending: number;
-            /** @description The number of deliveries whose attempts all failed. */
+            /**
+             * Format: int64
+             * @description The number of deliveries whose attempts all failed.
+             */
             failed: number;
-            last_success_at: components["schemas"]["TimestampOrNull"];
-            /** @description The time since which every attempt failed. Null after a success. */
-            failing_since: components["schemas"]["TimestampOrNull"];
+            /**
+             * Format: date-time
+             * @description A time: RFC 3339, UTC, with milliseconds.
+             */
+            last_success_at: string | null;
+            /**
+             * Format: date-time
+             * @description The time since which every attempt failed. Null after a success.
+             */
+            failing_since: string | null;
         };
         /**
          * @description `pending`: waits for an attempt. `delivered`: the endpoint responded 2xx. `failed`: no attempt is left.
@@ -3568,8 +3608,10 @@ export interface components {
          */
         DeliveryStatus: "pending" | "delivered" | "failed";
         DeliveryAttempt: {
+            /** Format: int64 */
             number: number;
             at: components["schemas"]["Timestamp"];
+            /** Format: int64 */
             duration_ms: number;
             /** @description The HTTP status. Null when there was no response. */
             status: number | null;
@@ -3581,23 +3623,29 @@ export interface components {
             id: components["schemas"]["Id"];
             event_id: components["schemas"]["Id"];
             event: components["schemas"]["EventName"];
+            /** Format: int64 */
             sequence: number;
             /** @description The relayer that the event is about. Null after the relayer was deleted. */
-            relayer_id: components["schemas"]["IdOrNull"];
+            relayer_id: string | null;
+            /** @description The transaction that the event is about. Null where the event is about the relayer only, and after the transaction was removed. */
+            transaction_id: string | null;
             /**
-             * @description The transaction that the event is about. Null where the event is about the relayer only, and after the
-             *     transaction was removed.
+             * Format: int64
+             * @description The nonce that the transaction has now. Null while it has none, and where `transaction_id` is null.
              */
-            transaction_id: components["schemas"]["IdOrNull"];
-            /** @description The nonce that the transaction has now. Null while it has none, and where `transaction_id` is null. */
             nonce: number | null;
             status: components["schemas"]["DeliveryStatus"];
             created_at: components["schemas"]["Timestamp"];
-            next_attempt_at: components["schemas"]["TimestampOrNull"];
+            /**
+             * Format: date-time
+             * @description A time: RFC 3339, UTC, with milliseconds.
+             */
+            next_attempt_at: string | null;
             /** @description The last 20 attempts, oldest first. */
             attempts: components["schemas"]["DeliveryAttempt"][];
         };
         Redelivery: {
+            /** Format: int64 */
             redelivered: number;
         };
         /** @enum {string} */
@@ -3612,39 +3660,193 @@ export interface components {
             /** @description Also the header `webhook-id`. A repeated delivery has the same id. */
             id: components["schemas"]["Id"];
             event: components["schemas"]["EventName"];
-            payload: components["schemas"]["TransactionPayload"] | components["schemas"]["TransactionWaitingPayload"] | components["schemas"]["RelayerDisabledPayload"] | components["schemas"]["RelayerEnabledPayload"] | components["schemas"]["LowBalancePayload"] | components["schemas"]["FundingPayload"] | components["schemas"]["TestPayload"];
+            payload: components["schemas"]["EventPayload"];
             timestamp: components["schemas"]["Timestamp"];
-            /** @description Counts the events of the relayer from 1, without gaps. 0 for a test event. */
+            /**
+             * Format: int64
+             * @description Counts the events of the relayer from 1, without gaps. 0 for a test event.
+             */
             sequence: number;
         };
+        /** @description What the event is about. `payload_type` says which of these it is. */
+        EventPayload: components["schemas"]["TransactionPayload"] | components["schemas"]["TransactionWaitingPayload"] | components["schemas"]["RelayerDisabledPayload"] | components["schemas"]["RelayerEnabledPayload"] | components["schemas"]["LowBalancePayload"] | components["schemas"]["FundingPayload"] | components["schemas"]["TestPayload"];
         /** @description The transaction at the time of the change. */
-        TransactionPayload: components["schemas"]["TransactionEventFields"] & {
-            /** @constant */
+        TransactionPayload: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             payload_type: "transaction";
+            /**
+             * @description Changes with each replacement of the content, and with nothing that the service does by itself. Give it in `If-Match`
+             *     of [Replace a transaction](#/transactions/replacetransaction).
+             */
+            revision?: components["schemas"]["Revision"];
+            id: components["schemas"]["Id"];
+            call?: components["schemas"]["DecodedCall"];
+            relayer_id: components["schemas"]["Id"];
+            /** @description 32 bytes of lower-case hex with 0x. */
+            hash: string | null;
+            from: components["schemas"]["Address"];
+            /** @description The recipient. Null when the transaction creates a contract. */
+            to: string | null;
+            value: components["schemas"]["Amount"];
+            /** @description Bytes as lower-case hex with 0x. */
+            data: string | null;
+            /** Format: int64 */
+            nonce: number | null;
+            /** Format: int64 */
+            gas_limit: number | null;
+            /** @description An amount in wei, below 2^256, as a decimal string. */
+            gas_price: string | null;
+            /** @description An amount in wei, below 2^256, as a decimal string. */
+            max_fee_per_gas: string | null;
+            /** @description An amount in wei, below 2^256, as a decimal string. */
+            max_priority_fee_per_gas: string | null;
+            status: components["schemas"]["TransactionStatus"];
+            /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
+            status_reason: string | null;
+            /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. [Explain a transaction](#/transactions/explaintransaction) says more. */
+            wait_reason?: components["schemas"]["WaitReason"];
+            /** @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
+            is_canceling?: boolean;
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * Format: date-time
+             * @description A time: RFC 3339, UTC, with milliseconds.
+             */
+            sent_at: string | null;
+            /**
+             * Format: date-time
+             * @description A time: RFC 3339, UTC, with milliseconds.
+             */
+            confirmed_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it became final. Null until then.
+             */
+            ended_at: string | null;
+            /** @description The signature of the last signed version. Null before the first signature. */
+            signature: components["schemas"]["TransactionSignature"] | null;
+            /** @description The fee tier, and its percentile in eth_feeHistory. */
+            speed: components["schemas"]["TransactionSpeed"] | null;
+            /** @description The receipt of the transaction with `hash`. Null while the transaction is not in a block, also after a reorganization removed its block. A `canceled` transaction has the receipt of the transfer that used its nonce, if there was one. */
+            receipt: components["schemas"]["TransactionReceipt"] | null;
+            /** @description The error of a transaction that reverted or failed. Null on other transactions. */
+            error: components["schemas"]["TransactionError"] | null;
+            /** @description The reference that the caller gave, or null. */
+            reference: string | null;
+            /** @description The metadata that the caller gave. Absent when none was given. */
+            metadata?: components["schemas"]["Metadata"];
+            /** @description Absent when it was public from the beginning. */
+            submission?: components["schemas"]["TransactionSubmission"];
+            /** @description The access list (EIP-2930). Null when none was given. */
+            access_list: components["schemas"]["AccessList"] | null;
+            /** @description The authorizations (EIP-7702). Null when none were given. */
+            authorization_list: components["schemas"]["AuthorizationList"] | null;
         };
         /** @description The transaction makes no progress; `wait_reason` and `status_reason` give the reason. Sent once per transaction and value of `wait_reason`, and only for the relayer's unmined transaction with the lowest nonce: later transactions wait for it. */
-        TransactionWaitingPayload: components["schemas"]["TransactionEventFields"] & {
-            /** @constant */
+        TransactionWaitingPayload: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             payload_type: "transaction_waiting";
+            /**
+             * @description Changes with each replacement of the content, and with nothing that the service does by itself. Give it in `If-Match`
+             *     of [Replace a transaction](#/transactions/replacetransaction).
+             */
+            revision?: components["schemas"]["Revision"];
+            id: components["schemas"]["Id"];
+            call?: components["schemas"]["DecodedCall"];
+            relayer_id: components["schemas"]["Id"];
+            /** @description 32 bytes of lower-case hex with 0x. */
+            hash: string | null;
+            from: components["schemas"]["Address"];
+            /** @description The recipient. Null when the transaction creates a contract. */
+            to: string | null;
+            value: components["schemas"]["Amount"];
+            /** @description Bytes as lower-case hex with 0x. */
+            data: string | null;
+            /** Format: int64 */
+            nonce: number | null;
+            /** Format: int64 */
+            gas_limit: number | null;
+            /** @description An amount in wei, below 2^256, as a decimal string. */
+            gas_price: string | null;
+            /** @description An amount in wei, below 2^256, as a decimal string. */
+            max_fee_per_gas: string | null;
+            /** @description An amount in wei, below 2^256, as a decimal string. */
+            max_priority_fee_per_gas: string | null;
+            status: components["schemas"]["TransactionStatus"];
+            /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
+            status_reason: string | null;
+            /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. [Explain a transaction](#/transactions/explaintransaction) says more. */
             wait_reason: components["schemas"]["WaitReason"];
+            /** @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
+            is_canceling?: boolean;
+            created_at: components["schemas"]["Timestamp"];
+            /**
+             * Format: date-time
+             * @description A time: RFC 3339, UTC, with milliseconds.
+             */
+            sent_at: string | null;
+            /**
+             * Format: date-time
+             * @description A time: RFC 3339, UTC, with milliseconds.
+             */
+            confirmed_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it became final. Null until then.
+             */
+            ended_at: string | null;
+            /** @description The signature of the last signed version. Null before the first signature. */
+            signature: components["schemas"]["TransactionSignature"] | null;
+            /** @description The fee tier, and its percentile in eth_feeHistory. */
+            speed: components["schemas"]["TransactionSpeed"] | null;
+            /** @description The receipt of the transaction with `hash`. Null while the transaction is not in a block, also after a reorganization removed its block. A `canceled` transaction has the receipt of the transfer that used its nonce, if there was one. */
+            receipt: components["schemas"]["TransactionReceipt"] | null;
+            /** @description The error of a transaction that reverted or failed. Null on other transactions. */
+            error: components["schemas"]["TransactionError"] | null;
+            /** @description The reference that the caller gave, or null. */
+            reference: string | null;
+            /** @description The metadata that the caller gave. Absent when none was given. */
+            metadata?: components["schemas"]["Metadata"];
+            /** @description Absent when it was public from the beginning. */
+            submission?: components["schemas"]["TransactionSubmission"];
+            /** @description The access list (EIP-2930). Null when none was given. */
+            access_list: components["schemas"]["AccessList"] | null;
+            /** @description The authorizations (EIP-7702). Null when none were given. */
+            authorization_list: components["schemas"]["AuthorizationList"] | null;
         };
         /** @description The relayer was paused, or the service disabled it. */
         RelayerDisabledPayload: {
-            /** @constant */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             payload_type: "relayer_disabled";
             relayer: components["schemas"]["Relayer"];
             disabled_reason: string;
         };
         /** @description The relayer sends again. */
         RelayerEnabledPayload: {
-            /** @constant */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             payload_type: "relayer_enabled";
             relayer: components["schemas"]["Relayer"];
+            /** Format: int64 */
             retry_count: number;
         };
         /** @description The balance fell below the policy `min_balance`. */
         LowBalancePayload: {
-            /** @constant */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             payload_type: "relayer_low_balance";
             relayer: components["schemas"]["Relayer"];
             balance: components["schemas"]["Amount"];
@@ -3652,14 +3854,20 @@ export interface components {
         };
         /** @description A relayer that needs funds cannot be refilled, or can again (`sufficient`, `refilling`). Sent once per change. */
         FundingPayload: {
-            /** @constant */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             payload_type: "relayer_funding";
             relayer: components["schemas"]["Relayer"];
             state: components["schemas"]["FundingStatus"];
             reason: string | null;
         };
         TestPayload: {
-            /** @constant */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             payload_type: "test";
             notification_id: components["schemas"]["Id"];
         };
@@ -3700,13 +3908,22 @@ export interface components {
             allowed_cidrs: components["schemas"]["Cidr"][] | null;
             /** @description Null: the limit of the service applies. */
             rate_limit: components["schemas"]["KeyRateLimit"] | null;
-            /** @description The end of validity. Null: no end. */
-            expires_at: components["schemas"]["TimestampOrNull"];
-            /** @description The end of validity of the previous token. Null when there is none. */
-            previous_token_expires_at: components["schemas"]["TimestampOrNull"];
+            /**
+             * Format: date-time
+             * @description The end of validity. Null: no end.
+             */
+            expires_at: string | null;
+            /**
+             * Format: date-time
+             * @description The end of validity of the previous token. Null when there is none.
+             */
+            previous_token_expires_at: string | null;
             created_at: components["schemas"]["Timestamp"];
-            /** @description The last use, accurate to a few seconds. Null when the key was never used. */
-            last_used_at: components["schemas"]["TimestampOrNull"];
+            /**
+             * Format: date-time
+             * @description The last use, accurate to a few seconds. Null when the key was never used.
+             */
+            last_used_at: string | null;
         };
         NewApiKey: {
             api_key: components["schemas"]["ApiKey"];
@@ -3755,9 +3972,15 @@ export interface components {
             former_valid_seconds?: number;
         };
         AuditEntry: {
-            /** @description The chain of hashes that the entry is part of. With SQLite there is one chain, 1. With PostgreSQL each server writes its own chain; chain 0 is the trail that was moved from SQLite. */
+            /**
+             * Format: int64
+             * @description The chain of hashes that the entry is part of. With SQLite there is one chain, 1. With PostgreSQL each server writes its own chain; chain 0 is the trail that was moved from SQLite.
+             */
             chain: number;
-            /** @description Counts the entries of the chain from 1, without gaps. */
+            /**
+             * Format: int64
+             * @description Counts the entries of the chain from 1, without gaps.
+             */
             sequence: number;
             at: components["schemas"]["Timestamp"];
             /** @description An API key's id, `environment` (the setting `API_KEY`), `command line`, or `service` for its own actions. */
@@ -3773,7 +3996,10 @@ export interface components {
             request_id: string | null;
             /** @description The id of the signature request in the audit log of the key service (AWS KMS, Azure Key Vault). Null for other keys. */
             key_request_id: string | null;
-            /** @description How many requests the entry stands for. Refusals, and repetitions that changed nothing, of the same caller, operation, result and rule are one entry a minute, beside the first. Such an entry has the ids that all of them had, and the time, the request and the reason of the last. */
+            /**
+             * Format: int64
+             * @description How many requests the entry stands for. Refusals, and repetitions that changed nothing, of the same caller, operation, result and rule are one entry a minute, beside the first. Such an entry has the ids that all of them had, and the time, the request and the reason of the last.
+             */
             count: number;
             /** @description Of a failed operation, otherwise null. */
             failure: components["schemas"]["AuditFailure"] | null;
@@ -3795,13 +4021,20 @@ export interface components {
             reason: string;
         };
         AuditChain: {
+            /** Format: int64 */
             chain: number;
-            /** @description The number of the chain's last entry. */
+            /**
+             * Format: int64
+             * @description The number of the chain's last entry.
+             */
             entries: number;
             hash: string;
         };
         AuditHead: {
-            /** @description The number of entries that the trail has had; old ones are removed (`RETENTION_DAYS_AUDIT`). */
+            /**
+             * Format: int64
+             * @description The number of entries that the trail has had; old ones are removed (`RETENTION_DAYS_AUDIT`).
+             */
             entries: number;
             /** @description The hash over all entries, as `npm run audit -- verify` prints it. With one chain, it is the hash of that chain. With several, it is SHA-256 over one line per chain, in the order of their numbers: number, entries and hash, separated by spaces, with a line feed at the end. */
             hash: string;
@@ -3952,31 +4185,44 @@ export interface components {
             used: components["schemas"]["Amount"];
             remaining: components["schemas"]["Amount"];
             limit: components["schemas"]["Amount"];
-            /** @description When the oldest part of `used` leaves the sum. Null while nothing is used. */
-            resets_at: components["schemas"]["TimestampOrNull"];
+            /**
+             * Format: date-time
+             * @description When the oldest part of `used` leaves the sum. Null while nothing is used.
+             */
+            resets_at: string | null;
         };
         /** @description The number of calls in the last 24 hours. */
         CallCount: {
+            /** Format: int64 */
             used: number;
+            /** Format: int64 */
             remaining: number;
+            /** Format: int64 */
             limit: number;
-            /** @description When the oldest part of `used` leaves the sum. Null while nothing is used. */
-            resets_at: components["schemas"]["TimestampOrNull"];
+            /**
+             * Format: date-time
+             * @description When the oldest part of `used` leaves the sum. Null while nothing is used.
+             */
+            resets_at: string | null;
         };
         Sponsorship: {
             revision: components["schemas"]["Revision"];
             id: components["schemas"]["Id"];
             network: components["schemas"]["NetworkName"];
-            relayer_id: components["schemas"]["IdOrNull"];
-            pool_id: components["schemas"]["IdOrNull"];
+            /** @description An id, or null. */
+            relayer_id: string | null;
+            /** @description An id, or null. */
+            pool_id: string | null;
             targets: components["schemas"]["SponsoredTarget"][];
             forwarders: components["schemas"]["Address"][];
             delegates: components["schemas"]["Address"][];
             nonce_key_delegates: components["schemas"]["Address"][];
+            /** Format: int64 */
             max_gas: number;
             max_fee: components["schemas"]["Amount"];
             budget_per_day: components["schemas"]["Amount"];
             per_user: {
+                /** Format: int64 */
                 count?: number;
                 fee?: components["schemas"]["Amount"];
             } | null;
@@ -4016,19 +4262,20 @@ export interface components {
             transaction_id: components["schemas"]["Id"];
             relayer_id: components["schemas"]["Id"];
             /** @description Null for a plain call without one. */
-            user: components["schemas"]["AddressOrNull"];
+            user: string | null;
             /**
              * @description `rejected`: it was not executed. `reverted`: it was mined without effect, and cost its fee.
              * @enum {string}
              */
             status: "pending" | "submitted" | "success" | "rejected" | "reverted";
-            hash: components["schemas"]["HashOrNull"];
+            /** @description 32 bytes of lower-case hex with 0x. */
+            hash: string | null;
             /** @description What was paid, in wei. Null until it is mined. */
-            fee: components["schemas"]["AmountOrNull"];
+            fee: string | null;
             /** @description Why it was rejected or reverted. */
             message: string | null;
             /** @description The bytes of the revert. */
-            data: components["schemas"]["BytesOrNull"];
+            data: string | null;
             created_at: components["schemas"]["Timestamp"];
         };
         CreatePoolRequest: {
@@ -4114,19 +4361,27 @@ export interface components {
             /** @description The cause, and what helps. */
             reason: string;
             /** @description The resource that it concerns, in this and the next five members; null where it concerns none. */
-            relayer_id: components["schemas"]["IdOrNull"];
-            network_id: components["schemas"]["IdOrNull"];
-            notification_id: components["schemas"]["IdOrNull"];
-            pool_id: components["schemas"]["IdOrNull"];
-            sponsorship_id: components["schemas"]["IdOrNull"];
-            transaction_id: components["schemas"]["IdOrNull"];
-            /** @description How many transactions, deliveries, nodes or requests it concerns; of `unchecked`, relayers or networks. Refused requests are counted within a minute. */
+            relayer_id: string | null;
+            /** @description An id, or null. */
+            network_id: string | null;
+            /** @description An id, or null. */
+            notification_id: string | null;
+            /** @description An id, or null. */
+            pool_id: string | null;
+            /** @description An id, or null. */
+            sponsorship_id: string | null;
+            /** @description An id, or null. */
+            transaction_id: string | null;
+            /**
+             * Format: int64
+             * @description How many transactions, deliveries, nodes or requests it concerns; of `unchecked`, relayers or networks. Refused requests are counted within a minute.
+             */
             count: number;
             /**
-             * @description Since when, where that is known. Of a transaction that waits or is slow, the time of its acceptance; of a
-             *     chain that makes no blocks, that of its last one.
+             * Format: date-time
+             * @description Since when, where that is known. Of a transaction that waits or is slow, the time of its acceptance; of a chain that makes no blocks, that of its last one.
              */
-            since: components["schemas"]["TimestampOrNull"];
+            since: string | null;
             /** @description Of `requests_refused`; otherwise null. */
             refusal: components["schemas"]["Refusal"] | null;
             acknowledgement: components["schemas"]["Acknowledgement"] | null;
@@ -4139,7 +4394,11 @@ export interface components {
             last_caller: string;
             /** @description Who made or changed the resource last, as the audit trail names it; null where that is not known. */
             changed_by: string | null;
-            changed_at: components["schemas"]["TimestampOrNull"];
+            /**
+             * Format: date-time
+             * @description A time: RFC 3339, UTC, with milliseconds.
+             */
+            changed_at: string | null;
         };
         Acknowledgement: {
             /** @description The caller, as the audit trail names it. */
@@ -4158,17 +4417,23 @@ export interface components {
             kind: "relayer" | "transaction" | "network" | "signer" | "notification" | "abi";
             id: components["schemas"]["Id"];
             /** @description Of a transaction; else null. */
-            relayer_id: components["schemas"]["IdOrNull"];
+            relayer_id: string | null;
             /** @description The name of the resource; the status of a transaction. */
             name: string | null;
-            /** @description Of a transaction that has one; else null. */
+            /**
+             * Format: int64
+             * @description Of a transaction that has one; else null.
+             */
             nonce: number | null;
             /** @description Of a transaction; else null. */
-            reference: components["schemas"]["ReferenceOrNull"];
+            reference: string | null;
             /** @description Of a transaction, in wei; else null. */
             value: components["schemas"]["Amount"] | null;
-            /** @description Of a transaction; else null. */
-            created_at: components["schemas"]["TimestampOrNull"];
+            /**
+             * Format: date-time
+             * @description Of a transaction; else null.
+             */
+            created_at: string | null;
             /** @enum {string} */
             found_by: "id" | "name" | "address" | "hash" | "nonce" | "receiver" | "reference" | "metadata";
             /** @description The whole of what has the text, for example the hash; of metadata, `name:value`. */
@@ -4194,14 +4459,11 @@ export interface components {
             private_rpc_urls: components["schemas"]["PrivateRpcUrl"][];
             /** @description The default of the transactions on this network. */
             submission: components["schemas"]["Submission"];
-            /**
-             * @description The least priority fee that the nodes take, in wei per unit of gas, where they suggest less: the service pays no
-             *     less by itself. Null: unknown. Prices of a request are not changed.
-             */
-            min_priority_fee_per_gas: components["schemas"]["AmountOrNull"];
+            /** @description The least priority fee that the nodes take, in wei per unit of gas, where they suggest less: the service pays no less by itself. Null: unknown. Prices of a request are not changed. */
+            min_priority_fee_per_gas: string | null;
             /** @description The least price that the nodes take, in wei per unit of gas; otherwise as `min_priority_fee_per_gas`. */
-            min_gas_price: components["schemas"]["AmountOrNull"];
-            coin_token: components["schemas"]["CoinTokenOrNull"];
+            min_gas_price: string | null;
+            coin_token: components["schemas"]["CoinToken"] | null;
             /** @description The nodes that do not answer, or are on another chain. Only in responses of [Create a network](#/networks/createnetwork) and [Update a network](#/networks/updatenetwork); absent when there are none. */
             warnings?: components["schemas"]["ResourceWarning"][];
         };
@@ -4224,19 +4486,18 @@ export interface components {
             submission?: components["schemas"]["SubmissionInput"];
             min_priority_fee_per_gas?: components["schemas"]["AmountInput"] | null;
             min_gas_price?: components["schemas"]["AmountInput"] | null;
-            coin_token?: components["schemas"]["CoinTokenInputOrNull"];
+            /** @description As `coin_token` of a network, for example `0x3600000000000000000000000000000000000000` with 6 decimals on Arc. Default null. */
+            coin_token?: components["schemas"]["CoinTokenInput"] | null;
         };
         /** @description The chain's coin is also an ERC-20 token: one balance in two views. Policies, daily limits, funding and sweeps count an amount of either as one. `decimals`: of the token; the coin has 18. */
         CoinToken: {
             address: components["schemas"]["Address"];
             decimals: number;
         };
-        CoinTokenOrNull: components["schemas"]["CoinToken"] | null;
-        /** @description As `coin_token` of a network, for example `0x3600000000000000000000000000000000000000` with 6 decimals on Arc. Default null. */
-        CoinTokenInputOrNull: {
+        CoinTokenInput: {
             address: components["schemas"]["AddressInput"];
             decimals: number;
-        } | null;
+        };
         UpdateNetworkRequest: {
             rpc_urls?: components["schemas"]["RpcUrlInput"][];
             symbol?: string | null;
@@ -4251,7 +4512,8 @@ export interface components {
             submission?: components["schemas"]["SubmissionInput"] | null;
             min_priority_fee_per_gas?: components["schemas"]["AmountInput"] | null;
             min_gas_price?: components["schemas"]["AmountInput"] | null;
-            coin_token?: components["schemas"]["CoinTokenInputOrNull"];
+            /** @description As `coin_token` of a network, for example `0x3600000000000000000000000000000000000000` with 6 decimals on Arc. Default null. */
+            coin_token?: components["schemas"]["CoinTokenInput"] | null;
         };
         Signer: {
             id: components["schemas"]["Id"];
@@ -4732,7 +4994,7 @@ export interface components {
             address: components["schemas"]["Address"];
             signer_id: components["schemas"]["Id"];
             /** @description The first of `notification_ids`, or null. */
-            notification_id: components["schemas"]["IdOrNull"];
+            notification_id: string | null;
             notification_ids?: components["schemas"]["NotificationIds"];
             policies: components["schemas"]["RelayerPolicies"];
             custom_rpc_urls: components["schemas"]["RpcUrl"][];
@@ -4783,7 +5045,7 @@ export interface components {
             name?: components["schemas"]["Name"];
             paused?: boolean;
             /** @description One notification in the place of all; null: none. In the place of `notification_ids`. */
-            notification_id?: components["schemas"]["IdOrNull"];
+            notification_id?: string | null;
             policies?: components["schemas"]["RelayerPoliciesPatch"] | null;
             custom_rpc_urls?: components["schemas"]["RpcUrlInput"][] | null;
             notification_ids?: never;
@@ -4806,13 +5068,22 @@ export interface components {
              * @enum {string}
              */
             status: "healthy" | "unreachable" | "wrong_chain" | "rate_limited";
-            /** @description Its newest block. Null when it does not answer. */
+            /**
+             * Format: int64
+             * @description Its newest block. Null when it does not answer.
+             */
             block_number: number | null;
-            /** @description The time of that block, as the node tells it. Null when it tells none. */
-            block_at: components["schemas"]["TimestampOrNull"];
+            /**
+             * Format: date-time
+             * @description The time of that block, as the node tells it. Null when it tells none.
+             */
+            block_at: string | null;
             /** @description The base fee of that block, in wei per unit of gas. Null on a chain without EIP-1559. */
-            base_fee: components["schemas"]["AmountOrNull"];
-            /** @description How long its answer took. Null when it does not answer. */
+            base_fee: string | null;
+            /**
+             * Format: int64
+             * @description How long its answer took. Null when it does not answer.
+             */
             response_ms: number | null;
             /** @description Why it is not healthy. Null when it is. */
             error: string | null;
@@ -4820,13 +5091,17 @@ export interface components {
         /** @description The unfinished transactions of a relayer. */
         Queue: {
             relayer_id: components["schemas"]["Id"];
-            /** @description The number of accepted, unfinished transactions. */
+            /**
+             * Format: int64
+             * @description The number of accepted, unfinished transactions.
+             */
             unfinished: number;
             /** @description The transaction in no block with the lowest nonce, for which all later ones wait. Null when there is none. */
             first: components["schemas"]["QueueHead"] | null;
         };
         QueueHead: {
             transaction_id: components["schemas"]["Id"];
+            /** Format: int64 */
             nonce: number;
             status: components["schemas"]["TransactionStatus"];
             /** @description Why it makes no progress. Null while it does. */
@@ -4855,7 +5130,10 @@ export interface components {
              */
             state: "idle" | "running" | "leaving";
             started_at: components["schemas"]["Timestamp"];
-            /** @description How many relayers it sends for now. */
+            /**
+             * Format: int64
+             * @description How many relayers it sends for now.
+             */
             relayers: number;
             /** @description Whether it gave this response. */
             is_this: boolean;
@@ -4869,9 +5147,15 @@ export interface components {
             commit: string | null;
             node_version: string;
             started_at: components["schemas"]["Timestamp"];
-            /** @description The memory that the process has (resident set). */
+            /**
+             * Format: int64
+             * @description The memory that the process has (resident set).
+             */
             memory_bytes: number;
-            /** @description How long work in steps waits for its next step now. Above 100, this server has more work than it can do. */
+            /**
+             * Format: int64
+             * @description How long work in steps waits for its next step now. Above 100, this server has more work than it can do.
+             */
             event_loop_ms: number;
             /** @description Why it is not ready; empty when it is. */
             not_ready: components["schemas"]["NotReadyReason"][];
@@ -4879,9 +5163,15 @@ export interface components {
                 /** @enum {string} */
                 engine: "sqlite" | "postgres";
                 version: string;
-                /** @description The size of the database. */
+                /**
+                 * Format: int64
+                 * @description The size of the database.
+                 */
                 bytes: number;
-                /** @description How long it took to answer, from this server. */
+                /**
+                 * Format: int64
+                 * @description How long it took to answer, from this server.
+                 */
                 response_ms: number;
             };
             /** @description The servers that share a PostgreSQL database, in the order of their starts; empty on SQLite. */
@@ -4894,10 +5184,18 @@ export interface components {
         KeyServiceState: {
             /** @description The type of the signers. */
             type: string;
-            /** @description Calls for signatures. */
+            /**
+             * Format: int64
+             * @description Calls for signatures.
+             */
             calls: number;
+            /** Format: int64 */
             failed_calls: number;
-            last_call_at: components["schemas"]["TimestampOrNull"];
+            /**
+             * Format: date-time
+             * @description A time: RFC 3339, UTC, with milliseconds.
+             */
+            last_call_at: string | null;
             /** @description The keys that a key service does not sign with now; at most 100 are listed. */
             failing: components["schemas"]["KeyFault"][];
             /** @description The newest error, also when it is over. */
@@ -4924,10 +5222,17 @@ export interface components {
         Spending: {
             relayer_id: components["schemas"]["Id"];
             network: components["schemas"]["NetworkName"];
+            /** Format: int64 */
             accepted: number;
-            /** @description Transactions that got into a block, also those that reverted. */
+            /**
+             * Format: int64
+             * @description Transactions that got into a block, also those that reverted.
+             */
             mined: number;
-            /** @description Transactions that ended as `failed`. */
+            /**
+             * Format: int64
+             * @description Transactions that ended as `failed`.
+             */
             failed: number;
             /** @description The fees that were paid, in wei, also those of cancellations. */
             fees: components["schemas"]["Amount"];
@@ -4936,7 +5241,10 @@ export interface components {
             repriced: components["schemas"]["Repriced"];
             repricing_fees: components["schemas"]["RepricingFees"];
         };
-        /** @description Transactions that got into a block at a later price than their first one. */
+        /**
+         * Format: int64
+         * @description Transactions that got into a block at a later price than their first one.
+         */
         Repriced: number;
         /** @description What the repriced transactions paid above what their first version would have paid in the same block, in wei, to about 15 digits. It is a part of `fees`. */
         RepricingFees: string;
@@ -4946,7 +5254,10 @@ export interface components {
             /** @description The name of the API key. Null when it has none or was deleted. */
             name: string | null;
             network: components["schemas"]["NetworkName"];
-            /** @description Transactions that got into a block, also those that reverted. */
+            /**
+             * Format: int64
+             * @description Transactions that got into a block, also those that reverted.
+             */
             mined: number;
             /** @description The fees that were paid, in wei, also those of cancellations. */
             fees: components["schemas"]["Amount"];
@@ -4960,20 +5271,30 @@ export interface components {
         ActivityPoint: {
             /** @description The start of the period. */
             at: components["schemas"]["Timestamp"];
+            /** Format: int64 */
             accepted: number;
-            /** @description Transactions that got into a block, also those that reverted. */
-            mined: number;
-            /** @description Transactions that ended as `failed`. */
-            failed: number;
-            /** @description The mean time from acceptance to a block. Null when nothing was mined. */
-            mean_inclusion_ms: number | null;
-            /** @description The longest time from acceptance to a block. Null when nothing was mined. */
-            max_inclusion_ms: number | null;
             /**
-             * @description The fees that were paid, in wei, also those of cancellations. Null when relayers of several networks are
-             *     counted, whose fees have no sum.
+             * Format: int64
+             * @description Transactions that got into a block, also those that reverted.
              */
-            fees: components["schemas"]["AmountOrNull"];
+            mined: number;
+            /**
+             * Format: int64
+             * @description Transactions that ended as `failed`.
+             */
+            failed: number;
+            /**
+             * Format: int64
+             * @description The mean time from acceptance to a block. Null when nothing was mined.
+             */
+            mean_inclusion_ms: number | null;
+            /**
+             * Format: int64
+             * @description The longest time from acceptance to a block. Null when nothing was mined.
+             */
+            max_inclusion_ms: number | null;
+            /** @description The fees that were paid, in wei, also those of cancellations. Null when relayers of several networks are counted, whose fees have no sum. */
+            fees: string | null;
         };
         /** @description An API key and its rights. */
         Caller: {
@@ -4988,8 +5309,11 @@ export interface components {
             pool_ids: components["schemas"]["Id"][];
             /** @description Whether the key may manage API keys. */
             may_administer: boolean;
-            /** @description The end of validity. Null means that there is none. */
-            expires_at: components["schemas"]["TimestampOrNull"];
+            /**
+             * Format: date-time
+             * @description The end of validity. Null means that there is none.
+             */
+            expires_at: string | null;
         };
         Health: {
             /** @constant */
@@ -6097,7 +6421,6 @@ export type PathId = components['schemas']['PathId'];
 export type Id = components['schemas']['Id'];
 export type Name = components['schemas']['Name'];
 export type Reference = components['schemas']['Reference'];
-export type ReferenceOrNull = components['schemas']['ReferenceOrNull'];
 export type NetworkName = components['schemas']['NetworkName'];
 export type NetworkType = components['schemas']['NetworkType'];
 export type Address = components['schemas']['Address'];
@@ -6109,27 +6432,20 @@ export type Amount = components['schemas']['Amount'];
 export type AmountInput = components['schemas']['AmountInput'];
 export type HttpUrl = components['schemas']['HttpUrl'];
 export type Timestamp = components['schemas']['Timestamp'];
-export type HashOrNull = components['schemas']['HashOrNull'];
-export type AddressOrNull = components['schemas']['AddressOrNull'];
-export type BytesOrNull = components['schemas']['BytesOrNull'];
-export type AmountOrNull = components['schemas']['AmountOrNull'];
-export type TimestampOrNull = components['schemas']['TimestampOrNull'];
-export type IdOrNull = components['schemas']['IdOrNull'];
-export type AddressInputOrNull = components['schemas']['AddressInputOrNull'];
 export type CallDataInput = components['schemas']['CallDataInput'];
-export type CallDataInputOrNull = components['schemas']['CallDataInputOrNull'];
 export type SignMessageRequest = components['schemas']['SignMessageRequest'];
 export type SignTextRequest = components['schemas']['SignTextRequest'];
 export type SignBytesRequest = components['schemas']['SignBytesRequest'];
 export type SignTypedDataRequest = components['schemas']['SignTypedDataRequest'];
 export type TypedData = components['schemas']['TypedData'];
+export type TypedDataChainId = components['schemas']['TypedDataChainId'];
 export type TypedDataName = components['schemas']['TypedDataName'];
 export type TypedDataMember = components['schemas']['TypedDataMember'];
 export type SignatureResult = components['schemas']['SignatureResult'];
 export type TransactionStatus = components['schemas']['TransactionStatus'];
 export type Speed = components['schemas']['Speed'];
 export type TransactionSpeed = components['schemas']['TransactionSpeed'];
-export type TransactionFields = components['schemas']['TransactionFields'];
+export type Transaction = components['schemas']['Transaction'];
 export type Submission = components['schemas']['Submission'];
 export type SubmissionInput = components['schemas']['SubmissionInput'];
 export type SubmissionMode = components['schemas']['SubmissionMode'];
@@ -6145,8 +6461,6 @@ export type Authorization = components['schemas']['Authorization'];
 export type AuthorizationInput = components['schemas']['AuthorizationInput'];
 export type TransactionReceipt = components['schemas']['TransactionReceipt'];
 export type TransactionError = components['schemas']['TransactionError'];
-export type Transaction = components['schemas']['Transaction'];
-export type TransactionEventFields = components['schemas']['TransactionEventFields'];
 export type AcceptedTransaction = components['schemas']['AcceptedTransaction'];
 export type Warnings = components['schemas']['Warnings'];
 export type Warning = components['schemas']['Warning'];
@@ -6185,6 +6499,7 @@ export type Balance = components['schemas']['Balance'];
 export type RelayerStatus = components['schemas']['RelayerStatus'];
 export type JsonRpcRequest = components['schemas']['JsonRpcRequest'];
 export type JsonRpcResult = components['schemas']['JsonRpcResult'];
+export type JsonRpcId = components['schemas']['JsonRpcId'];
 export type JsonRpcAnswer = components['schemas']['JsonRpcAnswer'];
 export type ReconcileNonceRequest = components['schemas']['ReconcileNonceRequest'];
 export type RelayerDrain = components['schemas']['RelayerDrain'];
@@ -6216,6 +6531,7 @@ export type Redelivery = components['schemas']['Redelivery'];
 export type EventName = components['schemas']['EventName'];
 export type WaitReason = components['schemas']['WaitReason'];
 export type Event = components['schemas']['Event'];
+export type EventPayload = components['schemas']['EventPayload'];
 export type TransactionPayload = components['schemas']['TransactionPayload'];
 export type TransactionWaitingPayload = components['schemas']['TransactionWaitingPayload'];
 export type RelayerDisabledPayload = components['schemas']['RelayerDisabledPayload'];
@@ -6286,8 +6602,7 @@ export type SearchResult = components['schemas']['SearchResult'];
 export type Network = components['schemas']['Network'];
 export type CreateNetworkRequest = components['schemas']['CreateNetworkRequest'];
 export type CoinToken = components['schemas']['CoinToken'];
-export type CoinTokenOrNull = components['schemas']['CoinTokenOrNull'];
-export type CoinTokenInputOrNull = components['schemas']['CoinTokenInputOrNull'];
+export type CoinTokenInput = components['schemas']['CoinTokenInput'];
 export type UpdateNetworkRequest = components['schemas']['UpdateNetworkRequest'];
 export type Signer = components['schemas']['Signer'];
 export type SignerType = components['schemas']['SignerType'];
@@ -9740,6 +10055,13 @@ export const notificationHealthStatusValues: ReadonlyArray<FlattenedDeepRequired
 export const deliveryStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DeliveryStatus"]> = ["pending", "delivered", "failed"];
 export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding", "test"];
 export const waitReasonValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitReason"]> = ["price_cap", "fee_multiplier", "fee_budget", "base_fee", "fee_too_low", "replacement_underpriced", "funds", "node", "unreachable", "nonce_conflict", "uncertain_nonce", "missing_receipt", "awaiting_quorum", "earlier_nonce", "paused", "disabled", "key_service", "private_relay", "other"];
+export const transactionPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionPayload"]["payload_type"]> = ["transaction"];
+export const transactionWaitingPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWaitingPayload"]["payload_type"]> = ["transaction_waiting"];
+export const relayerDisabledPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerDisabledPayload"]["payload_type"]> = ["relayer_disabled"];
+export const relayerEnabledPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerEnabledPayload"]["payload_type"]> = ["relayer_enabled"];
+export const lowBalancePayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LowBalancePayload"]["payload_type"]> = ["relayer_low_balance"];
+export const fundingPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FundingPayload"]["payload_type"]> = ["relayer_funding"];
+export const testPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TestPayload"]["payload_type"]> = ["test"];
 export const scopeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Scope"]> = ["sign", "send", "read", "notifications", "manage"];
 export const grantedScopesValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["GrantedScopes"]> = ["sign", "send", "read", "notifications", "manage", "relay"];
 export const privateMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PrivateMethod"]> = ["eth_sendRawTransaction", "eth_sendPrivateTransaction"];

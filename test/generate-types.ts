@@ -41,7 +41,7 @@ const isAnsweredHex = ({ pattern = '' }: Schema) => pattern.startsWith('^0x') &&
 
 await write('openapi.ts', () => undefined)
 await write('client.ts', (schema, { path }) => {
-  if (path === '#/components/schemas/AmountInput') return amount
+  if (/\/(?:AmountInput|TypedDataChainId)$/.test(path ?? '')) return amount
   if (!isAnsweredHex(schema as Schema)) return undefined
   return Array.isArray((schema as Schema).type) ? hexOrNull : hex
 })

@@ -44,7 +44,7 @@ export async function readBodyCheck(url: string): Promise<BodyCheck> {
 }
 
 /** Their members have errors of their own. */
-const combining: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'if'])
+const combining: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'if'])
 
 const at = (value: unknown, names: string[]): unknown =>
   names.reduce((its, name) => (its as Record<string, unknown>)[name], value)

@@ -76,7 +76,7 @@ const worst: Record<string, { name: string; body: unknown }[]> = {
 }
 
 function propertiesOf(schema: Schema): Set<string> {
-  const { properties = {}, allOf = [], oneOf = [], anyOf = [] } = resolve(schema) as Record<string, never>
-  const inner = [...(allOf as Schema[]), ...(oneOf as Schema[]), ...(anyOf as Schema[])]
+  const { properties = {}, oneOf = [], anyOf = [] } = resolve(schema) as Record<string, never>
+  const inner = [...(oneOf as Schema[]), ...(anyOf as Schema[])]
   return new Set([...Object.keys(properties), ...inner.flatMap((part) => [...propertiesOf(part)])])
 }

@@ -162,7 +162,7 @@ function auditedOf({ operationId, security, 'x-audit': audited }: ContractOperat
   return audited ?? 'none'
 }
 
-/** The places in a body where its schema declares an amount (the contract's AmountInput). */
+/** The places in a body where its schema declares an amount, or another integer of any size. */
 export interface AmountPlaces {
   isAmount: boolean
   properties: Map<string, AmountPlaces>
@@ -173,13 +173,12 @@ interface Schema {
   $ref?: string
   anyOf?: Schema[]
   oneOf?: Schema[]
-  allOf?: Schema[]
   properties?: Record<string, Schema>
   items?: Schema
 }
 
 const maxDepth = 30
-const amount = 'AmountInput'
+const amounts = new Set(['AmountInput', 'TypedDataChainId'])
 
 /**
  * `bodies`: the schemas of an operation's body; `schemas`: those of the contract, by name. Throws when a schema contains itself.
@@ -195,9 +194,9 @@ const noPlaces = (): AmountPlaces => ({ isAmount: false, properties: new Map(), 
 function collect(schema: Schema, schemas: Record<string, Schema>, into: AmountPlaces, depth: number): void {
   if (depth > maxDepth) throw new Error('A schema of a request body is nested too deep or contains itself')
   const name = /^#\/components\/schemas\/([\w.-]+)$/.exec(schema.$ref ?? '')?.[1]
-  if (name === amount) into.isAmount = true
+  if (name !== undefined && amounts.has(name)) into.isAmount = true
   else if (name !== undefined) collect(schemas[name] as Schema, schemas, into, depth + 1)
-  for (const branches of [schema.anyOf, schema.oneOf, schema.allOf]) {
+  for (const branches of [schema.anyOf, schema.oneOf]) {
     for (const branch of branches ?? []) collect(branch, schemas, into, depth + 1)
   }
   for (const [property, its] of Object.entries(schema.properties ?? {})) {

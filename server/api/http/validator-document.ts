@@ -3,39 +3,25 @@ import { type ContractDocument, operationsOf, successOf } from './document.ts'
 /**
  * A copy of the contract in which each object has only the members that it declares, unless it permits others. The published schemas of
  * responses are open, so that a later member breaks no client. The server checks by this copy, so that nothing undeclared leaves it.
- * Throws for a schema that is a part of others (`allOf`) and is also used alone, because a part has to stay open.
+ * Throws for `allOf`: its parts cannot be closed, and generated clients lose which of their members may be null.
  */
-export function closeObjects<T extends object>(document: T): T {
-  const references: Record<'part' | 'whole', Set<string>> = { part: new Set(), whole: new Set() }
-  collectReferences(document, false, references)
-  const both = [...references.part].find((ref) => references.whole.has(ref))
-  if (both !== undefined) throw new Error(`${both} in the contract is a part of other schemas and is also used alone`)
+export const closeObjects = <T extends object>(document: T): T => close(document) as T
 
-  const close = (node: unknown, pointer: string, isPart: boolean, isNames = false): unknown => {
-    if (Array.isArray(node)) return node.map((child, index) => close(child, `${pointer}/${index}`, isPart))
-    if (typeof node !== 'object' || node === null) return node
-    const closed = Object.fromEntries(
-      Object.entries(node).map(([key, child]) => {
-        if (examples.has(key) && !isNames) return [key, child]
-        return [key, close(child, `${pointer}/${key}`, key === 'allOf', !isNames && key === 'properties')]
-      }),
-    )
-    if (isNames || isPart || references.part.has(pointer)) return closed
-    if ('allOf' in closed) return { unevaluatedProperties: false, ...closed }
-    return 'properties' in closed ? { additionalProperties: false, ...closed } : closed
-  }
-  return close(document, '#', false) as T
+/** `isNames`: the node's keys are names of properties, one of which may be `example`. */
+function close(node: unknown, isNames = false): unknown {
+  if (Array.isArray(node)) return node.map((child) => close(child))
+  if (typeof node !== 'object' || node === null) return node
+  if ('allOf' in node && !isNames) throw new Error('A schema of the contract has allOf')
+  const closed = Object.fromEntries(
+    Object.entries(node).map(([key, child]) => {
+      if (examples.has(key) && !isNames) return [key, child]
+      return [key, close(child, !isNames && key === 'properties')]
+    }),
+  )
+  return 'properties' in closed && !isNames ? { additionalProperties: false, ...closed } : closed
 }
 
 const examples: ReadonlySet<string> = new Set(['example', 'examples'])
-
-function collectReferences(node: unknown, isPart: boolean, references: Record<'part' | 'whole', Set<string>>): void {
-  if (typeof node !== 'object' || node === null) return
-  const { $ref } = node as { $ref?: unknown }
-  if (typeof $ref === 'string') references[isPart ? 'part' : 'whole'].add($ref)
-  for (const [key, child] of Object.entries(node))
-    collectReferences(child, key === 'allOf' || (Array.isArray(node) && isPart), references)
-}
 
 /**
  * A copy of the contract for the validator, without prose. References are resolved: the validator compiles every schema that is

@@ -53,7 +53,7 @@ type Place = (string | number)[]
 /** The places of a value below a schema, with their clauses; alternatives share a place. */
 function placesIn(given: unknown, value: unknown, at: Place = []): [at: Place, Clause][] {
   const schema = resolve(given as Schema)
-  const branches = ['allOf', 'anyOf', 'oneOf'].flatMap((name) => (schema[name] as unknown[] | undefined) ?? [])
+  const branches = ['anyOf', 'oneOf'].flatMap((name) => (schema[name] as unknown[] | undefined) ?? [])
   const here = [...clausesOf(schema).map((clause): [Place, Clause] => [at, clause])]
   for (const branch of branches) here.push(...placesIn(branch, value, at))
   if (typeof value !== 'object' || value === null) return here
