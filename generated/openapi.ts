@@ -2626,7 +2626,7 @@ export interface components {
              * @description Changes with each replacement of the content, and with nothing that the service does by itself. Give it in `If-Match`
              *     of [Replace a transaction](#/transactions/replacetransaction).
              */
-            revision?: components["schemas"]["Revision"];
+            revision: components["schemas"]["Revision"];
             id: components["schemas"]["Id"];
             call?: components["schemas"]["DecodedCall"];
             relayer_id: components["schemas"]["Id"];
@@ -2681,6 +2681,12 @@ export interface components {
             error: components["schemas"]["TransactionError"] | null;
             /** @description The reference that the caller gave, or null. */
             reference: string | null;
+            /** @description The `deduplication_id` that the caller gave. Null when it gave none. */
+            deduplication_id: string | null;
+            /** @description The `ordering_key` that the caller gave, or null. */
+            ordering_key: string | null;
+            /** @description The pool that it was sent through. Null when it was sent to its relayer. */
+            pool_id: string | null;
             /** @description The metadata that the caller gave. Absent when none was given. */
             metadata?: components["schemas"]["Metadata"];
             /** @description Absent when it was public from the beginning. */
@@ -2807,7 +2813,7 @@ export interface components {
              * @description Changes with each replacement of the content, and with nothing that the service does by itself. Give it in `If-Match`
              *     of [Replace a transaction](#/transactions/replacetransaction).
              */
-            revision?: components["schemas"]["Revision"];
+            revision: components["schemas"]["Revision"];
             id: components["schemas"]["Id"];
             call?: components["schemas"]["DecodedCall"];
             relayer_id: components["schemas"]["Id"];
@@ -2862,6 +2868,12 @@ export interface components {
             error: components["schemas"]["TransactionError"] | null;
             /** @description The reference that the caller gave, or null. */
             reference: string | null;
+            /** @description The `deduplication_id` that the caller gave. Null when it gave none. */
+            deduplication_id: string | null;
+            /** @description The `ordering_key` that the caller gave, or null. */
+            ordering_key: string | null;
+            /** @description The pool that it was sent through. Null when it was sent to its relayer. */
+            pool_id: string | null;
             /** @description The metadata that the caller gave. Absent when none was given. */
             metadata?: components["schemas"]["Metadata"];
             /** @description Absent when it was public from the beginning. */
@@ -3681,7 +3693,7 @@ export interface components {
              * @description Changes with each replacement of the content, and with nothing that the service does by itself. Give it in `If-Match`
              *     of [Replace a transaction](#/transactions/replacetransaction).
              */
-            revision?: components["schemas"]["Revision"];
+            revision: components["schemas"]["Revision"];
             id: components["schemas"]["Id"];
             call?: components["schemas"]["DecodedCall"];
             relayer_id: components["schemas"]["Id"];
@@ -3736,6 +3748,12 @@ export interface components {
             error: components["schemas"]["TransactionError"] | null;
             /** @description The reference that the caller gave, or null. */
             reference: string | null;
+            /** @description The `deduplication_id` that the caller gave. Null when it gave none. */
+            deduplication_id: string | null;
+            /** @description The `ordering_key` that the caller gave, or null. */
+            ordering_key: string | null;
+            /** @description The pool that it was sent through. Null when it was sent to its relayer. */
+            pool_id: string | null;
             /** @description The metadata that the caller gave. Absent when none was given. */
             metadata?: components["schemas"]["Metadata"];
             /** @description Absent when it was public from the beginning. */
@@ -3756,7 +3774,7 @@ export interface components {
              * @description Changes with each replacement of the content, and with nothing that the service does by itself. Give it in `If-Match`
              *     of [Replace a transaction](#/transactions/replacetransaction).
              */
-            revision?: components["schemas"]["Revision"];
+            revision: components["schemas"]["Revision"];
             id: components["schemas"]["Id"];
             call?: components["schemas"]["DecodedCall"];
             relayer_id: components["schemas"]["Id"];
@@ -3811,6 +3829,12 @@ export interface components {
             error: components["schemas"]["TransactionError"] | null;
             /** @description The reference that the caller gave, or null. */
             reference: string | null;
+            /** @description The `deduplication_id` that the caller gave. Null when it gave none. */
+            deduplication_id: string | null;
+            /** @description The `ordering_key` that the caller gave, or null. */
+            ordering_key: string | null;
+            /** @description The pool that it was sent through. Null when it was sent to its relayer. */
+            pool_id: string | null;
             /** @description The metadata that the caller gave. Absent when none was given. */
             metadata?: components["schemas"]["Metadata"];
             /** @description Absent when it was public from the beginning. */

@@ -45,8 +45,10 @@ export type NewTransaction = Pick<
   expected_nonce?: number
   /** `pool_row_id`: the key belongs to this pool, not to the relayer. */
   idempotency?: Once & { pool_row_id?: number }
-  /** No other transaction of the chain may have it; absent: none. */
-  deduplication_id?: string
+  /** No other transaction of the chain may have it; absent: none. `is_moved`: it comes from the transaction in whose place this one is. */
+  deduplication_id?: string | null
+  is_moved?: true
+  ordering_key?: string | null
   /** The amounts that daily limits count; absent: none. */
   spending?: Spend[]
   /** The most that it and all unfinished transactions may cost together, in wei; absent: no limit. */
@@ -80,6 +82,7 @@ export interface NewRefill {
 /** A transaction that one of several relayers of a pool takes. All candidates have the same id and idempotency key. */
 export interface PoolTransaction {
   pool_row_id: number
+  pool_id: string
   ordering_key: string | null
   /** At least one, the preferred first. `weight`: at least 1. */
   candidates: { transaction: NewTransaction; weight: number }[]

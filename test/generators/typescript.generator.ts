@@ -36,7 +36,7 @@ console.log(signed.data.data.sig)
 const headers = { 'Idempotency-Key': 'one' }
 const sent = await relayer.sendTransaction({ ...demo, headers, body: { to: '${receiver}', value: '1' } })
 console.log(sent.data.data.id)
-if (sent.data.data.nonce !== 0n) throw new Error(\`nonce \${sent.data.data.nonce}\`)
+if (sent.data.data.nonce !== 0) throw new Error(\`nonce \${sent.data.data.nonce}\`)
 const listed = await relayer.listRelayers({ throwOnError: true })
 console.log(listed.data.data[0]?.id)
 const ops = { path: { notification_id: 'ops' } }
@@ -52,12 +52,13 @@ console.log(response?.status, error && 'code' in error ? error.code : '')
 
 test('@hey-api/openapi-ts: generates every operation and schema, compiles and calls', async () => {
   const { folder, bin } = await install('@hey-api/openapi-ts', '0.95.0')
-  // It types int64 as bigint; the transformers make it one.
-  const sdk = { name: '@hey-api/sdk', transformer: true }
-  const plugins = ['@hey-api/client-fetch', '@hey-api/typescript', '@hey-api/transformers', sdk]
-  const settings = { input: contract, output: 'relayer', plugins }
-  writeFileSync(join(folder, 'openapi-ts.config.cjs'), `module.exports = ${JSON.stringify(settings)}`)
-  await run(bin('openapi-ts'), ['--no-log-file'], folder)
+  // It types int64 as bigint, and reads a number: so docs/clients.md says to take the format out.
+  const document = JSON.parse(readFileSync(contract, 'utf8'), (key, value) =>
+    key === 'format' && value === 'int64' ? undefined : value,
+  )
+  writeFileSync(join(folder, 'contract.json'), JSON.stringify(document))
+  const plugins = ['@hey-api/client-fetch', '@hey-api/typescript', '@hey-api/sdk']
+  await run(bin('openapi-ts'), ['-i', 'contract.json', '-o', 'relayer', '--no-log-file', '-p', ...plugins], folder)
   const methods = exported(readFileSync(join(folder, 'relayer', 'sdk.gen.ts'), 'utf8'), /^export const (\w+) =/gm)
   const models = exported(readFileSync(join(folder, 'relayer', 'types.gen.ts'), 'utf8'), /^export type (\w+) =/gm)
   expect(operationIds.filter((id) => !methods.includes(id))).toEqual([])
@@ -108,7 +109,6 @@ test('orval: generates every operation and schema, compiles and calls', async ()
   const own = models.filter((name) => /^[A-Z]/.test(name))
   // It makes a type of each branch that is no reference, also where the other branch is null.
   expect(inventedNames('orval', 'models', own)).toEqual([
-    'AbiEntryAnyOf',
     'FailureDataAnyOf',
     'NotificationFilterPatchEventsAnyOfItem',
     'SponsorshipPerUserAnyOf',

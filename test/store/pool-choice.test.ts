@@ -55,7 +55,7 @@ function choose(its: Its[], { ordering_key = null as string | null, pinned = new
     ledger,
     state,
     { created_at: at, caller: 'someone' },
-    { pool_row_id: 9, ordering_key, candidates },
+    { pool_row_id: 9, pool_id: 'nine', ordering_key, candidates },
   )
   const relayer = creation.outcome === 'created' ? creation.transaction.relayer_id : creation.outcome
   return { relayer, order, pinned, accepted: ledger.accepted.length }

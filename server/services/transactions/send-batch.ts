@@ -94,7 +94,7 @@ async function offerAll(
   for (const { relayer, weight } of members) {
     asker.auditEntry.relayer_id = relayer.id
     const inPool: Batch['inPool'] = (its, request) => ({
-      ...{ pool_row_id: pool.row_id, ordering_key: request.ordering_key },
+      ...{ pool_row_id: pool.row_id, pool_id: pool.id, ordering_key: request.ordering_key },
       candidates: [{ transaction: countedBy(now, request, its), weight }],
     })
     try {

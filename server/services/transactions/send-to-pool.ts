@@ -87,7 +87,7 @@ export async function moveInPool(
       done()
       throw noRelayer()
     },
-    more: { status_reason: `Moved from the relayer ${from.id}, where it was ${row.id}` },
+    more: { is_moved: true, status_reason: `Moved from the relayer ${from.id}, where it was ${row.id}` },
     async commit(wanted, entry) {
       const creation = await context.store.moveInPool(moved, wanted, entry)
       switch (creation.outcome) {
@@ -114,7 +114,7 @@ const wasSigned = (row: TransactionRow) =>
 function requestOf(row: WholeTransactionRow): TransactionRequest {
   const { to, value, data, fragments, gas_limit, valid_until, access_list, authorization_list, reference, metadata } =
     row
-  const { fee_ceiling, tip_ceiling, submission } = row
+  const { fee_ceiling, tip_ceiling, submission, deduplication_id } = row
   const isLegacy = row.gas_price !== null
   return {
     ...{ to, value, data, fragments, valid_until, access_list, authorization_list, reference, metadata },
@@ -125,8 +125,7 @@ function requestOf(row: WholeTransactionRow): TransactionRequest {
     max_fee_per_gas: isLegacy ? null : fee_ceiling,
     max_priority_fee_per_gas: isLegacy ? null : tip_ceiling,
     ordering_key: null,
-    // It moves with the transaction.
-    deduplication_id: null,
+    deduplication_id,
     submission:
       submission === null ? { mode: 'public' } : { mode: submission.mode, after_blocks: submission.after_blocks },
   }
@@ -136,7 +135,7 @@ function requestOf(row: WholeTransactionRow): TransactionRequest {
 interface Offer {
   request: TransactionRequest
   inOrder(): Promise<Order>
-  more: Pick<NewTransaction, 'idempotency' | 'expected_nonce' | 'status_reason'>
+  more: Pick<NewTransaction, 'idempotency' | 'expected_nonce' | 'status_reason' | 'is_moved'>
   commit(wanted: PoolTransaction, auditEntry: PendingAuditEntry): Promise<PoolInsertResult>
   complete: Complete
 }
@@ -169,7 +168,7 @@ async function offerInTurn(
   for (let count = 0; count < maxAttempts; count += 1) {
     const { members, done } = await offer.inOrder()
     try {
-      const accepted = await offerTo(context, asker, members, { ...offer, pool_row_id: pool.row_id })
+      const accepted = await offerTo(context, asker, members, { ...offer, pool })
       if (!accepted) continue
       const { row_id } = await context.keyring.findRelayer(accepted.relayer_id)
       context.loads.chose(row_id)
@@ -187,10 +186,10 @@ async function offerTo(
   context: TransactionsContext,
   asker: Asker<PoolRow>,
   members: Member[],
-  offer: Offer & { pool_row_id: number },
+  offer: Offer & { pool: PoolRow },
 ): Promise<AcceptedTransaction | undefined> {
   const { auditEntry } = asker
-  const { request, pool_row_id, more } = offer
+  const { request, pool, more } = offer
   let refusal: Refused | undefined
   const count = preparedAtOnce[request.gas_limit === null ? 'estimated' : 'given']
   for (let from = 0; from < members.length; from += count) {
@@ -205,7 +204,7 @@ async function offerTo(
     auditEntry.subject = first.transaction.id
     const wanted = candidates.map(({ transaction, weight }) => ({ transaction: { ...transaction, ...more }, weight }))
     const creation = await offer.commit(
-      { pool_row_id, ordering_key: request.ordering_key, candidates: wanted },
+      { pool_row_id: pool.row_id, pool_id: pool.id, ordering_key: request.ordering_key, candidates: wanted },
       auditEntry,
     )
     if (creation.outcome === 'pinned') return undefined

@@ -176,6 +176,8 @@ export function newTransaction(
     speed: { tier, percentile: percentileOf[tier] },
     valid_until: request.valid_until ?? null,
     reference: request.reference ?? null,
+    deduplication_id: request.deduplication_id,
+    ordering_key: request.ordering_key,
     fragments: quote.fragments,
     call: readCall(quote.fragments, request.data),
     metadata: request.metadata ?? null,
@@ -187,7 +189,6 @@ export function newTransaction(
     capacity: capacityOf(relayer),
     funds: quote.funds.toString(),
     warnings: warningsOf(relayer, request, quote),
-    ...(request.deduplication_id !== null && { deduplication_id: request.deduplication_id }),
     ...(spending.length > 0 && { spending }),
   }
 }

@@ -331,11 +331,14 @@ CREATE TABLE transactions (
   relayer_id               TEXT NOT NULL,
   -- The pool that it was sent through: the right to a pool is one to these, and to nothing else of its relayers.
   pool_row_id              BIGINT REFERENCES pool_ids (row_id),
+  pool_id                  TEXT,
   sequence                 BIGINT NOT NULL CHECK (sequence > 0),
   -- Who asked for it, as in the audit trail.
   caller                   TEXT NOT NULL,
   -- The reference, names and values that the caller gave it; metadata is JSON.
   reference                TEXT,
+  deduplication_id         TEXT,
+  ordering_key             TEXT,
   metadata                 TEXT,
   chain_id                 BIGINT NOT NULL,
   -- The form (EIP-2718).

@@ -67,7 +67,8 @@ export interface InsertedTransaction {
   shown: TransactionRow
   data: Buffer | null
   known: (KnownAnswer & { caller: string; key: string; pool_row_id?: number }) | undefined
-  deduplication_id: string | undefined
+  /** No other transaction of the chain may have its `deduplication_id`. */
+  is_deduplicated: boolean
   refill: NewRefill | undefined
 }
 
@@ -76,6 +77,7 @@ export interface Origin {
   created_at: string
   caller: string
   pool_row_id: number | null
+  pool_id: string | null
 }
 
 /** Whose idempotency key it is, as the column `relayer_row_id` holds it: a relayer, or a pool as minus its row id. */
@@ -92,13 +94,13 @@ export const lanesOf = ({ chain_id, sponsored }: NewTransaction): string[] =>
   sponsored?.lane == null ? [] : [laneOf(chain_id, sponsored.lane)]
 
 /** The name of its `deduplication_id`, if it has one. */
-export const deduplicationOf = ({ chain_id, deduplication_id }: NewTransaction): string | undefined =>
-  deduplication_id === undefined ? undefined : `${chain_id} id ${deduplication_id}`
+export const deduplicationOf = ({ chain_id, deduplication_id, is_moved }: NewTransaction): string | undefined =>
+  deduplication_id == null || is_moved ? undefined : `${chain_id} id ${deduplication_id}`
 
 /** Accepts one transaction, if nothing is against it. The caller holds the locks of all relayers. */
 export function insertTransaction(
   ledger: InsertState,
-  { created_at, caller, pool_row_id }: Origin,
+  { created_at, caller, pool_row_id, pool_id }: Origin,
   its: NewTransaction,
 ): InsertResult {
   const {
@@ -109,7 +111,7 @@ export function insertTransaction(
     capacity,
     expected_nonce,
     sponsored,
-    deduplication_id,
+    is_moved: _,
     refill,
     data,
     ...wanted
@@ -166,6 +168,7 @@ export function insertTransaction(
     changed_at: created_at,
     caller,
     pool_row_id,
+    pool_id,
     reserved,
     spent: taken.spent,
     sponsored: sponsored ? sponsoredOf(sponsored, ledger.bucket) : null,
@@ -182,7 +185,7 @@ export function insertTransaction(
   }
   if (answer) ledger.known.set(keyOf(relayer_row_id, answer), answer)
   if (name !== undefined) ledger.sent.set(name, { id: row.id, relayer_id: row.relayer_id })
-  ledger.accepted.push({ row, shown, data: bytesOfData, known: answer, deduplication_id, refill })
+  ledger.accepted.push({ row, shown, data: bytesOfData, known: answer, is_deduplicated: name !== undefined, refill })
   return { outcome: 'created', transaction, row_id: row.row_id }
 }
 
@@ -281,8 +284,8 @@ export const orderOf = (poolRowId: number, orderingKey: string): string => `${po
 export function acceptInPool(
   ledger: InsertState,
   { pinned, newest }: PoolState,
-  origin: Omit<Origin, 'pool_row_id'>,
-  { pool_row_id, ordering_key, candidates }: PoolTransaction,
+  origin: Pick<Origin, 'created_at' | 'caller'>,
+  { pool_row_id, pool_id, ordering_key, candidates }: PoolTransaction,
 ): { creation: PoolInsertResult; order?: Order; relayer_id?: string } {
   const [first] = candidates as [PoolTransaction['candidates'][number]]
   const { idempotency } = first.transaction
@@ -305,7 +308,7 @@ export function acceptInPool(
     )
   const refusals = new Map<NewTransaction, InsertResult>()
   for (const { transaction } of best) {
-    const creation = insertTransaction(ledger, { ...origin, pool_row_id }, transaction)
+    const creation = insertTransaction(ledger, { ...origin, pool_row_id, pool_id }, transaction)
     if (creation.outcome !== 'created') {
       refusals.set(transaction, creation)
       continue

@@ -53,7 +53,7 @@ const selectLanes = sql<{ chain_id: number; sponsored_lane: string }>({
 })
 const sentAt = (row: string) => `
   SELECT its.id, its.relayer_id FROM deduplication_ids AS taken JOIN transactions AS its ON its.row_id = transaction_row_id
-  WHERE taken.chain_id = ${row}chain_id AND deduplication_id = ${row}deduplication_id`
+  WHERE taken.chain_id = ${row}chain_id AND taken.deduplication_id = ${row}deduplication_id`
 const selectSent = sql<SentTransaction & { name: string }>({
   sqlite: `SELECT $name AS name, its.* FROM (${sentAt('$')}) AS its`,
   postgres: `
@@ -123,7 +123,8 @@ export async function readInsertState(
   )
   const named = wanted.flatMap((its) => {
     const { chain_id, deduplication_id } = its
-    return deduplication_id === undefined ? [] : { name: deduplicationOf(its), chain_id, deduplication_id }
+    const name = deduplicationOf(its)
+    return name === undefined ? [] : { name, chain_id, deduplication_id }
   })
   const withData = wanted.filter(({ data }) => data !== null).length
   const refilled = wanted.flatMap(({ refill }) => refill?.relayer_row_id ?? [])
@@ -223,8 +224,8 @@ function insertions(transaction: Transaction, { accepted, accounts }: InsertStat
     const { data: _, pool_row_id, ...answer } = its
     return { ...answer, relayer_row_id: idempotencyScope(relayer_row_id, pool_row_id), data_row_id }
   })
-  const sent = accepted.flatMap(({ deduplication_id, row: { chain_id, row_id } }) =>
-    deduplication_id === undefined ? [] : { chain_id, deduplication_id, row_id },
+  const sent = accepted.flatMap(({ is_deduplicated, row: { chain_id, deduplication_id, row_id } }) =>
+    is_deduplicated ? { chain_id, deduplication_id, row_id } : [],
   )
   const described = accepted.flatMap(({ row }) => (row.metadata === null ? [] : row.row_id))
   const changed = [...accounts.values()].flatMap(({ isChanged, ...account }) => (isChanged ? account : []))

@@ -73,7 +73,7 @@ async function create(
     const origin = { created_at: createdAt, caller: auditEntry?.caller ?? ownCaller }
     return isForPool(input)
       ? acceptInPool(ledger, pools, origin, input)
-      : { creation: insertTransaction(ledger, { ...origin, pool_row_id: null }, input) }
+      : { creation: insertTransaction(ledger, { ...origin, pool_row_id: null, pool_id: null }, input) }
   })
   await Promise.all([
     ledger.write(transaction),

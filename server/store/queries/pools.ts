@@ -262,7 +262,7 @@ class UnknownRelayer extends Error {
 const pinAt = (row: string) => `
   SELECT newest.relayer_row_id FROM (
     SELECT its.relayer_row_id, its.sequence FROM pool_orders JOIN transactions AS its ON its.row_id = transaction_row_id
-    WHERE pool_orders.pool_row_id = ${row}pool_row_id AND ordering_key = ${row}ordering_key
+    WHERE pool_orders.pool_row_id = ${row}pool_row_id AND pool_orders.ordering_key = ${row}ordering_key
     ORDER BY transaction_row_id DESC LIMIT 1) AS newest
   WHERE ${unfinishedStatuses
     .map(

@@ -168,7 +168,13 @@ test('an idempotency key belongs to the pool, also beside requests for its relay
 
 test('an ordering key keeps its relayer while one of its transactions is unfinished', async () => {
   const { rig, accounts, send, relayer_ids, weigh, client, change, codeOf } = await start(3)
-  const first = await send({ ordering_key: 'customer' })
+  const first = await send({ ordering_key: 'customer', deduplication_id: 'order 1' })
+  const told = { pool_id: 'payouts', ordering_key: 'customer', deduplication_id: 'order 1' }
+  expect(first).toMatchObject(told)
+  const { data: shown } = await client.get('/api/v1/transactions/{transaction_id}', {
+    path: { transaction_id: first.id },
+  })
+  expect(shown).toMatchObject(told)
   for (let index = 0; index < 5; index += 1) await send()
   const chosen = first.relayer_id
   await weigh(chosen, 0)
@@ -483,7 +489,7 @@ test('moves a transaction that was never signed to another relayer: it is paid o
   await send({ value: '10' })
   await until('it waits', async () => (await first.transactions())[0]?.status_reason !== null)
   const [waiting, last, ordered] = [
-    await send({ value: '11', reference: 'invoice', metadata: { order: '7' } }),
+    await send({ value: '11', reference: 'invoice', metadata: { order: '7' }, deduplication_id: 'order 11' }),
     await send({ value: '12' }),
     await send({ value: '13', ordering_key: 'one' }),
   ]
@@ -498,8 +504,11 @@ test('moves a transaction that was never signed to another relayer: it is paid o
     value: '11',
     reference: 'invoice',
     metadata: { order: '7' },
+    pool_id: 'payouts',
+    deduplication_id: 'order 11',
     status_reason: `Moved from the relayer ${a}, where it was ${waiting.id}`,
   })
+  expect(await codeOf(send({ deduplication_id: 'order 11' }))).toMatch('409 already_sent')
   expect(await codeOf(move(ordered.id))).toBe('409 invalid_state undefined')
   expect((await move(last.id)).data.relayer_id).toBe(b)
 

@@ -15,7 +15,8 @@ onEveryStore((opened) => {
     const poolRowId = (await store.getPool('pool'))?.row_id as number
     const like = { reference: 'order-7', metadata: { customer: '7' } }
     const sent = newTransaction(relayer, '01a21900-0000-7000-8000-000000000000', like)
-    const choice = { pool_row_id: poolRowId, ordering_key: null, candidates: [{ transaction: sent, weight: 100 }] }
+    const candidates = [{ transaction: sent, weight: 100 }]
+    const choice = { pool_row_id: poolRowId, pool_id: 'pool', ordering_key: null, candidates }
     expect((await store.createPoolTransaction(choice)).outcome).toBe('created')
     await Promise.all(
       Array.from({ length: direct }, (_, index) => {
