@@ -81,8 +81,8 @@ async function learnAll(remembered: Remembered, tenant: string): Promise<void> {
   }
   for (const list of lists) {
     const items = await read(`/api/v1${list}`)
-    if (list !== '/relayers' && list !== '/pools') continue
-    for (const { id } of items) await read(`/api/v1${list}/${encodeURIComponent(id)}/transactions`)
+    if (list !== '/relayers') continue
+    for (const { id } of items) await read(`/api/v1${list}/${encodeURIComponent(id)}/transactions/`)
   }
 }
 

@@ -2,9 +2,9 @@ import type { ChildProcess } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { AbiCoder, Interface } from 'ethers'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
+import { nodeMethods } from '../../server/api/json-rpc/reading.ts'
 import { apiKey } from '../bench/processes.ts'
 import { startAnvil } from '../support/anvil.ts'
-import { resolve } from '../support/contract.ts'
 import { asOnlyWriter } from '../support/only-writer.ts'
 import { until } from '../support/until.ts'
 import { blockOf, longest, maxBlockMs, withService } from './blocking.ts'
@@ -88,10 +88,6 @@ export async function largest(only: string): Promise<Finding[]> {
   }
 }
 
-interface RpcSchema {
-  properties: { method: { enum: string[] } }
-}
-
 const selectors = ['0x12345678']
 const rules = { targets: [{ address: to, selectors }], delegates: [`0x${'d1'.repeat(20)}`] }
 
@@ -167,7 +163,6 @@ function requests(own: { hash: string; transaction_id: string; token: string; sp
   const prices = { nonce: '0x0', gas: '0x5b8d80', maxFeePerGas: '0x1', maxPriorityFeePerGas: '0x1' }
   const sign = (name: string, members: object) => rpc(name, 'eth_signTransaction', [{ to, ...prices, ...members }])
   const keys = (count: number) => Array.from({ length: count }, (_, index) => `0x${word(index)}`)
-  const { properties } = resolve<RpcSchema>({ $ref: '#/components/schemas/RpcRequest' })
   const account = `0x${'77'.repeat(20)}`
   return [
     ...sponsoredCall('a batch whose pointers share bytes', sharedPointers(), account),
@@ -222,7 +217,7 @@ function requests(own: { hash: string; transaction_id: string; token: string; sp
     ...['eth_accounts', 'eth_requestAccounts', 'net_version', 'eth_sign', 'eth_sendRawTransaction'].map((method) =>
       rpc('1 MB', method, [halfMegabyte]),
     ),
-    ...properties.method.enum.map((method) => rpc('1 MB', method, [{ to, data: halfMegabyte }, 'latest'])),
+    ...nodeMethods.map((method) => rpc('1 MB', method, [{ to, data: halfMegabyte }, 'latest'])),
     ...['a'.repeat(1_000_000)].map((text) => rpc('a long name', text.slice(0, 90), [text])),
     {
       name: 'a page of 120 stored calls',

@@ -53,7 +53,7 @@ export function rememberIds(): Remembered {
       const { method, path } = operation
       const ids = idsIn(operation, target)
       const items = [data].flat().filter(hasId)
-      const [, deleted] = (method === 'DELETE' && items.length === 0 && /\/\{(\w+)\}$/.exec(path)) || []
+      const [, deleted] = (items.some(isDeletion) && /\/\{(\w+)\}$/.exec(path)) || []
       if (deleted !== undefined) {
         // Removes the resources that belong to the deleted one too.
         const at = ids.length - 1
@@ -87,4 +87,5 @@ const namesIn = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name 
 
 const bare = (path: string) => path.replace(/\/$/, '')
 
+const isDeletion = (item: object): boolean => 'deleted' in item && item.deleted === true
 const hasId = (item: unknown): item is { id: string } => typeof (item as { id?: unknown } | null)?.id === 'string'

@@ -10,7 +10,7 @@ import { codes, JsonRpcError } from './errors.ts'
 import { partsOf } from './signing.ts'
 
 /** The methods that callers may ask a node for. */
-const nodeMethods = [
+export const nodeMethods = [
   'eth_blockNumber',
   'eth_call',
   'eth_chainId',
