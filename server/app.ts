@@ -21,6 +21,8 @@ export interface Service {
   api_key_file: string | undefined
   /** Resolves when what the first requests need is compiled, between requests. */
   warm: Promise<void>
+  /** Resolves when no request has arrived for so long. */
+  untilQuiet(quietMs: number): Promise<void>
   /** Whether the relayer `demo` exists. */
   demo: boolean
   /** Fails readiness, waits for requests and background work in progress, and closes the store. */
@@ -47,7 +49,8 @@ export async function startService(config: Config, world: TestOverrides = {}): P
     const { api_key, api_key_file } = secrets
     return {
       ...{ url: http.url, metrics_url: http.metrics_url, api_key, api_key_file, demo },
-      warm: warmUp(contract, http.untilQuiet),
+      untilQuiet: http.untilQuiet,
+      warm: warmUp(contract, () => http.untilQuiet(quietMs)),
       async close() {
         // Senders wait for signatures in progress, but no longer than requests do.
         const late = setTimeout(() => keyServices.stop(), world.http_times?.grace ?? usualTimes.grace)
@@ -60,6 +63,8 @@ export async function startService(config: Config, world: TestOverrides = {}): P
   }
 }
 
+/** Work of up to 50 ms that can wait runs between bursts of requests. */
+const quietMs = 50
 const againMs = 1_000
 
 /**

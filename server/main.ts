@@ -49,12 +49,12 @@ try {
  * --heap-growing-percent (by default V8 collects when the heap has several times its live size, 100 MB more) and --v8-pool-size (each of
  * V8's threads has memory of its own: one in place of four saves 4 MB).
  */
-function tidyAfterStart({ warm }: Service): void {
-  void warm.then(() => {
+function tidyAfterStart(service: Service): void {
+  void service.warm.then(() => {
     flushCompileCache()
     globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
     collectBufferGarbage()
-    collectAfterLoad()
+    void collectAfterLoad(service.untilQuiet)
   })
 }
 

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'
+import { setTimeout as pause } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
 
 /** Between two looks. A look takes some microseconds. */
@@ -27,28 +28,25 @@ export function collectBufferGarbage(): void {
 
 /** Between two looks at whether a load has ended. */
 const restMs = 60_000
+/** It stops the event loop for about 100 ms, so it waits until nobody has asked anything for so long. */
+const quietMs = 2_000
 /** The share of that time in which the event loop works for little more than blocks and health checks. */
 const maxUtilization = 0.05
 const maxHeapGrowthBytes = 16 * 1024 * 1024
 
 /**
  * Collects the garbage of a load a minute or two after its end: V8 does so only when more is allocated, and keeps 50 to 80 MB until
- * then. It takes some 80 ms, and drops compiled code: the next load costs a twentieth more CPU at first. Does nothing without
- * `--expose-gc`.
+ * then. It drops compiled code: the next load costs a twentieth more CPU at first. Does nothing without `--expose-gc`.
  */
-export function collectAfterLoad(): void {
-  const { gc } = globalThis
-  if (gc === undefined) return
+export async function collectAfterLoad(untilQuiet: (quietMs: number) => Promise<void>): Promise<never> {
   let leastBytes = getHeapStatistics().total_heap_size
-  let before = performance.eventLoopUtilization()
-  const look = () => {
-    const now = performance.eventLoopUtilization()
-    const { utilization } = performance.eventLoopUtilization(now, before)
-    before = now
-    const { total_heap_size } = getHeapStatistics()
-    if (utilization > maxUtilization || total_heap_size < leastBytes + maxHeapGrowthBytes) return
-    gc({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+  for (;;) {
+    const before = performance.eventLoopUtilization()
+    await pause(restMs, undefined, { ref: false })
+    const { utilization } = performance.eventLoopUtilization(performance.eventLoopUtilization(), before)
+    if (utilization > maxUtilization || getHeapStatistics().total_heap_size < leastBytes + maxHeapGrowthBytes) continue
+    await untilQuiet(quietMs)
+    globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
     leastBytes = getHeapStatistics().total_heap_size
   }
-  setInterval(look, restMs).unref()
 }

@@ -38,9 +38,6 @@ const waitLimits = { name: 'waits', limit: 5_000, each: 1_250 }
 
 const maxPools = 1_000
 
-/** Work of up to 50 ms that can wait runs between bursts of requests. */
-const quietMs = 50
-
 interface Parts {
   foundation: Foundation
   sending: StartedSending
@@ -67,7 +64,7 @@ export async function serveHttp(
   const rateLimit = store.takeTokens
     ? new SharedRateLimit(limit, store.takeTokens, elapsed)
     : new LocalRateLimit(limit, elapsed)
-  const quiet = new Quiet(quietMs, elapsed)
+  const quiet = new Quiet(elapsed)
   const { pages, isBuilt } = readConsole()
   if (!isBuilt) logger.warn('the console is not built: run `npm run build:console`')
   const pageOrigins = new GenerationCache<ReadonlySet<string>>(store.generation, 1)
@@ -121,7 +118,7 @@ export async function serveHttp(
   return {
     url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`,
     metrics_url: metrics?.url,
-    untilQuiet: () => quiet.reached(),
+    untilQuiet: (quietMs: number) => quiet.reached(quietMs),
   }
 }
 

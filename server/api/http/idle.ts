@@ -2,13 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 /** Work that can wait, such as compiling checks ahead of their first use, runs while no requests arrive. */
 export class Quiet {
-  readonly #quietMs: number
   readonly #elapsed: () => number
   readonly #sleep: (ms: number) => Promise<unknown>
   #requestAt = Number.NEGATIVE_INFINITY
 
-  constructor(quietMs: number, elapsed: () => number, sleep: (ms: number) => Promise<unknown> = pause) {
-    this.#quietMs = quietMs
+  constructor(elapsed: () => number, sleep: (ms: number) => Promise<unknown> = pause) {
     this.#elapsed = elapsed
     this.#sleep = sleep
   }
@@ -19,9 +17,9 @@ export class Quiet {
   }
 
   /** Resolves when no request has arrived for `quietMs`. */
-  async reached(): Promise<void> {
+  async reached(quietMs: number): Promise<void> {
     for (;;) {
-      const restMs = this.#requestAt + this.#quietMs - this.#elapsed()
+      const restMs = this.#requestAt + quietMs - this.#elapsed()
       if (restMs <= 0) return
       await this.#sleep(restMs)
     }

@@ -5,7 +5,6 @@ test('quiet is reached when no request has arrived for some time', async () => {
   let timeMs = 0
   const sleptMs: number[] = []
   const quiet = new Quiet(
-    50,
     () => timeMs,
     async (ms) => {
       sleptMs.push(ms)
@@ -17,11 +16,11 @@ test('quiet is reached when no request has arrived for some time', async () => {
       }
     },
   )
-  await quiet.reached()
+  await quiet.reached(50)
   expect(sleptMs).toEqual([])
   quiet.noteRequest()
-  await quiet.reached()
+  await quiet.reached(50)
   expect(sleptMs).toEqual([50, 50, 50])
-  await quiet.reached()
+  await quiet.reached(50)
   expect(sleptMs).toHaveLength(3)
 })
