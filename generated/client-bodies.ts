@@ -1822,6 +1822,26 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    ""
   ],
   [
+   "budget.assets",
+   "list of object",
+   "What it may move."
+  ],
+  [
+   "budget.max_fee_per_day",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest fees of its transactions in any 24 hours, in wei, as `max_fee_per_day` of a relayer counts them."
+  ],
+  [
+   "budget.count_per_hour",
+   "integer",
+   "The most transactions and signatures that move something, in any hour."
+  ],
+  [
+   "budget.receivers",
+   "list of text",
+   "Who may receive: the receiver of the coin, the receiver or spender of a token, the contract of any other call."
+  ],
+  [
    "expires_at",
    "text",
    "The end of validity."
@@ -1862,6 +1882,26 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "rate_limit.burst",
    "integer",
    ""
+  ],
+  [
+   "budget.assets",
+   "list of object",
+   "What it may move."
+  ],
+  [
+   "budget.max_fee_per_day",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest fees of its transactions in any 24 hours, in wei, as `max_fee_per_day` of a relayer counts them."
+  ],
+  [
+   "budget.count_per_hour",
+   "integer",
+   "The most transactions and signatures that move something, in any hour."
+  ],
+  [
+   "budget.receivers",
+   "list of text",
+   "Who may receive: the receiver of the coin, the receiver or spender of a token, the contract of any other call."
   ],
   [
    "expires_at",

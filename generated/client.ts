@@ -1917,7 +1917,7 @@ export interface paths {
         put?: never;
         /**
          * Create an API key
-         * @description The response shows the token of the key once; it cannot be read again. `scopes`, `relayer_ids`, `allowed_cidrs`, `rate_limit` and `expires_at` limit the key. No two keys have the same name (409): a revoked key frees its name, and [Rotate the token of an API key](#/api-keys/rotateapikey) gives a key another token.
+         * @description The response shows the token of the key once; it cannot be read again. `scopes`, `relayer_ids`, `allowed_cidrs`, `rate_limit`, `budget` and `expires_at` limit the key. No two keys have the same name (409): a revoked key frees its name, and [Rotate the token of an API key](#/api-keys/rotateapikey) gives a key another token.
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -3918,6 +3918,66 @@ export interface components {
             per_second: number;
             burst: number;
         };
+        BudgetAsset: {
+            /** @description `coin`: the coin of the chain. Otherwise the address of an ERC-20 token. */
+            asset: string;
+            /** @description The highest amount of one transaction or signature. Null: that of a day. */
+            max_amount: string | null;
+            max_amount_per_day: components["schemas"]["Amount"];
+        };
+        /** @description What an API key may move, over all its relayers and networks, beside the limits of the relayers. What is not listed is not moved. Amounts are in wei, or in the smallest unit of the token. Days are any 24 hours. */
+        ApiKeyBudget: {
+            assets: components["schemas"]["BudgetAsset"][];
+            /** @description The highest fees of its transactions in any 24 hours, in wei, as `max_fee_per_day` of a relayer counts them. Null: any. */
+            max_fee_per_day: string | null;
+            /** @description The most transactions and signatures that move something, in any hour. Null: any number. */
+            count_per_hour: number | null;
+            /** @description Who may receive: the receiver of the coin, the receiver or spender of a token, the contract of any other call. Null: anybody. */
+            receivers: components["schemas"]["Address"][] | null;
+        };
+        BudgetAssetInput: {
+            /** @description `coin`: the coin of the chain. Otherwise the address of an ERC-20 token. */
+            asset: string;
+            /** @description The highest amount of one transaction or signature. Absent or null: that of a day. */
+            max_amount?: components["schemas"]["AmountInput"] | null;
+            max_amount_per_day: components["schemas"]["AmountInput"];
+        };
+        /** @description What an API key may move, over all its relayers and networks in one sum, beside the limits of the relayers. Coin and tokens that are not listed are not moved. Counted are the coin, `transfer`, `transferFrom`, `approve` and `increaseAllowance` of listed tokens, signed transactions, and typed data that moves tokens (the types of `count_signatures` in a relayer's `token_limits`). All else is refused: other calls, unless `allowed_functions` of the relayer lists the function for the contract; other typed data, unless the relayer's `allowed_domain_separators` lists its domain; hashed typed data, messages of 32 bytes and authorizations (EIP-7702). The key changes and cancels only its own transactions, and uses no operation that changes relayers, networks or other settings. */
+        ApiKeyBudgetInput: {
+            /** @description What it may move. Each asset may appear once. Absent or empty means nothing. */
+            assets?: components["schemas"]["BudgetAssetInput"][];
+            /** @description The highest fees of its transactions in any 24 hours, in wei, as `max_fee_per_day` of a relayer counts them. Absent or null: any. */
+            max_fee_per_day?: components["schemas"]["AmountInput"] | null;
+            /** @description The most transactions and signatures that move something, in any hour. Absent or null: any number. */
+            count_per_hour?: number | null;
+            /** @description Who may receive: the receiver of the coin, the receiver or spender of a token, the contract of any other call. Absent or null: anybody. */
+            receivers?: components["schemas"]["AddressInput"][] | null;
+        };
+        /** @description A budget and its use. */
+        BudgetUse: {
+            assets: components["schemas"]["BudgetAssetUse"][];
+            /** @description Null: fees are not limited. */
+            fees: components["schemas"]["Usage"] | null;
+            /** @description Transactions and signatures of the last hour. Null: their number is not limited. */
+            transactions: components["schemas"]["CallCount"] | null;
+            /** @description Null: anybody may receive. */
+            receivers: components["schemas"]["Address"][] | null;
+        };
+        /** @description The use of a limit in the last 24 hours. */
+        BudgetAssetUse: {
+            /** @description `coin`: the coin of the chain. Otherwise the address of an ERC-20 token. */
+            asset: string;
+            /** @description The highest amount of one transaction or signature. Null: that of a day. */
+            max_amount: string | null;
+            used: components["schemas"]["Amount"];
+            remaining: components["schemas"]["Amount"];
+            limit: components["schemas"]["Amount"];
+            /**
+             * Format: date-time
+             * @description When the oldest part of `used` leaves the sum. Null while nothing is used.
+             */
+            resets_at: string | null;
+        };
         ApiKeyName: string;
         ApiKey: {
             revision: components["schemas"]["Revision"];
@@ -3932,6 +3992,8 @@ export interface components {
             allowed_cidrs: components["schemas"]["Cidr"][] | null;
             /** @description Null: the limit of the service applies. */
             rate_limit: components["schemas"]["KeyRateLimit"] | null;
+            /** @description What the key may move. Null: what its relayers allow. */
+            budget: components["schemas"]["ApiKeyBudget"] | null;
             /**
              * Format: date-time
              * @description The end of validity. Null: no end.
@@ -3965,6 +4027,8 @@ export interface components {
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
             /** @description Absent or null: the limit of the service applies. */
             rate_limit?: components["schemas"]["KeyRateLimitInput"] | null;
+            /** @description What the key may move. Absent or null: what its relayers allow. In an update, an absent member stays. */
+            budget?: components["schemas"]["ApiKeyBudgetInput"] | null;
             /**
              * Format: date-time
              * @description The end of validity. Absent or null: no end.
@@ -3982,6 +4046,8 @@ export interface components {
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
             /** @description Absent or null: the limit of the service applies. */
             rate_limit?: components["schemas"]["KeyRateLimitInput"] | null;
+            /** @description What the key may move. Absent or null: what its relayers allow. In an update, an absent member stays. */
+            budget?: components["schemas"]["ApiKeyBudgetInput"] | null;
             /**
              * Format: date-time
              * @description The end of validity. Absent or null: no end.
@@ -5331,6 +5397,8 @@ export interface components {
             relayer_ids: components["schemas"]["Id"][] | null;
             /** @description The pools that the key may use without rights to their relayers. */
             pool_ids: components["schemas"]["Id"][];
+            /** @description The key's budget and its use. Null: it has none. */
+            budget: components["schemas"]["BudgetUse"] | null;
             /** @description Whether the key may manage API keys. */
             may_administer: boolean;
             /**
@@ -6569,6 +6637,12 @@ export type Scopes = components['schemas']['Scopes'];
 export type Cidr = components['schemas']['Cidr'];
 export type KeyRateLimit = components['schemas']['KeyRateLimit'];
 export type KeyRateLimitInput = components['schemas']['KeyRateLimitInput'];
+export type BudgetAsset = components['schemas']['BudgetAsset'];
+export type ApiKeyBudget = components['schemas']['ApiKeyBudget'];
+export type BudgetAssetInput = components['schemas']['BudgetAssetInput'];
+export type ApiKeyBudgetInput = components['schemas']['ApiKeyBudgetInput'];
+export type BudgetUse = components['schemas']['BudgetUse'];
+export type BudgetAssetUse = components['schemas']['BudgetAssetUse'];
 export type ApiKeyName = components['schemas']['ApiKeyName'];
 export type ApiKey = components['schemas']['ApiKey'];
 export type NewApiKey = components['schemas']['NewApiKey'];

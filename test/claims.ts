@@ -287,6 +287,21 @@ export const documentClaims: Claims = {
   'sponsored-content': [
     'sponsorships/sponsorships.test: refuses to replace the transaction of a call, by REST and by JSON-RPC, and cancels it',
   ],
+  'key-budget': [
+    'policies/budgets.test: accepts each of two keys exactly its budget of 50 concurrent transfers and signatures, on two services',
+    "policies/budgets.test: counts beside the relayer's own limit, which is exact too",
+  ],
+  'key-budget-counts': [
+    'policies/budgets.test: counts transfers, approvals and signatures of a key in one sum, and tells what is left',
+    'policies/budgets.test: counts replacements, speed-ups and cancellations as the limits of a relayer do',
+    'policies/budgets.test: gives back what was never signed',
+  ],
+  'key-budget-refuses': [
+    'policies/budgets.test: refuses what is not listed, and what it cannot count',
+    "policies/budgets.test: calls what the relayer's allowed_functions lists, and signs what its allowed_domain_separators list",
+    'policies/budgets.test: refuses every operation that moves something and that no budget counts',
+    'policies/budgets.test: judges what JSON-RPC signs and sends, and the members of batches',
+  ],
   'sponsored-budget': [
     'sponsorships/sponsorships.test: accepts 40 calls of 100 users at once under a budget of 40, and counts what they paid once they are mined',
     'sponsorships/sponsorships.test: holds the limits of each user, whom a signature or a server names, never a browser',

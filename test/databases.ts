@@ -7,6 +7,7 @@ export const alsoOnPostgres = [
   'test/api/handlers/search.test.ts',
   'test/api/handlers/transaction-lists.test.ts',
   'test/webhooks/event-data.test.ts',
+  'test/policies/budgets.test.ts',
   'test/policies/coin-token.test.ts',
   'test/policies/policies.test.ts',
 ]

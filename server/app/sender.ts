@@ -1,4 +1,5 @@
 import type { Chains } from '../chain/chains.ts'
+import { Budgets } from '../keys/budgets.ts'
 import { makeId } from '../lib/ids.ts'
 import { Nonces } from '../sender/nonces/nonces.ts'
 import { Sender } from '../sender/sender.ts'
@@ -31,10 +32,12 @@ export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'p
     noteChange()
     store.tell({ kind: 'changed' })
   }
-  const nonces = new Nonces({ store, networkClient, observer, makeId, now, elapsed })
+  const budgets = new Budgets(store)
+  const nonces = new Nonces({ store, budgets, networkClient, observer, makeId, now, elapsed })
   const share = store.share('sender')
   const dependencies = {
     store,
+    budgets,
     observer,
     mayWork: share.claim,
     holds: share.holds,
@@ -59,7 +62,7 @@ export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'p
     share,
   )
   const context: TransactionsContext = {
-    ...{ store, keyring, chains, nonces, makeId, now },
+    ...{ store, budgets, keyring, chains, nonces, makeId, now },
     funds: new AccountFunds(store),
     loads: new PoolLoads(store),
     wake(relayerRowId) {

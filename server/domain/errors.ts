@@ -55,6 +55,8 @@ export type Subject =
   | 'origin'
   | 'policies'
   | 'pool_policies'
+  /** Of the caller's API key. */
+  | 'budget'
   | 'sponsorship'
   | 'relayer'
   | 'pool'

@@ -1,5 +1,6 @@
 import type { operations, Pagination } from '../../generated/openapi.ts'
 import type { NodeAccess } from './node-access.ts'
+import type { KeyBudget } from './policies/budgets.ts'
 import type { IfMatch } from './revision.ts'
 import type { Listing, PageRequest, PendingAuditEntry } from './rows.ts'
 
@@ -104,6 +105,8 @@ export interface Caller {
   pool_ids: ReadonlySet<string>
   /** Requests per second; null: the service's default. */
   rate_limit: { per_second: number; burst: number } | null
+  /** What the caller may move; undefined: what its relayers allow. */
+  budget: KeyBudget | undefined
 }
 
 /** A limited resource of the process that callers share. Throws DomainError (429, 503). */

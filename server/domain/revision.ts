@@ -7,7 +7,7 @@ export const members = {
   relayers: ['name', 'paused', 'notification_ids', 'policies', 'custom_rpc_urls'],
   pools: ['name', 'relayers', 'policies'],
   notifications: ['type', 'url', 'signing_key', 'filter'],
-  api_keys: ['name', 'scopes', 'relayer_ids', 'pool_ids', 'allowed_cidrs', 'rate_limit', 'expires_at'],
+  api_keys: ['name', 'scopes', 'relayer_ids', 'pool_ids', 'allowed_cidrs', 'rate_limit', 'budget', 'expires_at'],
   networks: [
     ...([
       'rpc_urls',

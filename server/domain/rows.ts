@@ -1,6 +1,7 @@
 import type {
   Abi,
   ApiKey,
+  ApiKeyBudget,
   Delivery,
   DeliveryAttempt,
   Funding,
@@ -189,6 +190,9 @@ export interface ApiKeyRow extends ApiKey {
 }
 
 export type NewApiKey = Omit<ApiKeyRow, 'revision'>
+
+/** Absent members stay unchanged, also those of the budget; null: it has none any more. */
+export type ApiKeyChanges = Partial<Omit<ApiKey, 'budget'>> & { budget?: Partial<ApiKeyBudget> | null }
 
 export interface NotificationRow extends Omit<Notification, 'has_signing_key' | 'filter' | 'revision'> {
   filter: NotificationFilter | null

@@ -47,6 +47,8 @@ export interface TransactionRow extends Omit<Transaction, 'data' | Derived> {
   /** Null: public from the beginning. */
   submission: PrivateSubmission | null
   row_id: number
+  /** Who asked for it, as in the audit trail. It never changes. */
+  caller: string
   /** The size of its data, and the row id of its stored version. */
   data_bytes: number
   data_row_id: number | null
@@ -129,13 +131,16 @@ export interface Spend {
   policy:
     | ('max_value_per_day' | 'token_limits' | 'max_fee_per_day' | 'funding')
     | ('budget_per_day' | 'per_user/fee' | 'per_user/count')
-  /** `wei`, `fee` (wei too), a token's address, that of refills (funding.ts), or `calls` of a sponsorship's user. */
+    | (`assets/${number}/max_amount_per_day` | 'count_per_hour')
+  /** `wei`, `fee` (wei too), a token's address, that of refills (funding.ts), or `calls` of a sponsorship's user or an API key. */
   asset: string
   amount: string
   /** Undefined: it was paid already, and counts whatever the limit. */
   limit: string | undefined
-  /** Whose limit it is, if not the account's: `pool N`, or a sponsorship's (policies/sponsored-calls.ts). */
+  /** Whose limit it is, if not the account's: `pool N`, a sponsorship's (policies/sponsored-calls.ts), or an API key's (budgets.ts). */
   holder?: string
+  /** Absent: a day. */
+  window?: 'hour'
 }
 
 /** An amount exceeds a daily limit. */

@@ -4,6 +4,7 @@ import type { Observer } from '../domain/observer.ts'
 import type { RelayerRow } from '../domain/rows.ts'
 import type { TransactionRow, TransactionUpdate } from '../domain/transaction-rows.ts'
 import { isSameWait, type Wait, waitColumns } from '../domain/wait-reason.ts'
+import type { Budgets } from '../keys/budgets.ts'
 import type { RelayerSigner } from '../keys/keyring.ts'
 import { yieldToEventLoop } from '../lib/timers.ts'
 import type { Store } from '../store/store.ts'
@@ -13,6 +14,7 @@ export type { NetworkClient } from '../chain/chains.ts'
 /** The effects that sending has. */
 export interface SenderContext {
   store: Store
+  budgets: Pick<Budgets, 'find'>
   observer: Observer
   findSigner(relayerId: string): Promise<RelayerSigner | undefined>
   /** Throws DomainError (404) when the relayer does not exist. */
@@ -26,7 +28,10 @@ export interface SenderContext {
   elapsed(): number
 }
 
-export type NonceContext = Pick<SenderContext, 'store' | 'networkClient' | 'makeId' | 'now' | 'elapsed' | 'observer'>
+export type NonceContext = Pick<
+  SenderContext,
+  'store' | 'budgets' | 'networkClient' | 'makeId' | 'now' | 'elapsed' | 'observer'
+>
 
 export const tierOf = (row: Pick<TransactionRow, 'speed'>): Tier => row.speed?.tier ?? 'average'
 

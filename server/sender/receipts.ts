@@ -6,6 +6,7 @@ import { readCall } from '../domain/decoding/decoded-call.ts'
 import { readSigned, type SignedContent } from '../domain/decoding/transaction.ts'
 import { effectOf } from '../domain/effect.ts'
 import { missedError, receiptOf, revertError, revertText } from '../domain/outcome.ts'
+import type { KeyBudget } from '../domain/policies/budgets.ts'
 import { feeSpending } from '../domain/policies/fee-policies.ts'
 import type { Proof } from '../domain/proof.ts'
 import type { RelayerRow } from '../domain/rows.ts'
@@ -38,7 +39,7 @@ export async function settle(
   row: TransactionRow,
   step: Settling,
 ): Promise<TransactionUpdate[]> {
-  const { now, observer } = context
+  const { now, observer, budgets } = context
   const seen = step.do === 'end' ? step.proof.fact : step.seen
   const { content, ...others } = await asMined(context, row, seen)
   const mined = content && { ...content, call: readCall(row.fragments, content.data) }
@@ -79,7 +80,7 @@ export async function settle(
   const ended: TransactionUpdate = {
     row_id,
     revision: isOne ? revision : revision + 1,
-    ...paidMore(held.relayer, step.proof),
+    ...paidMore(held.relayer, step.proof, await budgets.find(row.caller)),
     end: { status: step.status, proof: step.proof },
     set: {
       ...shown,
@@ -123,10 +124,11 @@ async function failureOf(
 function paidMore(
   relayer: RelayerRow,
   { fact: { fee, l1_fee } }: Proof<ReceiptView>,
+  budget: KeyBudget | undefined,
 ): Pick<TransactionUpdate, 'spending'> {
   if (l1_fee === undefined || fee === undefined) return {}
-  const [spend] = feeSpending(relayer, fee)
-  return spend ? { spending: [{ ...spend, limit: undefined }] } : {}
+  const spending = feeSpending(relayer, fee, budget).map((spend) => ({ ...spend, limit: undefined }))
+  return spending.length > 0 ? { spending } : {}
 }
 
 /**

@@ -34,7 +34,7 @@ import type { RelayerRow } from '../domain/rows.ts'
 import { isReleasedWhenSigned, releasedCancellation } from '../domain/submission.ts'
 import { formOf, plainForm, priceKindOf } from '../domain/transaction-form.ts'
 import type { TransactionRequest } from '../domain/transaction-request.ts'
-import type { Attempt, AttemptRow, TransactionRow, TransactionUpdate } from '../domain/transaction-rows.ts'
+import type { Attempt, AttemptRow, Spend, TransactionRow, TransactionUpdate } from '../domain/transaction-rows.ts'
 import { isSameWait, tooLow, type Wait, waitColumns } from '../domain/wait-reason.ts'
 import type { RelayerSigner } from '../keys/keyring.ts'
 import { LeaseLost } from '../store/worker.ts'
@@ -67,7 +67,7 @@ export interface Hopeless {
   isConfirmed: boolean
 }
 
-type SignContext = Pick<TickContext, 'store' | 'now' | 'observer' | 'holds'>
+type SignContext = Pick<TickContext, 'store' | 'budgets' | 'now' | 'observer' | 'holds'>
 type Client = Pick<NetworkClient, 'gas' | 'market' | 'mempoolOf'>
 type Purpose = 'send' | 'cancel'
 
@@ -124,10 +124,11 @@ export async function sign(
   }
 
   const dataFee = BigInt(row.data_fee ?? 0)
-  const spending = feeSpending(relayer, feeOf({ gas_limit: content.gas_limit, prices, data_fee: dataFee }))
+  const fee = feeOf({ gas_limit: content.gas_limit, prices, data_fee: dataFee })
+  const spending = feeSpending(relayer, fee, await context.budgets.find(row.caller))
   if (spending.length > 0) {
     const over = await store.wouldExceed({ chain_id: row.chain_id, address: row.from }, spending, row_id)
-    if (over) return waiting(row, waitForBudget(relayer), now())
+    if (over) return waiting(row, waitForBudget(over.spend), now())
   }
   const form = purpose === 'send' ? formOf(row.type, row, prices) : plainForm(prices)
   const envelope: Envelope = { chain_id: row.chain_id, nonce: row.nonce as number, ...content, ...form }
@@ -374,9 +375,9 @@ const aboveMultiple = (relayer: RelayerRow): Wait => ({
   text: `a higher price would be more than ${multipleOf(relayer)} times the market price (policy max_fee_multiplier)`,
 })
 
-const waitForBudget = ({ policies }: RelayerRow): Wait => ({
+const waitForBudget = ({ holder, limit }: Spend): Wait => ({
   wait_reason: 'fee_budget',
-  text: `the policy max_fee_per_day (${policies.max_fee_per_day} wei) leaves no room for its fee`,
+  text: `${holder === undefined ? 'the policy' : 'the budget of its API key:'} max_fee_per_day (${limit} wei) leaves no room for its fee`,
 })
 
 /** A gas limit that the nodes agree to, or why they never do; undefined: the present one, as far as they tell. */

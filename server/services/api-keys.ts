@@ -1,12 +1,21 @@
 import { isIP } from 'node:net'
-import type { ApiKey, CreateApiKeyRequest, RotateApiKeyRequest, UpdateApiKeyRequest } from '../../generated/openapi.ts'
+import type {
+  ApiKey,
+  BudgetUse,
+  CreateApiKeyRequest,
+  RotateApiKeyRequest,
+  UpdateApiKeyRequest,
+  Usage,
+} from '../../generated/openapi.ts'
 import { badRequest, conflict, namedError, notFound, unknownReference } from '../domain/errors.ts'
+import { budgetPlaces, type KeyBudget, mergeBudget, readBudget } from '../domain/policies/budgets.ts'
 import { requireRevision } from '../domain/revision.ts'
-import type { ApiKeyRow, Conditions, NewApiKey, PendingAuditEntry } from '../domain/rows.ts'
+import type { ApiKeyChanges, ApiKeyRow, Conditions, NewApiKey, PendingAuditEntry } from '../domain/rows.ts'
 import { readTime } from '../domain/values.ts'
 import { makeToken } from '../lib/ids.ts'
 import type { UnknownLimit } from '../store/queries/api-keys.ts'
 import type { ServicesContext } from './context.ts'
+import { inCalls } from './sponsorships.ts'
 
 /* API keys, as callers and the operator's command change them. */
 
@@ -20,7 +29,7 @@ interface ApiKeyWithToken {
 }
 
 /** What decides which requests it may make. */
-const rights = ['scopes', 'relayer_ids', 'pool_ids', 'allowed_cidrs', 'expires_at']
+const rights = ['scopes', 'relayer_ids', 'pool_ids', 'allowed_cidrs', 'budget', 'expires_at']
 const formerValidS = 86_400
 
 export async function createApiKey(
@@ -30,6 +39,7 @@ export async function createApiKey(
 ): Promise<ApiKeyWithToken> {
   const id = makeId()
   const { token, secret_hash } = makeToken(id)
+  const changes = readChanges(body)
   const row: NewApiKey = {
     id,
     secret_hash,
@@ -41,7 +51,8 @@ export async function createApiKey(
     allowed_cidrs: null,
     rate_limit: null,
     expires_at: null,
-    ...readChanges(body),
+    ...changes,
+    budget: changes.budget ? mergeBudget(null, changes.budget) : null,
     // A key for pools is limited to them, unless it says otherwise.
     ...(body.pool_ids && !body.relayer_ids && { relayer_ids: [] }),
     name: body.name,
@@ -67,7 +78,8 @@ export async function updateApiKey(
   const changes = readChanges(body)
   // Other rights would make a key that stands in web pages more than the key of a sponsorship.
   const isSponsorships = (await store.getApiKey(id))?.scopes.includes('relay')
-  if (isSponsorships && (body.scopes || body.relayer_ids !== undefined || body.pool_ids !== undefined))
+  const { scopes, relayer_ids, pool_ids, budget } = body
+  if (isSponsorships && [scopes, relayer_ids, pool_ids, budget].some((member) => member !== undefined))
     throw conflict('invalid_state', [], 'it is the key of a sponsorship, whose rights cannot be changed')
   const updated = await store.updateApiKey(id, changes, { auditEntry, ifMatch })
   if (updated === 'missing') throw apiKeyNotFound()
@@ -106,6 +118,26 @@ export async function revokeApiKey({ store }: Store, id: string, conditions: Con
     )
 }
 
+/** A budget with what its limits have left. */
+export async function budgetUse({ store }: Store, budget: KeyBudget): Promise<BudgetUse> {
+  const { assets, fees, transactions } = budgetPlaces(budget)
+  const [ofAssets, ofFees, ofTransactions] = await Promise.all([
+    Promise.all(assets.map(store.usage)),
+    fees && store.usage(fees),
+    transactions && store.usage(transactions),
+  ])
+  return {
+    assets: budget.rules.assets.map(({ asset, max_amount }, index) => ({
+      ...(ofAssets[index] as Usage),
+      asset,
+      max_amount,
+    })),
+    fees: ofFees ?? null,
+    transactions: ofTransactions ? inCalls(ofTransactions) : null,
+    receivers: budget.rules.receivers,
+  }
+}
+
 /** The public part of a key. */
 export const showApiKey = ({ secret_hash: _, former_tokens: __, ...apiKey }: ApiKeyRow): ApiKey => apiKey
 
@@ -119,10 +151,14 @@ const unknown = (limit: UnknownLimit) =>
     : unknownReference(['pool_ids', limit.unknown_pool], 'no pool has this ID')
 
 /** The given members in stored form. Throws DomainError (400). */
-function readChanges(body: CreateApiKeyRequest | UpdateApiKeyRequest): Partial<ApiKey> {
-  const { expires_at } = body
+function readChanges(body: CreateApiKeyRequest | UpdateApiKeyRequest): ApiKeyChanges {
+  const { expires_at, budget, ...others } = body
   body.allowed_cidrs?.forEach(checkCidr)
-  return expires_at ? { ...body, expires_at: readTime(expires_at, ['expires_at']) } : body
+  return {
+    ...others,
+    ...(expires_at !== undefined && { expires_at: expires_at && readTime(expires_at, ['expires_at']) }),
+    ...(budget !== undefined && { budget: budget && readBudget(budget) }),
+  }
 }
 
 function checkCidr(cidr: string, index: number) {

@@ -45,7 +45,7 @@ export async function createSponsorship(
     },
     {
       ...{ id: keyId, name: nameOf(id, keyId), scopes: ['relay'], created_at: createdAt, secret_hash },
-      ...{ relayer_ids: [], pool_ids: null, allowed_cidrs: null, rate_limit: null, expires_at: null },
+      ...{ relayer_ids: [], pool_ids: null, allowed_cidrs: null, rate_limit: null, budget: null, expires_at: null },
       ...{ last_used_at: null, former_tokens: null, previous_token_expires_at: null },
     },
     auditEntry,
@@ -111,7 +111,7 @@ function readChanges({ per_user: before }: SponsorshipRow, { per_user, ...others
   return readRules({ ...others, per_user: Object.keys(merged).length === 0 ? null : merged })
 }
 
-const inCalls = ({ used, remaining, limit, resets_at }: Usage): CallCount => ({
+export const inCalls = ({ used, remaining, limit, resets_at }: Usage): CallCount => ({
   ...{ used: Number(used), remaining: Number(remaining), limit: Number(limit) },
   resets_at,
 })

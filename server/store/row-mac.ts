@@ -7,7 +7,7 @@ import { BoundedMap } from '../lib/cache.ts'
 export const rightsColumns = {
   api_keys: [
     ...['id', 'secret_hash', 'former_tokens', 'previous_token_expires_at', 'scopes', 'is_limited'],
-    ...['allowed_cidrs', 'rate_limit', 'expires_at', 'pool_ids'],
+    ...['allowed_cidrs', 'rate_limit', 'expires_at', 'pool_ids', 'budget'],
   ],
   relayers: [
     ...['id', 'network', 'chain_id', 'address', 'signer_id', 'notification_id', 'paused', 'policies'],

@@ -25,7 +25,7 @@ test('recognizes token transfers and allowances', () => {
   ]
   for (const [name, args, amount] of rows) {
     const data = token.encodeFunctionData(name, args)
-    expect.soft(readTokenCall(data), name).toEqual({ kind: 'counted', amount })
+    expect.soft(readTokenCall(data), name).toEqual({ kind: 'counted', amount, receiver: someone })
   }
 })
 
@@ -41,7 +41,7 @@ test('treats arguments that do not match the function exactly as malformed', () 
     expect.soft(readTokenCall(data), data).toEqual({ kind: 'malformed' })
   }
   // The first digit that belongs to the address.
-  expect(readTokenCall(dirty(34))).toEqual({ kind: 'counted', amount: 7n })
+  expect(readTokenCall(dirty(34))).toEqual({ kind: 'counted', amount: 7n, receiver: someone })
 })
 
 test('treats everything else as another call', () => {

@@ -1,6 +1,13 @@
 import type { GrantedScopes } from '../../../generated/openapi.ts'
 import { deleted, type Handlers, page } from '../../domain/operation.ts'
-import { createApiKey, revokeApiKey, rotateApiKey, showApiKey, updateApiKey } from '../../services/api-keys.ts'
+import {
+  budgetUse,
+  createApiKey,
+  revokeApiKey,
+  rotateApiKey,
+  showApiKey,
+  updateApiKey,
+} from '../../services/api-keys.ts'
 import type { ServicesContext } from '../../services/context.ts'
 
 type ApiKeys = Pick<
@@ -31,7 +38,7 @@ export const apiKeys = (context: Pick<ServicesContext, 'store' | 'makeId' | 'now
   rotateApiKey: ({ path, body, auditEntry }) => rotateApiKey(context, path.api_key_id, body, auditEntry),
 
   /** The rights of the API key that asks. */
-  async getApiKeySelf({ caller: { id, roles, relayer_ids, pool_ids } }) {
+  async getApiKeySelf({ caller: { id, roles, relayer_ids, pool_ids, budget } }) {
     const apiKey = await context.store.getApiKey(id)
     return {
       id,
@@ -39,6 +46,7 @@ export const apiKeys = (context: Pick<ServicesContext, 'store' | 'makeId' | 'now
       scopes: scopes.filter((scope) => roles.has(scope)),
       relayer_ids: relayer_ids === undefined ? null : [...relayer_ids],
       pool_ids: [...pool_ids],
+      budget: budget ? await budgetUse(context, budget) : null,
       may_administer: roles.has('administer'),
       expires_at: apiKey?.expires_at ?? null,
     }

@@ -63,8 +63,9 @@ export function pools(context: ServicesContext): Pools {
       return Page.whole(await sendBatchToPool(context, asker, pool, body.transactions))
     },
 
-    async dryRunPoolTransaction({ path, body, caller, nodes }) {
-      return shownDryRun(await dryRunInPool(context, nodes, await findPool(context, path.pool_id, caller), body))
+    async dryRunPoolTransaction(request) {
+      const pool = await findPool(context, request.path.pool_id, request.caller)
+      return shownDryRun(await dryRunInPool(context, request, pool, request.body))
     },
 
     async movePoolTransaction({ path, caller, auditEntry, authorize, nodes }) {

@@ -55,7 +55,8 @@ export const transactions = (context: ServicesContext): Transactions => ({
     return Page.whole(await sendBatch(context, asker, path.relayer_id, body.transactions))
   },
 
-  dryRunTransaction: async ({ path, body, nodes }) => shownDryRun(await dryRun(context, nodes, path.relayer_id, body)),
+  dryRunTransaction: async (request) =>
+    shownDryRun(await dryRun(context, request, request.path.relayer_id, request.body)),
 
   getTransaction: ({ path }) => getTransaction(context, path),
 

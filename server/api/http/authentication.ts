@@ -3,7 +3,9 @@ import type { IncomingMessage } from 'node:http'
 import type { Request } from 'express'
 import { DomainError, errorOf, notFound, relayerNotFound } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/operation.ts'
+import { checkBudgetOfOperation } from '../../domain/policies/budgets.ts'
 import type { ApiKeyRow } from '../../domain/rows.ts'
+import { budgetOf } from '../../keys/budgets.ts'
 import { decodeFormerTokens, digest, type FormerToken, readToken } from '../../lib/ids.ts'
 import type { Operation } from './contract.ts'
 import { isDoubled } from './headers.ts'
@@ -82,6 +84,7 @@ const administrator: Caller = {
   relayer_ids: undefined,
   pool_ids: new Set(),
   rate_limit: null,
+  budget: undefined,
 }
 
 /** One more than the longest API_KEY, so that a longer text differs in its last byte. */
@@ -137,11 +140,12 @@ function apiKeyHolder(apiKey: ApiKeyRow): Holder {
   const { id, relayer_ids, pool_ids, rate_limit, allowed_cidrs, expires_at } = apiKey
   const roles = new Set<string>(apiKey.scopes)
   if (relayer_ids === null) roles.add('all_relayers')
-  const isUnlimited = relayer_ids === null && allowed_cidrs === null && expires_at === null
+  const budget = budgetOf(apiKey)
+  const isUnlimited = relayer_ids === null && allowed_cidrs === null && expires_at === null && !budget
   if (isUnlimited && scopes.every((scope) => roles.has(scope))) roles.add('administer')
   return {
     caller: {
-      ...{ id, roles, rate_limit },
+      ...{ id, roles, rate_limit, budget },
       relayer_ids: relayer_ids === null ? undefined : new Set(relayer_ids),
       pool_ids: new Set(pool_ids),
     },
@@ -201,7 +205,7 @@ export class ApiKeyUses {
  */
 export async function authorize(
   request: Request,
-  operation: Pick<Operation, 'id' | 'roles' | 'anyRole'>,
+  operation: Pick<Operation, 'id' | 'roles' | 'anyRole' | 'isCounted'>,
   identify: (request: Request) => Caller | Promise<Caller>,
 ): Promise<Caller> {
   const caller = await identify(request)
@@ -210,8 +214,13 @@ export async function authorize(
   return caller
 }
 
-/** Throws DomainError (403) when the caller's key lacks a role that the operation requires. */
-export function checkRoles({ roles }: Caller, { roles: wanted, anyRole }: Pick<Operation, 'roles' | 'anyRole'>): void {
+/** Throws DomainError (403) when the caller's key lacks a role that the operation requires, or its budget cannot count the operation. */
+export function checkRoles(
+  { roles, budget }: Caller,
+  operation: Pick<Operation, 'id' | 'roles' | 'anyRole' | 'isCounted'>,
+): void {
+  const { roles: wanted, anyRole } = operation
+  checkBudgetOfOperation(budget, operation)
   if (roles.has('relay') && !wanted.includes('relay')) {
     throw errorOf('forbidden', 'api_key', onlyRelays)
   }
@@ -228,7 +237,7 @@ const lacks = (scope: string, roles: ReadonlySet<string>) =>
 const reasons: Record<string, string> = {
   all_relayers: 'this API key is limited to relayers; the operation requires a key for all relayers',
   administer:
-    'this API key cannot manage API keys; that requires every scope and no limit to relayers, addresses or time',
+    'this API key cannot manage API keys; that requires every scope, no budget and no limit to relayers, addresses or time',
 }
 
 /**

@@ -27,6 +27,7 @@ interface ContractOperation {
   security?: { token?: string[] }[]
   'x-json-rpc'?: boolean
   'x-audit'?: Audited
+  'x-budget'?: 'counted'
   parameters?: Parameter[]
   requestBody?: { required?: boolean; content: Record<string, { schema: object }> }
   responses: Record<string, unknown>
@@ -51,6 +52,8 @@ export interface OperationFacts {
   /** Whether one of the roles suffices. */
   anyRole: boolean
   audited: Audited
+  /** Whether the budget of an API key counts all that it moves: a key with a budget uses no other one that moves something. */
+  isCounted: boolean
   /** Whether it speaks JSON-RPC: then faults of its body are answered as JSON-RPC errors. */
   speaksJsonRpc: boolean
   /** Whether it declares 429 and so counts against the caller's rate limit. */
@@ -85,6 +88,7 @@ export function describeOperations(document: ContractDocument): OperationFacts[]
     roles: rolesOf(operation),
     anyRole: (operation.security?.length ?? 1) > 1,
     audited: auditedOf(operation, method),
+    isCounted: operation['x-budget'] === 'counted',
     speaksJsonRpc: operation['x-json-rpc'] === true,
     limited: '429' in operation.responses,
     configures: method !== 'get' && rolesOf(operation).some((role) => configuring.has(role)),

@@ -65,6 +65,7 @@ const placeOf: Record<Subject, string> = {
   named: '/path',
   policies: 'policies',
   pool_policies: 'pool/policies',
+  budget: 'api_key/budget',
   api_key: 'api_key',
   sponsorship: 'sponsorship',
   relayer: 'relayer',
@@ -130,7 +131,7 @@ export const detailOf = ({ of, field, message, member, code, resets_at }: Fault)
 })
 
 /** Subjects whose first member is the rule that refuses, the word for programs. */
-const ruled: ReadonlySet<Subject> = new Set(['policies', 'pool_policies', 'sponsorship'])
+const ruled: ReadonlySet<Subject> = new Set(['policies', 'pool_policies', 'sponsorship', 'budget'])
 
 /** The reasons for an error, with their paths in the request, each with a code. */
 export const detailsOf = (error: DomainError): FailureDetail[] =>

@@ -2,6 +2,7 @@ import { type Fault, refusedBy } from '../errors.ts'
 import { gwei, type Market, most, nextPrice, type Prices, quote, type Tier } from '../fees.ts'
 import type { RelayerRow } from '../rows.ts'
 import type { Spend } from '../transaction-rows.ts'
+import { budgetFees, type KeyBudget } from './budgets.ts'
 
 /** The default of the policy `max_fee_multiplier`. */
 const defaultFeeMultiplier = 5
@@ -71,11 +72,12 @@ export function marketRule(relayer: Policed, prices: Prices, market: Market): Fa
 /** 10 gwei is always allowed: on chains with very cheap gas, usual tips are many times the market price. */
 const customaryPrice = 10_000_000_000n
 
-/** The amount that `max_fee_per_day` counts. `fee`: in wei. Empty when the policy is not set. */
-export function feeSpending({ policies }: Policed, fee: bigint): Spend[] {
+/** The amounts that `max_fee_per_day` of a relayer, and of the budget of an API key, count. `fee`: in wei. */
+export function feeSpending({ policies }: Policed, fee: bigint, budget: KeyBudget | undefined): Spend[] {
   const { max_fee_per_day } = policies
-  if (max_fee_per_day === undefined || fee === 0n) return []
-  return [{ policy: 'max_fee_per_day', asset: 'fee', amount: fee.toString(), limit: max_fee_per_day }]
+  const ofKey = budgetFees(budget, fee)
+  if (max_fee_per_day === undefined || fee === 0n) return ofKey
+  return [{ policy: 'max_fee_per_day', asset: 'fee', amount: fee.toString(), limit: max_fee_per_day }, ...ofKey]
 }
 
 const greatest = (a: bigint, b: bigint): bigint => (a > b ? a : b)

@@ -177,10 +177,11 @@ export function valueSpending(
   const moved = { to: null, value: `${value}`, data: null, gas_price: null, max_fee_per_gas: null }
   const own = { ...relayer, policies: valueLimits(relayer) }
   checkPolicies(own, moved)
-  if (!pool) return spendingOf(own, moved)
+  const spending = spendingOf(own, moved, { budget: undefined })
+  if (!pool) return spending
   const shared = { ...pool, policies: valueLimits(pool) }
   checkPoolPolicies(shared, moved)
-  return [...spendingOf(own, moved), ...poolSpendingOf(shared, moved)]
+  return [...spending, ...poolSpendingOf(shared, moved)]
 }
 
 const valueLimits = ({ policies: { max_value, max_value_per_day } }: Pick<PoolRow, 'policies'>): PoolPolicies => ({

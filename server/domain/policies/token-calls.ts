@@ -1,10 +1,10 @@
 import type { Network } from '../../../generated/openapi.ts'
 
 /**
- * A call of an ERC-20 token. `counted`: it transfers or approves `amount`, in the token's smallest unit. `malformed`: the arguments of
- * such a call are invalid. `other`: any other call.
+ * A call of an ERC-20 token. `counted`: it transfers or approves `amount`, in the token's smallest unit, to or for `receiver`. `malformed`:
+ * the arguments of such a call are invalid. `other`: any other call.
  */
-type TokenCall = { kind: 'counted'; amount: bigint } | { kind: 'malformed' } | { kind: 'other' }
+type TokenCall = { kind: 'counted'; amount: bigint; receiver?: string } | { kind: 'malformed' } | { kind: 'other' }
 
 /** The arguments of each counted function; the amount is the last. */
 const counted: Record<string, ('address' | 'amount')[]> = {
@@ -36,7 +36,9 @@ export function readTokenCall(data: string | null): TokenCall {
   const isClean = kinds.every(
     (kind, index) => kind === 'amount' || /^0*$/.test(words[index]?.slice(0, dirtyDigits) ?? '-'),
   )
-  return isClean ? { kind: 'counted', amount: BigInt(`0x${words.at(-1)}`) } : { kind: 'malformed' }
+  if (!isClean) return { kind: 'malformed' }
+  const receiver = `0x${words.at(-2)?.slice(dirtyDigits)}`
+  return { kind: 'counted', amount: BigInt(`0x${words.at(-1)}`), receiver }
 }
 
 /** The function selector of a call (lower case hex); `0x` without data; undefined for 1 to 3 bytes, which contain no selector. */

@@ -3,6 +3,7 @@ import { type DomainError, type Fault, refusedBy, type Subject } from '../errors
 import { gwei } from '../fees.ts'
 import type { PoolRow, RelayerRow } from '../rows.ts'
 import type { OverLimit, Spend } from '../transaction-rows.ts'
+import { budgetSpending, isOfKey, type KeyBudget } from './budgets.ts'
 import { feeSpending } from './fee-policies.ts'
 import { coinMoved, isUncounted, type Moving, selectorOf, tokenMoved } from './token-calls.ts'
 
@@ -124,10 +125,18 @@ function nameOf(data: string | null): string {
   return selector === undefined ? 'a call without a function selector' : `the function ${selector}`
 }
 
-/** The amounts that the daily limits of a relayer count. `fee`: the highest possible, in wei; absent while it is unknown. */
-export const spendingOf = (relayer: Policed, transaction: Moving, fee = 0n): Spend[] => [
-  ...feeSpending(relayer, fee),
+/**
+ * The amounts that the daily limits of a relayer, and the budget of the caller's API key, count. `fee`: the highest possible, in wei; absent
+ * while it is unknown.
+ */
+export const spendingOf = (
+  relayer: Policed,
+  transaction: Moving,
+  { fee = 0n, budget }: { fee?: bigint | undefined; budget: KeyBudget | undefined },
+): Spend[] => [
+  ...feeSpending(relayer, fee, budget),
   ...valueSpending(relayer, transaction),
+  ...budgetSpending(budget, relayer, transaction),
 ]
 
 /** The amounts that the pool's limits per day count, over all its relayers. */
@@ -149,23 +158,29 @@ function valueSpending({ policies, coin_token: coin }: Limited, moving: Moving):
   return spending
 }
 
+function subjectOf(holder: string | undefined): Subject {
+  if (holder === undefined) return 'policies'
+  if (isOfKey(holder)) return 'budget'
+  return holder.startsWith('sponsorship') ? 'sponsorship' : 'pool_policies'
+}
+
 /** The DomainError (403) for an amount above the remaining part of a daily limit. */
 export function overLimit({ spend, left, resets_at }: OverLimit): DomainError {
-  const { policy, asset, amount, limit, holder } = spend
+  const { policy, asset, amount, limit, holder, window } = spend
   const unit = asset === 'wei' || asset === 'fee' ? ' wei' : ''
   const words: Record<string, string> = {
     wei: `${amount} wei`,
     fee: `A fee of up to ${amount} wei`,
-    calls: 'One more call',
+    calls: isOfKey(holder) ? 'One more transaction or signature' : 'One more call',
   }
   const spent =
     policy === 'funding' ? `A refill of up to ${amount}` : (words[asset] ?? `${amount} of the token ${asset}`)
   return refusedBy([
     {
-      of: holder === undefined ? 'policies' : holder.startsWith('sponsorship') ? 'sponsorship' : 'pool_policies',
-      // Of a rule of a sponsorship also its member: per_user/fee.
+      of: subjectOf(holder),
+      // Of a rule of a sponsorship or a budget also its member: per_user/fee.
       field: policy.split('/'),
-      message: `${spent} is above the remaining ${left}${unit} of the daily limit of ${limit}${unit}`,
+      message: `${spent} is above the remaining ${left}${unit} of the ${window === 'hour' ? 'hourly' : 'daily'} limit of ${limit}${unit}`,
       ...(resets_at !== undefined && { resets_at }),
     },
   ])

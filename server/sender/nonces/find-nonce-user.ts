@@ -173,7 +173,8 @@ export class NonceUsers {
     await this.#unknown.noteMined(relayer, proof)
     if (isNewHere && row.intent === 'send') {
       const reason = `Nonce ${row.nonce} was used by the transaction ${hash} outside this service`
-      const spending = row.hash === null ? [] : spendingOf(relayer, whole)
+      const budget = await this.#context.budgets.find(row.caller)
+      const spending = row.hash === null ? [] : spendingOf(relayer, whole, { budget })
       return renumber(this.#context, row, proof, { reason, spending })
     }
     const statusReason = isNewHere

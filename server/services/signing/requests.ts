@@ -18,6 +18,13 @@ import {
 import { authorizationDigest, authorizationPreimage } from '../../domain/encoding/envelope.ts'
 import { type HashedTypedData, hashTypedData } from '../../domain/encoding/typed-data.ts'
 import { badRequest, notFound } from '../../domain/errors.ts'
+import {
+  budgetOfSignature,
+  checkBudget,
+  checkBudgetOfMessage,
+  checkBudgetOfSignature,
+  uncountedError,
+} from '../../domain/policies/budgets.ts'
 import { checkFee } from '../../domain/policies/fee-policies.ts'
 import {
   type AskedTypedData,
@@ -85,8 +92,12 @@ export async function signTypedDataFull(
       )
     }
   }
+  const checkBudget: Signable['checkBudget'] = (budget, { held }) => {
+    const isAllowed = isAllowedDomain(held.relayer.policies, domain_separator)
+    checkBudgetOfSignature(budget, networkOf(held, document), document, isAllowed)
+  }
   const charge = signatureCharge(rights, document)
-  return signatureResult(await signCounted(context, asker, rights, { ...unbound, check, charge }))
+  return signatureResult(await signCounted(context, asker, rights, { ...unbound, check, checkBudget, charge }))
 }
 
 export async function signAuthorization(
@@ -102,6 +113,9 @@ export async function signAuthorization(
     kind: 'authorization',
     content: { digest, preimage: () => authorizationPreimage(authorization) },
     check: ({ held }) => checkAuthorization(held.relayer.policies, address),
+    checkBudget() {
+      throw uncountedError('an authorization (EIP-7702)')
+    },
   })
   const { r, s, v } = signatureResult(signature)
   return { ...authorization, r, s, y_parity: v - 27 }
@@ -133,7 +147,8 @@ export async function signTransaction(
       checkSignTransaction(held.relayer.policies)
       judgeTransaction(held.relayer, transaction)
     },
-    charge: { account: relayer, spending: spendingOf(relayer, judged, fee) },
+    checkBudget: (budget, { held }) => checkBudget(budget, held.relayer, judged),
+    charge: { account: relayer, spending: spendingOf(relayer, judged, { fee, budget: rights.caller.budget }) },
   })
   const { raw, hash, signature: told } = transaction.finish(signature)
   return { signed_transaction: toHex(raw), hash, signature: told }
@@ -143,7 +158,12 @@ export async function signTransaction(
 export function readMessage({ message, message_hex }: SignMessageRequest): Signable {
   const text = message === undefined ? Buffer.from(message_hex.slice(2), 'hex') : message
   const content: Content = { digest: messageDigest(text), preimage: () => messagePreimage(text) }
-  return { kind: 'message', content, check: ({ held, caller }) => checkAddress(held, caller, messageFault) }
+  return {
+    kind: 'message',
+    content,
+    check: ({ held, caller }) => checkAddress(held, caller, messageFault),
+    checkBudget: () => checkBudgetOfMessage(text),
+  }
 }
 
 /** The signature of hashed typed data. Throws DomainError (400). */
@@ -159,7 +179,10 @@ function typedData(separator: Uint8Array, structHash: Uint8Array, asked: AskedTy
   }
   const check = ({ held, caller }: SigningRights) =>
     checkAddress(held, caller, (relayer) => typedDataFault(relayer, asked))
-  return { kind: 'typed_data', content, check }
+  const checkBudget = () => {
+    throw uncountedError('typed data from its hashes')
+  }
+  return { kind: 'typed_data', content, check, checkBudget }
 }
 
 /** 32 bytes from 64 hex digits, with or without 0x. */
@@ -177,11 +200,24 @@ export function signatureResult({ rs, recovery }: Signature): SignatureResult {
   return { r: hex.slice(0, 66), s: `0x${hex.slice(66)}`, sig: `${hex}${v.toString(16)}`, v }
 }
 
-/** A document that moves tokens counts against the limits of the relayer on the chain where it does. */
-function signatureCharge({ held }: SigningRights, document: HashedTypedData): Charge | undefined {
-  const account = held.on_address.find(({ chain_id }) => BigInt(chain_id) === document.chain_id)
-  return account && { account, spending: signatureSpending(account.policies, document) }
+/** A document that moves tokens counts against the limits of the relayer on the chain where it does, and the budget of the caller. */
+function signatureCharge({ held, caller }: SigningRights, document: HashedTypedData): Charge {
+  const account = relayerOn(held, document)
+  const ofKey = budgetOfSignature(caller.budget, networkOf(held, document), document)
+  const spending = account ? signatureSpending(account.policies, document) : []
+  return { account: account ?? held.relayer, spending: [...spending, ...ofKey] }
 }
+
+/** The relayer with the same address on the chain of a document; undefined: there is none. */
+const relayerOn = ({ on_address }: SigningRights['held'], document: HashedTypedData): RelayerRow | undefined =>
+  on_address.find(({ chain_id }) => BigInt(chain_id) === document.chain_id)
+
+/** What decides how a budget counts a document. */
+const networkOf = (
+  held: SigningRights['held'],
+  document: HashedTypedData,
+): Pick<RelayerRow, 'policies' | 'coin_token'> =>
+  relayerOn(held, document) ?? { policies: held.relayer.policies, coin_token: null }
 
 /** The amounts and the highest possible fee of a transaction that the policies permit. Throws DomainError (403). */
 function judgeTransaction(

@@ -5,6 +5,7 @@ import type { OperationRequest } from '../../domain/operation.ts'
 import { yieldToEventLoop } from '../../lib/timers.ts'
 import { readMessage, readTypedData, signatureResult } from './requests.ts'
 import {
+  checkSignable,
   rightsTo,
   type Signable,
   type SignatureAsker,
@@ -37,7 +38,7 @@ export async function signBatch(
     const valid: SigningRights = rights ?? (await ofItem(index, () => rightsTo(context, { relayer_id, authorize })))
     await ofItem(index, () => {
       const signable = 'domain_separator' in item ? readTypedData(item) : readMessage(item)
-      signable.check(valid)
+      checkSignable(signable, valid)
       ready.push(signable)
     })
     rights = (await rest()) ? undefined : valid

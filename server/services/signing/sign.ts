@@ -2,6 +2,7 @@ import { toHex } from '../../domain/encoding/digest.ts'
 import { type DomainError, relayerNotFound, relayerPaused } from '../../domain/errors.ts'
 import type { SignatureKind } from '../../domain/observer.ts'
 import type { Caller } from '../../domain/operation.ts'
+import type { KeyBudget } from '../../domain/policies/budgets.ts'
 import { overLimit } from '../../domain/policies/transaction-policies.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import type { Account, Spend } from '../../domain/transaction-rows.ts'
@@ -35,11 +36,19 @@ export interface Content {
   preimage(): Uint8Array
 }
 
-/** What is signed. `check`: the policies; throws DomainError (403). */
+/** What is signed. `check`: the policies; `checkBudget`: the budget of the caller's API key, if it has one. Both throw DomainError (403). */
 export interface Signable {
   kind: SignatureKind
   content: Content
   check(rights: SigningRights): void
+  checkBudget(budget: KeyBudget, rights: SigningRights): void
+}
+
+/** Throws DomainError (403) unless the policies and the budget allow it. */
+export function checkSignable(signable: Signable, rights: SigningRights): void {
+  signable.check(rights)
+  const { budget } = rights.caller
+  if (budget) signable.checkBudget(budget, rights)
 }
 
 /** The amounts that daily limits count for a signature, and the account whose limits they are. */
@@ -71,12 +80,13 @@ export function sign(
   context: SignatureContext,
   asker: SignatureAsker,
   rights: SigningRights,
-  { kind, content, check }: Signable,
+  signable: Signable,
 ): Signature | Promise<Signature> {
   const { auditEntry } = asker
+  const { kind, content } = signable
   auditEntry.subject = toHex(content.digest)
-  check(rights)
-  const again = async () => check(await rightsTo(context, asker))
+  checkSignable(signable, rights)
+  const again = async () => checkSignable(signable, await rightsTo(context, asker))
   const signed = (signature: Signature) => {
     if (signature.request_id !== undefined) auditEntry.key_request_id = signature.request_id
     context.observer.signed?.(kind)
@@ -99,13 +109,13 @@ export async function signCounted(
   context: SignatureContext,
   asker: SignatureAsker,
   rights: SigningRights,
-  { charge, ...signable }: Signable & { charge: Charge | undefined },
+  { charge, ...signable }: Signable & { charge: Charge },
 ): Promise<Signature> {
-  if (!charge || charge.spending.length === 0) return sign(context, asker, rights, signable)
+  if (charge.spending.length === 0) return sign(context, asker, rights, signable)
   const { store } = context
   const { account, spending } = charge
   asker.auditEntry.subject = toHex(signable.content.digest)
-  signable.check(rights)
+  checkSignable(signable, rights)
   const { chain_id, address } = account
   const taken = await store.spend({ chain_id, address }, spending, { ...asker.auditEntry, result: 102 })
   if ('outcome' in taken) throw overLimit(taken)

@@ -2,6 +2,7 @@ import type { PendingCancellation, Transaction } from '../../../generated/openap
 import { highestTaken } from '../../domain/attempts.ts'
 import { DomainError, transactionNotFound } from '../../domain/errors.ts'
 import { gwei, minReplacementFee, most } from '../../domain/fees.ts'
+import { checkOwnTransaction } from '../../domain/policies/budgets.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { shownTransaction } from '../../domain/show.ts'
 import { isUnmined } from '../../domain/statuses.ts'
@@ -10,7 +11,7 @@ import type { Store } from '../../store/store.ts'
 import type { ServicesContext } from '../context.ts'
 import { stateOf } from './replace.ts'
 
-type CancelContext = Pick<ServicesContext, 'store' | 'keyring' | 'pollNow'>
+type CancelContext = Pick<ServicesContext, 'store' | 'keyring' | 'budgets' | 'pollNow'>
 
 interface Named {
   relayer_id: string
@@ -33,6 +34,7 @@ export async function cancelTransaction(
   { isReleased, max_fee_per_gas }: { isReleased: boolean; max_fee_per_gas: string | undefined },
 ): Promise<Transaction> {
   const { row_id } = await context.keyring.findRelayer(relayer_id)
+  await checkOwn(context, auditEntry, row_id, transaction_id)
   if (max_fee_per_gas !== undefined) await checkCeiling(context.store, row_id, transaction_id, BigInt(max_fee_per_gas))
   const withdrawn = await context.store.withdraw(
     { relayer_row_id: row_id, id: transaction_id },
@@ -66,13 +68,29 @@ async function checkCeiling(store: Store, relayerRowId: number, id: string, ceil
   throw new DomainError('invalid_state', [{ of: 'max_fee_per_gas', field: [], message }])
 }
 
+/** Throws DomainError (403, 404) where the budget of the caller's API key does not count the transaction. */
+async function checkOwn(
+  { store, budgets }: CancelContext,
+  { caller }: PendingAuditEntry,
+  relayerRowId: number,
+  id: string,
+): Promise<void> {
+  const budget = await budgets.ofCaller(caller)
+  if (!budget) return
+  const row = await store.getTransaction(relayerRowId, id)
+  if (!row) throw transactionNotFound(id)
+  checkOwnTransaction(budget, row.caller)
+}
+
 /** Releases what is signed of a private transaction, or of its cancellation. Throws DomainError (404, 409). */
 export async function releaseTransaction(
-  { store, keyring, pollNow }: CancelContext,
+  context: CancelContext,
   auditEntry: PendingAuditEntry,
   { relayer_id, transaction_id }: Named,
 ): Promise<Transaction> {
+  const { store, keyring, pollNow } = context
   const { row_id } = await keyring.findRelayer(relayer_id)
+  await checkOwn(context, auditEntry, row_id, transaction_id)
   const released = await store.release(row_id, transaction_id, auditEntry)
   if (released === 'missing') throw transactionNotFound(transaction_id)
   if ('refused' in released) {

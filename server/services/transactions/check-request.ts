@@ -2,17 +2,30 @@ import type { Authorization } from '../../../generated/openapi.ts'
 import { badRequest, DomainError, relayerPaused } from '../../domain/errors.ts'
 import type { Ceiling } from '../../domain/fees.ts'
 import type { AtCapacity, Capacity } from '../../domain/new-transaction.ts'
+import { checkBudget, type KeyBudget } from '../../domain/policies/budgets.ts'
 import { checkNewTransactions, checkPolicies } from '../../domain/policies/transaction-policies.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
 import type { TransactionRequest } from '../../domain/transaction-request.ts'
 
-/** The checks that need no chain, in the order in which their failures are reported. `isNew`: not a replacement. */
-export function objections(relayer: RelayerRow, request: TransactionRequest, now: number, isNew = true): DomainError[] {
+/** What a request is judged by. `budget`: of the caller's API key. `isNew`: not a replacement. */
+interface Judging {
+  now: number
+  budget: KeyBudget | undefined
+  isNew: boolean
+}
+
+/** The checks that need no chain, in the order in which their failures are reported. */
+export function objections(
+  relayer: RelayerRow,
+  request: TransactionRequest,
+  { now, budget, isNew }: Judging,
+): DomainError[] {
   const checks = [
     () => checkPause(relayer),
     () => isNew && checkNewTransactions(relayer.policies),
     () => checkTime(request, now),
     () => checkPolicies(relayer, request),
+    () => checkBudget(budget, relayer, request),
   ]
   return checks.flatMap((check) => {
     try {
@@ -26,8 +39,8 @@ export function objections(relayer: RelayerRow, request: TransactionRequest, now
 }
 
 /** Throws DomainError (400, 403) with the first check that fails. */
-export function checkRequest(relayer: RelayerRow, request: TransactionRequest, now: number, isNew: boolean): void {
-  const [first] = objections(relayer, request, now, isNew)
+export function checkRequest(relayer: RelayerRow, request: TransactionRequest, judging: Judging): void {
+  const [first] = objections(relayer, request, judging)
   if (first) throw first
 }
 

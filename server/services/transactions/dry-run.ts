@@ -3,6 +3,7 @@ import { readCall } from '../../domain/decoding/decoded-call.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { priceColumns } from '../../domain/fees.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
+import type { Caller } from '../../domain/operation.ts'
 import { checkFees, feeOf } from '../../domain/policies/fee-policies.ts'
 import { checkPoolPolicies, overLimit, poolSpendingOf, spendingOf } from '../../domain/policies/transaction-policies.ts'
 import type { PoolRow } from '../../domain/rows.ts'
@@ -18,10 +19,13 @@ type DryRunResult = Omit<DryRun, 'refusals'> & { refusals: DomainError[] }
 
 const noPrices = { gas_price: null, max_fee_per_gas: null, max_priority_fee_per_gas: null }
 
+/** Whose transaction it would be, and its access to nodes. */
+type DryRunner = { nodes: NodeAccess; caller: Pick<Caller, 'budget'> }
+
 /** Runs every check of sending without accepting the transaction. Collects all failures instead of stopping at the first. */
 export async function dryRun(
   context: TransactionsContext,
-  nodes: NodeAccess,
+  { nodes, caller: { budget } }: DryRunner,
   relayerId: string,
   body: SendTransactionRequest,
 ): Promise<DryRunResult> {
@@ -29,7 +33,7 @@ export async function dryRun(
   const relayer = await context.keyring.findRelayer(relayerId)
   const { chain_id, address } = relayer
   const request = readTransactionRequest(body)
-  const refusals = objections(relayer, request, context.now())
+  const refusals = objections(relayer, request, { now: context.now(), budget, isNew: true })
   const refused = (error: unknown): undefined => {
     if (!(error instanceof DomainError)) throw error
     refusals.push(error)
@@ -47,7 +51,7 @@ export async function dryRun(
     }
   }
   const fee = quote && feeOf(quote)
-  const over = await store.wouldExceed({ chain_id, address }, spendingOf(relayer, request, fee))
+  const over = await store.wouldExceed({ chain_id, address }, spendingOf(relayer, request, { fee, budget }))
   if (over) refusals.push(overLimit(over))
   const exceeded = await store.exceededCapacity(relayer.row_id, dataBytes(request), capacityOf(relayer))
   if (exceeded) refusals.push(tooMany(exceeded))
@@ -72,7 +76,7 @@ export async function dryRun(
 /** The dry run of the relayer of the pool that would take it now; if none would, of the first choice. */
 export async function dryRunInPool(
   context: TransactionsContext,
-  nodes: NodeAccess,
+  runner: DryRunner,
   pool: PoolRow,
   body: SendTransactionRequest,
 ): Promise<DryRunResult> {
@@ -82,7 +86,7 @@ export async function dryRunInPool(
     const refusals = await refusalsOfPool(context.store, pool, request, (members[0] as Member).relayer.chain_id)
     let shown: DryRunResult | undefined
     for (const { relayer } of members) {
-      const its = { ...(await dryRun(context, nodes, relayer.id, body)), relayer_id: relayer.id }
+      const its = { ...(await dryRun(context, runner, relayer.id, body)), relayer_id: relayer.id }
       if (shown === undefined || its.accepted) shown = its
       if (its.accepted) break
     }

@@ -91,7 +91,7 @@ async function historyOf(
     const unnamed = history.map((entry) => ({ ...entry, caller: null, caller_name: null }))
     return { history: unnamed, caller: null, caller_name: null }
   }
-  const caller = await store.callerOf(row.row_id)
+  const { caller } = row
   const names = await store.callerNames([caller, ...history.map((entry) => entry.caller)].filter((id) => id !== null))
   const nameOf = (id: string | null) => (id === null ? null : (names.get(id) ?? null))
   return {

@@ -26,6 +26,7 @@ import { type PrivateSubmission, readSubmission } from '../../domain/submission.
 import { formOf, priceKindOf, type TransactionType, typeOf } from '../../domain/transaction-form.ts'
 import type { TransactionRequest } from '../../domain/transaction-request.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
+import type { Budgets } from '../../keys/budgets.ts'
 import { currentOf } from '../../sender/context.ts'
 import type { Nonces } from '../../sender/nonces/nonces.ts'
 import { callOf } from '../../sender/sign.ts'
@@ -65,6 +66,7 @@ export interface QuoteContext {
   store: Store
   chains: Pick<CallerChains, 'clientFor'>
   nonces: Nonces
+  budgets: Budgets
   /** What accounts may spend. */
   funds: AccountFunds
 }

@@ -24,6 +24,7 @@ import {
   under,
 } from '../../domain/fees.ts'
 import type { Once, Replay } from '../../domain/new-transaction.ts'
+import { checkOwnTransaction } from '../../domain/policies/budgets.ts'
 import { capOf, checkFees, feeOf } from '../../domain/policies/fee-policies.ts'
 import { spendingOf } from '../../domain/policies/transaction-policies.ts'
 import { type IfMatch, requireRevision } from '../../domain/revision.ts'
@@ -104,7 +105,8 @@ export async function changeTransaction(
       prepared = { ...(await prepare(context, asker, { relayer: found, request, replaced: row })), request }
       continue
     }
-    const { relayer } = prepared
+    const { relayer, budget } = prepared
+    checkOwnTransaction(budget, row.caller)
     const quote = { ...prepared.quote, prices: await newPrices(store, row, prepared, change.ceiling) }
     checkDifference(relayer, row, request, quote)
     checkFees(relayer, quote)
@@ -119,7 +121,10 @@ export async function changeTransaction(
       isSigned: row.status !== 'pending',
       now: context.now(),
     })
-    const limits = { spending: spendingOf(relayer, request, feeOf(quote)), capacity: capacityOf(relayer) }
+    const limits = {
+      spending: spendingOf(relayer, request, { fee: feeOf(quote), budget }),
+      capacity: capacityOf(relayer),
+    }
     const moved = await store.replaceTransaction(move, { ...limits, once }, asker.auditEntry)
     if (!moved) continue
     if ('outcome' in moved) return shownAgain(moved, relayer.id, asker)
@@ -271,7 +276,7 @@ export const stateOf = ({ status, intent }: TransactionRow): string =>
 function atLeast(
   before: Prices,
   request: TransactionRequest,
-  { relayer, quote: its, ceiling = noCeiling }: Prepared & { ceiling: Ceiling | undefined },
+  { relayer, quote: its, ceiling = noCeiling }: Omit<Prepared, 'budget'> & { ceiling: Ceiling | undefined },
   row: TransactionRow,
 ): Prices {
   const { prices, market, gas_limit, data_fee } = its

@@ -1,6 +1,7 @@
 import type { AcceptedTransaction, SendTransactionRequest } from '../../../generated/openapi.ts'
 import { DomainError, transactionNotFound } from '../../domain/errors.ts'
 import type { NewTransaction, PoolInsertResult, PoolTransaction } from '../../domain/new-transaction.ts'
+import { checkOwnTransaction } from '../../domain/policies/budgets.ts'
 import { checkPoolPolicies, poolSpendingOf } from '../../domain/policies/transaction-policies.ts'
 import type { PendingAuditEntry, PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../domain/transaction-request.ts'
@@ -73,6 +74,7 @@ export async function moveInPool(
   pool: PoolRow,
   { from, row }: { from: RelayerRow; row: WholeTransactionRow },
 ): Promise<AcceptedTransaction> {
+  checkOwnTransaction(await context.budgets.ofCaller(asker.auditEntry.caller), row.caller)
   // An early check. The commit checks again.
   if (row.status !== 'pending' || row.intent !== 'send' || row.hash !== null) throw wasSigned(row)
   // Its user knows it by this id, and a moved transaction gets another one.
@@ -228,12 +230,12 @@ interface Refused {
 /** Those of some members that can take it, and why the others cannot. */
 async function candidatesOf(
   context: TransactionsContext,
-  { nodes, authorize }: Asker<PoolRow>,
+  { nodes, authorize, auditEntry }: Asker<PoolRow>,
   members: Member[],
   { request, complete }: Offer,
 ) {
   const id = context.makeId()
-  const asker = { nodes, authorize: async () => undefined }
+  const asker = { nodes, auditEntry, authorize: async () => undefined }
   const prepared = await Promise.allSettled(
     members.map(async ({ relayer, weight }) => ({ weight, ...(await prepare(context, asker, { relayer, request })) })),
   )
@@ -246,9 +248,10 @@ async function candidatesOf(
       if (its.status === 'rejected') throw its.reason
       const { weight, ...prepared } = its.value
       const newest = await context.keyring.findRelayer(prepared.relayer.id)
-      const { relayer, quote } = await recheck(context, asker, prepared, { relayer: newest, request })
-      const transaction = countedBy(pool, request, newTransaction(context, { relayer, quote }, request))
-      candidates.push({ weight, relayer, quote, transaction: complete({ ...transaction, id }, quote, relayer) })
+      const checked = await recheck(context, asker, prepared, { relayer: newest, request })
+      const transaction = countedBy(pool, request, newTransaction(context, checked, request))
+      const completed = complete({ ...transaction, id }, checked.quote, checked.relayer)
+      candidates.push({ ...checked, weight, transaction: completed })
     } catch (error) {
       errors.push({ error, relayer_id: members[index]?.relayer.id as string })
     }
@@ -271,4 +274,4 @@ const ofRelayer = ['insufficient_funds', 'policy_violation', 'rate_limited', 'no
 export const isOfRelayer = (error: unknown): boolean =>
   error instanceof DomainError &&
   ofRelayer.includes(error.code) &&
-  !error.faults.some(({ of }) => of === 'pool_policies')
+  !error.faults.some(({ of }) => of === 'pool_policies' || of === 'budget')

@@ -7,6 +7,7 @@ import { gwei, most, percentileOf, priceColumns, quote as quotePrices } from '..
 import type { InsertRefusal, NewTransaction, Replay } from '../../domain/new-transaction.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import type { Idempotency } from '../../domain/operation.ts'
+import type { KeyBudget } from '../../domain/policies/budgets.ts'
 import { checkFees, feeOf } from '../../domain/policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../../domain/policies/transaction-policies.ts'
 import type { PendingAuditEntry, RelayerRow } from '../../domain/rows.ts'
@@ -44,15 +45,17 @@ export interface Asker<Rights = unknown> {
   idempotency?: Idempotency | undefined
 }
 
-type Authorizing = Pick<Asker, 'nodes' | 'authorize'>
+type Authorizing = Pick<Asker, 'nodes' | 'authorize' | 'auditEntry'>
 
 /** Changes a transaction before it is accepted: other limits count it too. Throws DomainError. */
 export type Complete = (transaction: NewTransaction, quote: TransactionQuote, relayer: RelayerRow) => NewTransaction
 
 export const unchanged: Complete = (transaction) => transaction
 
+/** `budget`: of the caller's API key. */
 export interface Prepared {
   relayer: RelayerRow
+  budget: KeyBudget | undefined
   quote: TransactionQuote
 }
 
@@ -112,13 +115,20 @@ export const maxQuotes = 3
  */
 export async function prepare(context: TransactionsContext, asker: Authorizing, wanted: Wanted): Promise<Prepared> {
   let { relayer } = wanted
+  const readBudget = () => context.budgets.ofCaller(asker.auditEntry.caller)
+  let budget = await readBudget()
   for (let count = 0; count < maxQuotes; count += 1) {
-    checkRequest(relayer, wanted.request, context.now(), isNew(wanted))
+    checkRequest(relayer, wanted.request, { now: context.now(), budget, isNew: isNew(wanted) })
     const quote = await quoteTransaction(context, asker.nodes, { ...wanted, relayer })
     // They read the generation at the same time.
-    const [current] = await Promise.all([context.keyring.findRelayer(relayer.id), asker.authorize()])
-    if (hasSameRules(relayer, current)) return checkAgain(context, quote, { ...wanted, relayer: current })
+    const [current, newest] = await Promise.all([
+      context.keyring.findRelayer(relayer.id),
+      readBudget(),
+      asker.authorize(),
+    ])
+    if (hasSameRules(relayer, current)) return checkAgain(context, quote, { ...wanted, relayer: current }, newest)
     relayer = current
+    budget = newest
   }
   throw keepsChanging()
 }
@@ -130,7 +140,8 @@ export async function recheck(
   { relayer: before, quote }: Prepared,
   wanted: Wanted,
 ): Promise<Prepared> {
-  return hasSameRules(before, wanted.relayer) ? checkAgain(context, quote, wanted) : prepare(context, asker, wanted)
+  if (!hasSameRules(before, wanted.relayer)) return prepare(context, asker, wanted)
+  return checkAgain(context, quote, wanted, await context.budgets.ofCaller(asker.auditEntry.caller))
 }
 
 const hasSameRules = (before: RelayerRow, now: RelayerRow): boolean =>
@@ -141,22 +152,27 @@ export const keepsChanging = () =>
     retry_after_s: 1,
   })
 
-function checkAgain(context: TransactionsContext, quote: TransactionQuote, wanted: Wanted): Prepared {
+function checkAgain(
+  context: TransactionsContext,
+  quote: TransactionQuote,
+  wanted: Wanted,
+  budget: KeyBudget | undefined,
+): Prepared {
   const { relayer, request } = wanted
-  checkRequest(relayer, request, context.now(), isNew(wanted))
+  checkRequest(relayer, request, { now: context.now(), budget, isNew: isNew(wanted) })
   checkFees(relayer, quote)
   checkFunds(relayer, quote)
-  return { relayer, quote }
+  return { relayer, budget, quote }
 }
 
 const isNew = ({ replaced, is_sweep }: Wanted): boolean => replaced === undefined && !is_sweep
 
 export function newTransaction(
   { makeId }: TransactionsContext,
-  { relayer, quote }: Prepared,
+  { relayer, budget, quote }: Prepared,
   request: TransactionRequest,
 ): NewTransaction {
-  const spending = spendingOf(relayer, request, feeOf(quote))
+  const spending = spendingOf(relayer, request, { fee: feeOf(quote), budget })
   const tier = request.tier ?? defaultTier
   return {
     id: makeId(),

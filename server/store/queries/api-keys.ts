@@ -1,7 +1,8 @@
-import type { ApiKey } from '../../../generated/openapi.ts'
 import { noteChanges } from '../../domain/changes.ts'
+import { mergeBudget } from '../../domain/policies/budgets.ts'
 import { checkRevision, withRevision } from '../../domain/revision.ts'
 import type {
+  ApiKeyChanges,
   ApiKeyRow,
   Conditions,
   Deletion,
@@ -34,6 +35,7 @@ export interface Row {
   pool_ids: string | null
   allowed_cidrs: string | null
   rate_limit: string | null
+  budget: string | null
   expires_at: string | null
   created_at: string
   last_used_at: string | null
@@ -55,6 +57,7 @@ const readRow = (row: Row): ApiKeyRow =>
     pool_ids: parse(row.pool_ids),
     allowed_cidrs: parse(row.allowed_cidrs),
     rate_limit: parse(row.rate_limit),
+    budget: parse(row.budget),
   })
 
 const encode = (apiKey: NewApiKey) => ({
@@ -64,6 +67,7 @@ const encode = (apiKey: NewApiKey) => ({
   pool_ids: apiKey.pool_ids && JSON.stringify(apiKey.pool_ids),
   allowed_cidrs: apiKey.allowed_cidrs && JSON.stringify(apiKey.allowed_cidrs),
   rate_limit: apiKey.rate_limit && JSON.stringify(apiKey.rate_limit),
+  budget: apiKey.budget && JSON.stringify(apiKey.budget),
 })
 
 const relayerIds: Record<Engine, string> = {
@@ -75,7 +79,7 @@ const columnsOf = (engine: Engine) => `id, name, secret_hash, former_tokens, pre
     SELECT ${relayerIds[engine]}
     FROM api_key_relayers JOIN relayers ON relayers.row_id = relayer_row_id WHERE api_key_row_id = api_keys.row_id
   ) END AS relayer_ids,
-  pool_ids, allowed_cidrs, rate_limit, expires_at, created_at, last_used_at`
+  pool_ids, allowed_cidrs, rate_limit, budget, expires_at, created_at, last_used_at`
 const columns = { sqlite: columnsOf('sqlite'), postgres: columnsOf('postgres') }
 
 const list: TableList<Row, ApiKeyRow> = { table: 'api_keys', columns, read: readRow }
@@ -92,13 +96,13 @@ const rowIdOf = sql<{ row_id: number }>('SELECT row_id FROM api_keys WHERE id = 
 const countAll = sql<{ count: number }>('SELECT count(*) AS count FROM api_keys')
 const insert = sql<{ row_id: number }>(`
   INSERT INTO api_keys (
-    id, name, secret_hash, scopes, is_limited, pool_ids, allowed_cidrs, rate_limit, expires_at, created_at)
-  VALUES ($id, $name, $secret_hash, $scopes, $is_limited, $pool_ids, $allowed_cidrs, $rate_limit, $expires_at, $created_at)
+    id, name, secret_hash, scopes, is_limited, pool_ids, allowed_cidrs, rate_limit, budget, expires_at, created_at)
+  VALUES ($id, $name, $secret_hash, $scopes, $is_limited, $pool_ids, $allowed_cidrs, $rate_limit, $budget, $expires_at, $created_at)
   ON CONFLICT (name) DO NOTHING RETURNING row_id`)
 const named = sql('SELECT 1 FROM api_keys WHERE name = $name AND id <> $id')
 const update = sql(`
   UPDATE api_keys SET name = $name, scopes = $scopes, is_limited = $is_limited, pool_ids = $pool_ids, allowed_cidrs = $allowed_cidrs,
-    rate_limit = $rate_limit, expires_at = $expires_at
+    rate_limit = $rate_limit, budget = $budget, expires_at = $expires_at
   WHERE id = $id`)
 const rotate = sql(`
   UPDATE api_keys SET former_tokens = $former_tokens, previous_token_expires_at = $previous_token_expires_at,
@@ -217,7 +221,7 @@ export const listApiKeys = (database: Database, slice: PageRequest): Promise<Lis
 export const updateApiKey = (
   database: Database,
   id: string,
-  changes: Partial<ApiKey>,
+  { budget, ...changes }: ApiKeyChanges,
   { auditEntry, ifMatch }: Conditions = {},
 ): Promise<ApiKeyRow | 'missing' | 'name_taken' | UnknownLimit> =>
   database.writeCached(async (transaction) => {
@@ -231,7 +235,8 @@ export const updateApiKey = (
     if (index >= 0) return { unknown_pool: index }
     if (changes.name !== undefined && (await transaction.one(named, { id, name: changes.name }))) return 'name_taken'
     await database.rights.updated(transaction, 'api_keys', row.row_id)
-    await transaction.run(update, encode({ ...before, ...changes }))
+    const merged = budget ? { budget: mergeBudget(before.budget, budget) } : budget === null ? { budget } : {}
+    await transaction.run(update, encode({ ...before, ...changes, ...merged }))
     if (changes.relayer_ids !== undefined) await limitTo(transaction, row.row_id, relayers)
     const after = (await get(transaction, id)) as ApiKeyRow
     noteChanges(auditEntry, 'api_keys', before, after)

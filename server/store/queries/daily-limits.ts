@@ -1,3 +1,4 @@
+import { budgetChain, isOfKey } from '../../domain/policies/budgets.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { unfinishedStatuses } from '../../domain/statuses.ts'
 import type { Account, OverLimit, Spend } from '../../domain/transaction-rows.ts'
@@ -21,13 +22,14 @@ export const bucketAt = (now: number): number => Math.floor(now / bucketMs)
 
 const startOfBucket = (bucket: number): number => bucket * bucketMs
 
-/** When the amounts of a time step leave the sums of a day, in milliseconds since the Unix epoch. */
-export const endOfBucket = (bucket: number): number => (bucket + dayBuckets + 1) * bucketMs
+const bucketsIn = (window: Spend['window']): number => (window === 'hour' ? hourBuckets : dayBuckets)
+
+/** When the amounts of a time step leave the sums of a day, or of an hour, in milliseconds since the Unix epoch. */
+export const endOfBucket = (bucket: number, window?: Spend['window']): number =>
+  (bucket + bucketsIn(window) + 1) * bucketMs
 
 /** The oldest time step that still counts for a limit per day, and for one per hour. */
-export const oldestBucket = (bucket: number): number => bucket - dayBuckets
-
-const oldestBucketOfHour = (bucket: number): number => bucket - hourBuckets
+export const oldestBucket = (bucket: number, window?: Spend['window']): number => bucket - bucketsIn(window)
 
 /** The asset under which filled nonce gaps are counted. */
 const gapFill = 'gap_fill'
@@ -46,27 +48,31 @@ const addedAmounts = (spending: Spend[], counted: Spent[]): { spend: Spend; amou
     .map((spend) => ({ spend, amount: BigInt(spend.amount) - countedOf(counted, spend) }))
     .filter(({ amount }) => amount > 0n)
 
-/** `buckets`: the amounts of the time steps that count; `open`: what counts in none. Undefined: the amount is within the limit. */
+/** `all`: the amounts of the time steps of a day; `open`: what counts in none; `bucket`: the current one. Undefined: the amount is within the limit. */
 function overLimitOf(
   { spend, amount }: { spend: Spend; amount: bigint },
-  buckets: ReadonlyMap<number, string>,
-  open: bigint,
+  all: ReadonlyMap<number, string>,
+  { open, bucket }: { open: bigint; bucket: number },
 ): OverLimit | undefined {
-  const { limit } = spend
+  const { limit, window } = spend
   if (limit === undefined) return undefined
+  const buckets = window === undefined ? all : since(all, oldestBucket(bucket, window))
   const rest = BigInt(limit) - [...buckets.values()].reduce((sum, spent) => sum + BigInt(spent), open)
   const left = rest > 0n ? rest : 0n
   if (amount <= left) return undefined
   const its = { ...spend, limit, amount: `${amount}` }
-  return { outcome: 'over_limit', spend: its, left: `${left}`, resets_at: resetOf(buckets, amount - rest) }
+  return { outcome: 'over_limit', spend: its, left: `${left}`, resets_at: resetOf(buckets, amount - rest, window) }
 }
 
+const since = (buckets: ReadonlyMap<number, string>, oldest: number): Map<number, string> =>
+  new Map([...buckets].filter(([bucket]) => bucket >= oldest))
+
 /** When time steps with so much in them have left the sum. */
-function resetOf(buckets: ReadonlyMap<number, string>, wanted: bigint): string | undefined {
+function resetOf(buckets: ReadonlyMap<number, string>, wanted: bigint, window: Spend['window']): string | undefined {
   let freed = 0n
   for (const [bucket, amount] of [...buckets].sort(([a], [b]) => a - b)) {
     freed += BigInt(amount)
-    if (freed >= wanted) return new Date(endOfBucket(bucket)).toISOString()
+    if (freed >= wanted) return new Date(endOfBucket(bucket, window)).toISOString()
   }
   return undefined
 }
@@ -188,10 +194,15 @@ interface DailyLimits {
 const isOfSponsorship = (holder: string | undefined): boolean => holder?.startsWith('sponsorship') === true
 
 const placeOf = ({ chain_id, address }: Account, { asset, holder }: Pick<Spend, 'asset' | 'holder'>): Place => ({
-  chain_id,
+  chain_id: isOfKey(holder) ? budgetChain : chain_id,
   address: holder ?? address,
   asset,
 })
+
+/** API keys whose amounts are counted, whatever relayer counts them: no other database transaction counts them until the commit. */
+export const keysIn = (spending: Spend[] | undefined): string[] => [
+  ...new Set(spending?.flatMap(({ holder = '' }) => (isOfKey(holder) ? holder : []))),
+]
 
 const nameOf = ({ chain_id, address, asset }: Place) => `${chain_id} ${address} ${asset}`
 
@@ -230,7 +241,7 @@ export async function openSpendingBook(
         return { ...one, place, its, open }
       })
       for (const { its, open, ...one } of added) {
-        const over = overLimitOf(one, its, open)
+        const over = overLimitOf(one, its, { open, bucket })
         if (over) return over
       }
       const taken: Spent[] = added.flatMap(({ spend, place, its, amount }) => {
@@ -251,7 +262,7 @@ export async function openSpendingBook(
           amount: amounts.get(name)?.get(bucket),
         }))
       await Promise.all([
-        ...[...changed.values()].map(({ added: _, ...place }) => to.run(prune, { ...place, oldest })),
+        ...rows.map(({ chain_id, address, asset }) => to.run(prune, { chain_id, address, asset, oldest })),
         to.runOf(set, rows),
       ])
     },
@@ -362,7 +373,7 @@ export const takeGapFills = (
     await transaction.lockRelayers({ accounts: [{ chain_id, address }] })
     const bucket = bucketAt(transaction.effects.now())
     const place = { chain_id, address, asset: gapFill }
-    const taken = await transaction.all(amounts, { ...place, oldest: oldestBucketOfHour(bucket) })
+    const taken = await transaction.all(amounts, { ...place, oldest: oldestBucket(bucket, 'hour') })
     const sum = taken.reduce((count, { amount }) => count + Number(amount), 0)
     const granted = Math.max(0, Math.min(wanted, limit - sum))
     await transaction.run(prune, { ...place, oldest: oldestBucket(bucket) })
@@ -371,7 +382,10 @@ export const takeGapFills = (
   })
 
 const spends = oneByOne(
-  ({ account }: { account: Account; spending: Spend[] }) => ({ accounts: [account] }),
+  ({ account, spending }: { account: Account; spending: Spend[] }) => ({
+    accounts: [account],
+    names: keysIn(spending),
+  }),
   (transaction, { account, spending }) => takeSpending(transaction, account, spending),
 )
 

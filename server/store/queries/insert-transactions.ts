@@ -7,6 +7,7 @@ import type {
 } from '../../domain/new-transaction.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
+import { keysIn } from './daily-limits.ts'
 import { type Database, type GroupedChange, sql, type Transaction } from './database.ts'
 import { prepareEvents, writeStatusEvents } from './events.ts'
 import { knownOf, remember } from './idempotency.ts'
@@ -43,7 +44,11 @@ interface Ahead {
 /** A transaction of one relayer, or one that a relayer of a pool takes. */
 type Wanted = NewTransaction | PoolTransaction
 /** What relayers share of a transaction, and no row holds before it is accepted. */
-const namesToLock = (its: NewTransaction): string[] => [lanesOf(its), deduplicationOf(its) ?? []].flat()
+const namesToLock = (its: NewTransaction): string[] => [
+  ...lanesOf(its),
+  ...[deduplicationOf(its) ?? []].flat(),
+  ...keysIn(its.spending),
+]
 
 type Accepted = ReturnType<typeof acceptInPool>
 
@@ -148,6 +153,7 @@ export async function moveInPool(
       await transaction.lockRelayers({
         relayers: [relayer_row_id, ...candidatesOf(wanted).map((one) => one.relayer_row_id)],
         pools: [wanted.pool_row_id],
+        names: candidatesOf(wanted).flatMap(namesToLock),
       })
       const row = await transactionById(transaction, relayer_row_id, id)
       if (row?.pool_row_id !== wanted.pool_row_id) return { outcome: 'missing' }

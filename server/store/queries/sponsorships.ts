@@ -172,9 +172,9 @@ export async function sponsorshipOrigins(database: Database): Promise<ReadonlySe
 /** The use of a daily limit. `place`: under which the amounts are counted (Spend). */
 export async function usage(
   database: Database,
-  { limit, ...place }: { chain_id: number; holder: string; asset: string; limit: string },
+  { limit, window, ...place }: { chain_id: number; holder: string; asset: string; limit: string; window?: 'hour' },
 ): Promise<Usage> {
-  const oldest = oldestBucket(bucketAt(database.effects.now()))
+  const oldest = oldestBucket(bucketAt(database.effects.now()), window)
   const { chain_id, holder: address, asset } = place
   const [open = 0n] = (await openCharges(database.read, [{ chain_id, address, asset }], oldest)).values()
   const rows = (await database.read.all(amounts, { ...place, oldest })).filter(({ amount }) => amount !== '0')
@@ -184,7 +184,7 @@ export async function usage(
     used: `${used}`,
     remaining: `${rest > 0n ? rest : 0n}`,
     limit,
-    resets_at: rows[0] ? new Date(endOfBucket(rows[0].bucket)).toISOString() : null,
+    resets_at: rows[0] ? new Date(endOfBucket(rows[0].bucket, window)).toISOString() : null,
   }
 }
 

@@ -52,7 +52,6 @@ const byId = sql<WholeRow>(
 const ofPool = sql<WholeRow>(`SELECT ${wholeColumns} FROM transactions WHERE id = $id AND pool_row_id = $pool_row_id`)
 const byIdAlone = sql<WholeRow>(`SELECT ${wholeColumns} FROM transactions WHERE id = $id`)
 const ofSponsorship = sql<WholeRow>(`SELECT ${wholeColumns} FROM transactions WHERE id = $id AND sponsored IS NOT NULL`)
-const callerById = sql<{ caller: string }>('SELECT caller FROM transactions WHERE row_id = $row_id')
 const states = sql<{ id: string } & Pick<Row, 'status' | 'resign'>>(
   'SELECT id, status, resign FROM transactions WHERE id = ANY ($ids::text[])',
 )
@@ -371,7 +370,3 @@ export const failedUnmined = async (
 /** The highest row id of a transaction. Later transactions get higher ones. */
 export const newestRowId = async (database: Database): Promise<number> =>
   (await database.read.one(newestRow))?.newest ?? 0
-
-/** Who asked for a transaction, as in the audit trail. */
-export const callerOf = async (database: Database, rowId: number): Promise<string | null> =>
-  (await database.read.one(callerById, { row_id: rowId }))?.caller ?? null

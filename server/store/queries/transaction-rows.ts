@@ -38,8 +38,8 @@ export async function readData(session: Session, dataRowId: number | null): Prom
   return hexOf((await session.one(select, { data_row_id: dataRowId }))?.data ?? null)
 }
 
-/** A transaction with what is read apart from it: its place among the relayer's, what of the spending is its own, and who asked for it. */
-type Columns = TransactionRow & { sequence: number; spent: string | null; caller: string }
+/** A transaction with what is read apart from it: its place among the relayer's, and what of the spending is its own. */
+type Columns = TransactionRow & { sequence: number; spent: string | null }
 
 type KindOf<Value> = [Value] extends [boolean]
   ? 'boolean'
@@ -83,7 +83,7 @@ const table = {
   status: { kind: 'text', shown: true, initial: 'pending' },
   status_reason: { kind: 'text', shown: true },
   created_at: { kind: 'text', shown: true, fixed: true },
-  caller: { kind: 'text', fixed: true, apart: true },
+  caller: { kind: 'text', fixed: true },
   pool_row_id: { kind: 'bigint', fixed: true },
   pool_id: { kind: 'text', shown: true, fixed: true },
   sent_at: { kind: 'text', shown: true, initial: null },

@@ -19,7 +19,7 @@ import {
 } from '../../domain/transaction-rows.ts'
 import { waitColumns } from '../../domain/wait-reason.ts'
 import { nextNonce, setNonce } from './accounts.ts'
-import { giveSpendingBack, takeMoreSpending, takeSpendingAgain } from './daily-limits.ts'
+import { giveSpendingBack, keysIn, takeMoreSpending, takeSpendingAgain } from './daily-limits.ts'
 import { type Database, sql, type Transaction } from './database.ts'
 import { knownOf, remember } from './idempotency.ts'
 import { answerAgain, rememberAnswer } from './insert-rules.ts'
@@ -41,7 +41,7 @@ export const renumber = (
   proof: Proof<ForeignUse> | NeverSigned,
 ): Promise<TransactionRow | OverLimit | undefined> =>
   database.write(async (transaction) => {
-    await transaction.lockRelayers({ transactions: [row_id] })
+    await transaction.lockRelayers({ transactions: [row_id], names: keysIn(spending) })
     const row = await transaction.one(rowById, { row_id })
     if (row?.revision !== revision) return undefined
     const account = { chain_id: row.chain_id, address: row.from }
@@ -81,7 +81,7 @@ export const replaceTransaction = (
   auditEntry?: PendingAuditEntry,
 ): Promise<TransactionRow | Replay | undefined> =>
   database.write(async (transaction) => {
-    await transaction.lockRelayers({ transactions: [wanted.row_id] })
+    await transaction.lockRelayers({ transactions: [wanted.row_id], names: keysIn(spending) })
     const row = await transaction.one(rowById, { row_id: wanted.row_id })
     const holder = row?.relayer_row_id ?? 0
     const known = once && (await knownOf(transaction, holder, once))

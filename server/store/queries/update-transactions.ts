@@ -3,7 +3,7 @@ import { isPrivate } from '../../domain/submission.ts'
 import { type TransactionRow, type TransactionUpdate, withEntry } from '../../domain/transaction-rows.ts'
 import { changeReservations, reservedOf } from './accounts.ts'
 import { writeAttempts } from './attempts.ts'
-import { bucketAt, takeMoreSpending } from './daily-limits.ts'
+import { bucketAt, keysIn, takeMoreSpending } from './daily-limits.ts'
 import { type Database, type GroupedChange, sql, type Transaction } from './database.ts'
 import { prepareEventsFor, writeStatusEvents, writeWaitEvent } from './events.ts'
 import { changeCharges } from './sponsorships.ts'
@@ -179,7 +179,10 @@ function together(moves: TransactionUpdate[]): TransactionUpdate[][] {
 
 /** Moves in group commits. */
 const batches: GroupedChange<TransactionUpdate[], (TransactionRow | undefined)[], Row[] | undefined> = {
-  toLock: (batch) => ({ transactions: batch.map(({ row_id }) => row_id) }),
+  toLock: (batch) => ({
+    transactions: batch.map(({ row_id }) => row_id),
+    names: batch.flatMap(({ spending }) => keysIn(spending)),
+  }),
   readAhead: (transaction, inputs) => readMovesAhead(transaction, inputs.flat()),
   async make(transaction, requested, ahead) {
     const moved = await moveAll(

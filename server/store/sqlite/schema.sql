@@ -216,6 +216,8 @@ CREATE TABLE api_keys (
   last_used_at              TEXT,
   -- The pools that a key may use without rights to their relayers, as a JSON array; NULL: none.
   pool_ids                  TEXT,
+  -- What it may move (domain/policies/budgets.ts), as JSON; NULL: what its relayers allow.
+  budget                    TEXT CHECK (json_valid(budget)),
   rights_version            INTEGER NOT NULL DEFAULT 0,
   rights_mac                BLOB
 ) STRICT;
@@ -269,8 +271,8 @@ CREATE TABLE accounts (
   PRIMARY KEY (chain_id, address)
 ) STRICT, WITHOUT ROWID;
 
--- What an account has spent of its limits per day, in steps of time: `bucket` counts them from the epoch, `asset` is `wei` or a token's
--- address, `amount` is decimal. It outlives its relayer, or a new one would begin with a new day.
+-- What an account, or another holder of limits (`Spend` in domain/transaction-rows.ts), has spent of its limits per day, in steps of time:
+-- `bucket` counts them from the epoch, `asset` is `wei` or a token's address, `amount` is decimal. It outlives its relayer, or a new one would begin with a new day.
 CREATE TABLE spending (
   chain_id INTEGER NOT NULL,
   address  TEXT NOT NULL,

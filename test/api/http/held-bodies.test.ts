@@ -94,6 +94,7 @@ test('limits the connections of one key to a quarter, and counts each for the ke
     relayer_ids: undefined,
     pool_ids: new Set<string>(),
     rate_limit: null,
+    budget: undefined,
   })
   const [a, b, c] = sockets as [(typeof sockets)[0], (typeof sockets)[0], (typeof sockets)[0]]
   for (const socket of [a, b, a]) connections.count(socket, caller('one'))

@@ -68,6 +68,7 @@ export const apiKeyOf = (id: string, changes: Partial<NewApiKey> = {}): NewApiKe
   pool_ids: null,
   allowed_cidrs: null,
   rate_limit: null,
+  budget: null,
   expires_at: null,
   previous_token_expires_at: null,
   created_at: '2026-01-01T00:00:00.000Z',
