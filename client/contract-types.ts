@@ -93,8 +93,8 @@ export interface Once {
   idempotencyKey?: string
 }
 
-/** The member `data` of a success. */
-export type Data<P extends keyof paths, M extends Method> = Answer<P, M> extends { data: infer T } ? T : never
+/** The member `data` of a success; the whole of one without an envelope. */
+export type Data<P extends keyof paths, M extends Method> = Answer<P, M> extends { data: infer T } ? T : Answer<P, M>
 
 /** The item of a list. */
 export type ItemOf<P extends keyof paths> = Data<P, 'get'> extends (infer T)[] ? T : never

@@ -52,6 +52,7 @@ function byName(client: ClientByPath, send: Send, [method, path, form]: Describe
     }
     if (form === 'list') return client.all(path as never, input as never)
     const answered = send(method, path, input, form === 'once')
-    return apiPromise(answered.then(({ data, ...others }) => ({ ...others, data: data.data })))
+    // An answer of x402 has no envelope.
+    return apiPromise(answered.then(({ data, ...others }) => ({ ...others, data: 'data' in data ? data.data : data })))
   }
 }

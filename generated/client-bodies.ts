@@ -553,7 +553,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "filter.events",
-   "list of transaction_update | transaction_waiting | relayer_disabled | relayer_enabled | relayer_low_balance | relayer_funding",
+   "list of transaction_update | transaction_waiting | relayer_disabled | relayer_enabled | relayer_low_balance | relayer_funding | payment_settled | payment_failed",
    "Only events of these names."
   ],
   [
@@ -580,7 +580,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "filter.events",
-   "list of transaction_update | transaction_waiting | relayer_disabled | relayer_enabled | relayer_low_balance | relayer_funding",
+   "list of transaction_update | transaction_waiting | relayer_disabled | relayer_enabled | relayer_low_balance | relayer_funding | payment_settled | payment_failed",
    "Only events of these names."
   ],
   [
@@ -1783,6 +1783,104 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "user",
    "text",
    "Whose plain call it is, in the words of your server."
+  ]
+ ],
+ "post /api/v1/facilitators": [
+  [
+   "id",
+   "text",
+   "The id."
+  ],
+  [
+   "pool_id",
+   "text (required)",
+   "The pool whose relayers send the payments and pay for their gas."
+  ],
+  [
+   "assets",
+   "list of object (required)",
+   "The tokens in which payers may pay."
+  ],
+  [
+   "pay_to",
+   "text (required)",
+   "The address that every payment goes to."
+  ],
+  [
+   "max_fee",
+   "amount in wei, or with a unit (1ether, 50gwei) (required)",
+   "The highest fee of one payment, in wei."
+  ],
+  [
+   "budget_per_day",
+   "amount in wei, or with a unit (1ether, 50gwei) (required)",
+   "The highest total fee in any 24 hours, in wei."
+  ],
+  [
+   "wait_seconds",
+   "integer",
+   "How long [Settle a payment](#/facilitators/settlepayment) waits until the payment is mined."
+  ]
+ ],
+ "patch /api/v1/facilitators/{facilitator_id}": [
+  [
+   "assets",
+   "list of object",
+   "The tokens in which payers may pay."
+  ],
+  [
+   "pay_to",
+   "text",
+   "The address that every payment goes to."
+  ],
+  [
+   "max_fee",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest fee of one payment, in wei."
+  ],
+  [
+   "budget_per_day",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The highest total fee in any 24 hours, in wei."
+  ],
+  [
+   "wait_seconds",
+   "integer",
+   "How long [Settle a payment](#/facilitators/settlepayment) waits until the payment is mined."
+  ]
+ ],
+ "post /api/v1/facilitators/{facilitator_id}/verify": [
+  [
+   "x402Version",
+   "integer",
+   ""
+  ],
+  [
+   "paymentPayload",
+   "object (required)",
+   "What the payer sent."
+  ],
+  [
+   "paymentRequirements",
+   "object (required)",
+   "What the server asked for."
+  ]
+ ],
+ "post /api/v1/facilitators/{facilitator_id}/settle": [
+  [
+   "x402Version",
+   "integer",
+   ""
+  ],
+  [
+   "paymentPayload",
+   "object (required)",
+   "What the payer sent."
+  ],
+  [
+   "paymentRequirements",
+   "object (required)",
+   "What the server asked for."
   ]
  ],
  "post /api/v1/api-keys": [

@@ -218,6 +218,26 @@ export interface GeneratedMethods {
     /** Call the JSON-RPC of a sponsorship. */
     callSponsoredJsonRpc(body: Body<'/api/v1/rpc', 'post'>, options?: Options<'/api/v1/rpc', 'post'> & Once): ApiPromise<Data<'/api/v1/rpc', 'post'>>
   }
+  facilitators: {
+    /** List facilitators. */
+    list(options?: Options<'/api/v1/facilitators', 'get'>): AsyncGenerator<ItemOf<'/api/v1/facilitators'>, void, undefined>
+    /** Create a facilitator. */
+    create(body: Body<'/api/v1/facilitators', 'post'>, options?: Options<'/api/v1/facilitators', 'post'>): ApiPromise<Data<'/api/v1/facilitators', 'post'>>
+    /** Get a facilitator. */
+    get(facilitatorId: string, options?: Options<'/api/v1/facilitators/{facilitator_id}', 'get'>): ApiPromise<Data<'/api/v1/facilitators/{facilitator_id}', 'get'>>
+    /** Update a facilitator. */
+    update(facilitatorId: string, body: Body<'/api/v1/facilitators/{facilitator_id}', 'patch'>, options?: Options<'/api/v1/facilitators/{facilitator_id}', 'patch'>): ApiPromise<Data<'/api/v1/facilitators/{facilitator_id}', 'patch'>>
+    /** Delete a facilitator. */
+    delete(facilitatorId: string, options?: Options<'/api/v1/facilitators/{facilitator_id}', 'delete'>): ApiPromise<Data<'/api/v1/facilitators/{facilitator_id}', 'delete'>>
+    /** Get the supported kinds of payment. */
+    getSupportedPayments(facilitatorId: string, options?: Options<'/api/v1/facilitators/{facilitator_id}/supported', 'get'>): ApiPromise<Data<'/api/v1/facilitators/{facilitator_id}/supported', 'get'>>
+    /** Verify a payment. */
+    verifyPayment(facilitatorId: string, body: Body<'/api/v1/facilitators/{facilitator_id}/verify', 'post'>, options?: Options<'/api/v1/facilitators/{facilitator_id}/verify', 'post'>): ApiPromise<Data<'/api/v1/facilitators/{facilitator_id}/verify', 'post'>>
+    /** Settle a payment. */
+    settlePayment(facilitatorId: string, body: Body<'/api/v1/facilitators/{facilitator_id}/settle', 'post'>, options?: Options<'/api/v1/facilitators/{facilitator_id}/settle', 'post'>): ApiPromise<Data<'/api/v1/facilitators/{facilitator_id}/settle', 'post'>>
+    /** Get a payment. */
+    getPayment(facilitatorId: string, payment: string, options?: Options<'/api/v1/facilitators/{facilitator_id}/payments/{payment}', 'get'>): ApiPromise<Data<'/api/v1/facilitators/{facilitator_id}/payments/{payment}', 'get'>>
+  }
   audit: {
     /** List the audit trail. */
     list(options?: Options<'/api/v1/audit', 'get'>): AsyncGenerator<ItemOf<'/api/v1/audit'>, void, undefined>
@@ -353,6 +373,17 @@ export const methods = {
     sendSponsoredCall: ['post', '/api/v1/sponsorships/{sponsorship_id}/calls', 'once'],
     getSponsoredCall: ['get', '/api/v1/sponsorships/{sponsorship_id}/calls/{call_id}', 'plain'],
     callSponsoredJsonRpc: ['post', '/api/v1/rpc', 'once'],
+  },
+  facilitators: {
+    list: ['get', '/api/v1/facilitators', 'list'],
+    create: ['post', '/api/v1/facilitators', 'body'],
+    get: ['get', '/api/v1/facilitators/{facilitator_id}', 'plain'],
+    update: ['patch', '/api/v1/facilitators/{facilitator_id}', 'body'],
+    delete: ['delete', '/api/v1/facilitators/{facilitator_id}', 'plain'],
+    getSupportedPayments: ['get', '/api/v1/facilitators/{facilitator_id}/supported', 'plain'],
+    verifyPayment: ['post', '/api/v1/facilitators/{facilitator_id}/verify', 'body'],
+    settlePayment: ['post', '/api/v1/facilitators/{facilitator_id}/settle', 'body'],
+    getPayment: ['get', '/api/v1/facilitators/{facilitator_id}/payments/{payment}', 'plain'],
   },
   audit: {
     list: ['get', '/api/v1/audit', 'list'],

@@ -1330,7 +1330,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a pool
-         * @description Its relayers and their transactions stay. A new pool with the same id continues its idempotency keys. A pool that an API key is limited to, that sends the calls of a sponsorship, or without which its relayers would be funded in a circle by way of another pool, is not deleted (409).
+         * @description Its relayers and their transactions stay. A new pool with the same id continues its idempotency keys. A pool that an API key is limited to, that sends the calls of a sponsorship or the payments of a facilitator, or without which its relayers would be funded in a circle by way of another pool, is not deleted (409).
          */
         delete: operations["deletePool"];
         options?: never;
@@ -1872,6 +1872,175 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/facilitators": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List facilitators
+         * @description In order of creation.
+         */
+        get: operations["listFacilitators"];
+        put?: never;
+        /**
+         * Create a facilitator
+         * @description The response contains its API key, which is shown only once. Rotate it with [Rotate the token of an API key](#/api-keys/rotateapikey).
+         */
+        post: operations["createFacilitator"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/facilitators/{facilitator_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the facilitator.
+                 * @example shop
+                 */
+                facilitator_id: components["parameters"]["facilitator_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a facilitator
+         * @description Its settings, and what its budget has left now.
+         */
+        get: operations["getFacilitator"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a facilitator
+         * @description Its API key is revoked with it. Accepted transactions stay.
+         */
+        delete: operations["deleteFacilitator"];
+        options?: never;
+        head?: never;
+        /**
+         * Update a facilitator
+         * @description A change counts from the next request on. Accepted payments are settled.
+         */
+        patch: operations["updateFacilitator"];
+        trace?: never;
+    };
+    "/api/v1/facilitators/{facilitator_id}/supported": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the facilitator.
+                 * @example shop
+                 */
+                facilitator_id: components["parameters"]["facilitator_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get the supported kinds of payment
+         * @description As x402 version 2 has it, without the envelope of the other operations.
+         */
+        get: operations["getSupportedPayments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/facilitators/{facilitator_id}/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the facilitator.
+                 * @example shop
+                 */
+                facilitator_id: components["parameters"]["facilitator_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Verify a payment
+         * @description Every check of [Settle a payment](#/facilitators/settlepayment), a simulation included; nothing is sent. An authorization that is used already is not valid, also when this facilitator settled it: one payment buys one answer. Request and response are those of x402 version 2, without the envelope of the other operations.
+         */
+        post: operations["verifyPayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/facilitators/{facilitator_id}/settle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the facilitator.
+                 * @example shop
+                 */
+                facilitator_id: components["parameters"]["facilitator_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Settle a payment
+         * @description Sends the payer's authorization through the pool, once for each payload however often it is asked for, and waits until it is mined, up to `wait_seconds` of the facilitator. Until then the answer is `success: false` with `errorReason: "settlement_pending"` and the hash in `transaction`: the payment is under way, and the same request tells its outcome later. It is not failed; a payer who signs again pays twice. An authorization that somebody else submitted is a success with the hash of that transaction.
+         *
+         *     Request and response are those of x402 version 2, without the envelope of the other operations. A refused payment is answered 200 with `success: false` and the reason in `errorReason`.
+         */
+        post: operations["settlePayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/facilitators/{facilitator_id}/payments/{payment}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the facilitator.
+                 * @example shop
+                 */
+                facilitator_id: components["parameters"]["facilitator_id"];
+                /**
+                 * @description The id of the payment, the SHA-256 of its payload; it is in the events and in `extra` of the answers.
+                 * @example 0xabababababababababababababababababababababababababababababababab
+                 */
+                payment: components["schemas"]["PathId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a payment
+         * @description Its state, and the transaction that carried it out.
+         */
+        get: operations["getPayment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/rpc": {
         parameters: {
             query?: never;
@@ -2353,6 +2522,30 @@ export interface components {
         SignerListResponse: {
             success: components["schemas"]["Succeeded"];
             data: components["schemas"]["Signer"][];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        FacilitatorCreatedResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["FacilitatorCreation"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        FacilitatorResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Facilitator"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        FacilitatorListResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Facilitator"][];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        PaymentResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["Payment"];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
@@ -3539,7 +3732,7 @@ export interface components {
          */
         NotificationFilter: {
             /** @description Only events of these names. */
-            events?: ("transaction_update" | "transaction_waiting" | "relayer_disabled" | "relayer_enabled" | "relayer_low_balance" | "relayer_funding")[];
+            events?: ("transaction_update" | "transaction_waiting" | "relayer_disabled" | "relayer_enabled" | "relayer_low_balance" | "relayer_funding" | "payment_settled" | "payment_failed")[];
             /** @description Of the events of transactions, only those whose transaction has one of these states. */
             statuses?: components["schemas"]["TransactionStatus"][];
         };
@@ -3559,14 +3752,14 @@ export interface components {
          */
         NotificationFilterInput: {
             /** @description Only events of these names. */
-            events?: ("transaction_update" | "transaction_waiting" | "relayer_disabled" | "relayer_enabled" | "relayer_low_balance" | "relayer_funding")[];
+            events?: ("transaction_update" | "transaction_waiting" | "relayer_disabled" | "relayer_enabled" | "relayer_low_balance" | "relayer_funding" | "payment_settled" | "payment_failed")[];
             /** @description Of the events of transactions, only those whose transaction has one of these states. */
             statuses?: components["schemas"]["TransactionStatus"][];
         };
         /** @description The events that the notification receives. An absent member stays, and null allows every value. */
         NotificationFilterPatch: {
             /** @description Only events of these names. */
-            events?: ("transaction_update" | "transaction_waiting" | "relayer_disabled" | "relayer_enabled" | "relayer_low_balance" | "relayer_funding")[] | null;
+            events?: ("transaction_update" | "transaction_waiting" | "relayer_disabled" | "relayer_enabled" | "relayer_low_balance" | "relayer_funding" | "payment_settled" | "payment_failed")[] | null;
             /** @description Of the events of transactions, only those whose transaction has one of these states. */
             statuses?: components["schemas"]["TransactionStatus"][] | null;
         };
@@ -3661,7 +3854,7 @@ export interface components {
             redelivered: number;
         };
         /** @enum {string} */
-        EventName: "transaction_update" | "transaction_waiting" | "relayer_disabled" | "relayer_enabled" | "relayer_low_balance" | "relayer_funding" | "test";
+        EventName: "transaction_update" | "transaction_waiting" | "relayer_disabled" | "relayer_enabled" | "relayer_low_balance" | "relayer_funding" | "payment_settled" | "payment_failed" | "test";
         /**
          * @description Why a transaction makes no progress. `price_cap`: the policy `gas_price_cap` is below the price that the chain requires. `fee_multiplier`: the policy `max_fee_multiplier` does not allow a higher price. `fee_budget`: the fee budget of the relayer does not allow one. `base_fee`: the base fee is above its price. `fee_too_low`: the price that the request gave is below what the chain requires. `replacement_underpriced`: a node has an earlier version of it, and takes this one only for more than the request allows. `funds`: the balance is too low. `node`: nodes refuse it. `unreachable`: no node answers. `nonce_conflict`: a node has another transaction with its nonce. `uncertain_nonce`: it is not known yet which transaction used its nonce. `missing_receipt`: a block lists it, and no node shows its receipt. `awaiting_quorum`: a node shows its receipt, and most endpoints of the network do not. `earlier_nonce`: a transaction with an earlier nonce comes first. `paused`: the relayer is paused. `disabled`: the relayer is disabled. `key_service`: the key service does not sign. `private_relay`: no private relay answers, the network has none any more, or they had it for `private_expiry_blocks` blocks and dropped it then; they get it again. `other`: see `status_reason`.
          * @enum {string}
@@ -3681,7 +3874,7 @@ export interface components {
             sequence: number;
         };
         /** @description What the event is about. `payload_type` says which of these it is. */
-        EventPayload: components["schemas"]["TransactionPayload"] | components["schemas"]["TransactionWaitingPayload"] | components["schemas"]["RelayerDisabledPayload"] | components["schemas"]["RelayerEnabledPayload"] | components["schemas"]["LowBalancePayload"] | components["schemas"]["FundingPayload"] | components["schemas"]["TestPayload"];
+        EventPayload: components["schemas"]["TransactionPayload"] | components["schemas"]["TransactionWaitingPayload"] | components["schemas"]["RelayerDisabledPayload"] | components["schemas"]["RelayerEnabledPayload"] | components["schemas"]["LowBalancePayload"] | components["schemas"]["FundingPayload"] | components["schemas"]["PaymentSettledPayload"] | components["schemas"]["PaymentFailedPayload"] | components["schemas"]["TestPayload"];
         /** @description The transaction at the time of the change. */
         TransactionPayload: {
             /**
@@ -3887,6 +4080,26 @@ export interface components {
             state: components["schemas"]["FundingStatus"];
             reason: string | null;
         };
+        /** @description A payment of a facilitator was carried out, by the relayer's transaction or by somebody else's. */
+        PaymentSettledPayload: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            payload_type: "payment_settled";
+            facilitator_id: components["schemas"]["Id"];
+            payment: components["schemas"]["Payment"];
+        };
+        /** @description A payment of a facilitator was not carried out. The payer may sign again. */
+        PaymentFailedPayload: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            payload_type: "payment_failed";
+            facilitator_id: components["schemas"]["Id"];
+            payment: components["schemas"]["Payment"];
+        };
         TestPayload: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -3900,8 +4113,8 @@ export interface components {
          * @enum {string}
          */
         Scope: "sign" | "send" | "read" | "notifications" | "manage";
-        /** @description `relay`: it is the key of a sponsorship, and has no other scope. The others are those of [Create an API key](#/api-keys/createapikey). */
-        GrantedScopes: ("sign" | "send" | "read" | "notifications" | "manage" | "relay")[];
+        /** @description `relay`: it is the key of a sponsorship, and has no other scope; `settle`: the key of a facilitator. The others are those of [Create an API key](#/api-keys/createapikey). */
+        GrantedScopes: ("sign" | "send" | "read" | "notifications" | "manage" | "relay" | "settle")[];
         Scopes: components["schemas"]["Scope"][];
         /**
          * @description An IPv4 or IPv6 range in CIDR notation.
@@ -4269,6 +4482,138 @@ export interface components {
             paused?: boolean;
             /** @description An absent limit stays. Null removes one, or both. */
             per_user?: components["schemas"]["PerUserPatch"] | null;
+        };
+        /** @description A token with transferWithAuthorization (EIP-3009), and the most that one payment may be, in its smallest unit. */
+        FacilitatorAssetInput: {
+            address: components["schemas"]["AddressInput"];
+            max_amount: components["schemas"]["AmountInput"];
+        };
+        FacilitatorAsset: {
+            address: components["schemas"]["Address"];
+            max_amount: components["schemas"]["Amount"];
+        };
+        CreateFacilitatorRequest: {
+            /** @description The id. If absent, the service generates a UUIDv7. */
+            id?: components["schemas"]["Id"];
+            /** @description The pool whose relayers send the payments and pay for their gas. Its network is that of the payments. */
+            pool_id: components["schemas"]["Id"];
+            /** @description The tokens in which payers may pay. */
+            assets: components["schemas"]["FacilitatorAssetInput"][];
+            /** @description The address that every payment goes to. */
+            pay_to: components["schemas"]["AddressInput"];
+            /**
+             * @description The highest fee of one payment, in wei. It is what a payment counts until it is mined, and then its paid fee. One that would cost
+             *     more now is refused.
+             */
+            max_fee: components["schemas"]["AmountInput"];
+            /** @description The highest total fee in any 24 hours, in wei. */
+            budget_per_day: components["schemas"]["AmountInput"];
+            /**
+             * @description How long [Settle a payment](#/facilitators/settlepayment) waits until the payment is mined.
+             * @default 20
+             */
+            wait_seconds?: number;
+        };
+        UpdateFacilitatorRequest: {
+            /** @description The tokens in which payers may pay. */
+            assets?: components["schemas"]["FacilitatorAssetInput"][];
+            /** @description The address that every payment goes to. */
+            pay_to?: components["schemas"]["AddressInput"];
+            /**
+             * @description The highest fee of one payment, in wei. It is what a payment counts until it is mined, and then its paid fee. One that would cost
+             *     more now is refused.
+             */
+            max_fee?: components["schemas"]["AmountInput"];
+            /** @description The highest total fee in any 24 hours, in wei. */
+            budget_per_day?: components["schemas"]["AmountInput"];
+            /** @description How long [Settle a payment](#/facilitators/settlepayment) waits until the payment is mined. */
+            wait_seconds?: number;
+        };
+        Facilitator: {
+            revision: components["schemas"]["Revision"];
+            id: components["schemas"]["Id"];
+            network: components["schemas"]["NetworkName"];
+            pool_id: components["schemas"]["Id"];
+            assets: components["schemas"]["FacilitatorAsset"][];
+            pay_to: components["schemas"]["Address"];
+            max_fee: components["schemas"]["Amount"];
+            budget_per_day: components["schemas"]["Amount"];
+            wait_seconds: number;
+            /** @description The id of its API key. */
+            api_key_id: components["schemas"]["Id"];
+            created_at: components["schemas"]["Timestamp"];
+            usage: components["schemas"]["Usage"];
+        };
+        FacilitatorCreation: {
+            facilitator: components["schemas"]["Facilitator"];
+            /** @description The API key. It verifies and settles payments of this facilitator and does nothing else. */
+            token: string;
+        };
+        /** @description A payment that was accepted. `settled`: `hash` carried it out, ours or somebody else's. `failed`: it was not carried out, and `error_reason` says why. `pending`: it is not known yet; `hash` may be mined. */
+        Payment: {
+            /** @description The SHA-256 of its payload. */
+            id: components["schemas"]["Hash"];
+            /** @enum {string} */
+            status: "pending" | "settled" | "failed";
+            payer: components["schemas"]["Address"];
+            asset: components["schemas"]["Address"];
+            amount: components["schemas"]["Amount"];
+            /** @description The relayer that sends it. */
+            relayer_id: components["schemas"]["Id"];
+            /** @description The relayer's transaction. */
+            transaction_id: components["schemas"]["Id"];
+            hash: string | null;
+            /** @description A word of x402. */
+            error_reason: string | null;
+            created_at: components["schemas"]["Timestamp"];
+        };
+        /** @description A request of x402 version 2, as its packages send it. Other members are allowed. Of the scheme `exact` on `eip155`, payloads with an authorization of EIP-3009 are read. */
+        X402Request: {
+            x402Version?: number;
+            /** @description What the payer sent. */
+            paymentPayload: {
+                [key: string]: unknown;
+            };
+            /** @description What the server asked for. */
+            paymentRequirements: {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        X402Supported: {
+            kinds: components["schemas"]["X402Kind"][];
+            extensions: string[];
+            /** @description The addresses of the pool's relayers, by chain. */
+            signers: {
+                [key: string]: components["schemas"]["Address"][];
+            };
+        };
+        X402Kind: {
+            x402Version: number;
+            scheme: string;
+            network: string;
+        };
+        X402Verified: {
+            isValid: boolean;
+            invalidReason?: string;
+            invalidMessage?: string;
+            payer?: components["schemas"]["Address"];
+        };
+        X402Settled: {
+            success: boolean;
+            /** @description `settlement_pending`: it is under way, and nothing has failed. */
+            errorReason?: string;
+            errorMessage?: string;
+            payer?: components["schemas"]["Address"];
+            /** @description The hash; empty while there is none. */
+            transaction: string;
+            network: string;
+            amount?: components["schemas"]["Amount"];
+            extra?: {
+                /** @description The id of the payment. */
+                payment: components["schemas"]["Hash"];
+            };
         };
         /** @description The use of a limit in the last 24 hours. */
         Usage: {
@@ -6071,6 +6416,92 @@ export interface components {
                 "application/json": components["schemas"]["SignerListResponse"];
             };
         };
+        /** @description The facilitator, and its API key. */
+        FacilitatorCreated: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["FacilitatorCreatedResponse"];
+            };
+        };
+        /** @description The facilitator. */
+        FacilitatorSuccess: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                ETag: components["headers"]["ETag"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["FacilitatorResponse"];
+            };
+        };
+        /** @description The facilitators. */
+        FacilitatorList: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["FacilitatorListResponse"];
+            };
+        };
+        /** @description The payment. */
+        PaymentSuccess: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["PaymentResponse"];
+            };
+        };
+        /** @description The kinds of payment, and the addresses that send them. */
+        X402SupportedSuccess: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["X402Supported"];
+            };
+        };
+        /** @description Whether the payment can be settled. */
+        X402VerifiedSuccess: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["X402Verified"];
+            };
+        };
+        /** @description What became of the payment. */
+        X402SettledSuccess: {
+            headers: {
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["X402Settled"];
+            };
+        };
         /** @description The sponsorship, and its API key. */
         SponsorshipCreated: {
             headers: {
@@ -6392,6 +6823,11 @@ export interface components {
          */
         sponsorship_id: components["schemas"]["PathId"];
         /**
+         * @description The id of the facilitator.
+         * @example shop
+         */
+        facilitator_id: components["schemas"]["PathId"];
+        /**
          * @description The id of the ABI.
          * @example token
          */
@@ -6485,6 +6921,10 @@ export type RelayerResponse = components['schemas']['RelayerResponse'];
 export type RelayerListResponse = components['schemas']['RelayerListResponse'];
 export type SignerResponse = components['schemas']['SignerResponse'];
 export type SignerListResponse = components['schemas']['SignerListResponse'];
+export type FacilitatorCreatedResponse = components['schemas']['FacilitatorCreatedResponse'];
+export type FacilitatorResponse = components['schemas']['FacilitatorResponse'];
+export type FacilitatorListResponse = components['schemas']['FacilitatorListResponse'];
+export type PaymentResponse = components['schemas']['PaymentResponse'];
 export type SponsorshipCreatedResponse = components['schemas']['SponsorshipCreatedResponse'];
 export type SponsorshipResponse = components['schemas']['SponsorshipResponse'];
 export type SponsorshipListResponse = components['schemas']['SponsorshipListResponse'];
@@ -6630,6 +7070,8 @@ export type RelayerDisabledPayload = components['schemas']['RelayerDisabledPaylo
 export type RelayerEnabledPayload = components['schemas']['RelayerEnabledPayload'];
 export type LowBalancePayload = components['schemas']['LowBalancePayload'];
 export type FundingPayload = components['schemas']['FundingPayload'];
+export type PaymentSettledPayload = components['schemas']['PaymentSettledPayload'];
+export type PaymentFailedPayload = components['schemas']['PaymentFailedPayload'];
 export type TestPayload = components['schemas']['TestPayload'];
 export type Scope = components['schemas']['Scope'];
 export type GrantedScopes = components['schemas']['GrantedScopes'];
@@ -6674,6 +7116,18 @@ export type CreateSponsorshipRequest = components['schemas']['CreateSponsorshipR
 export type CreateRelayerSponsorship = components['schemas']['CreateRelayerSponsorship'];
 export type CreatePoolSponsorship = components['schemas']['CreatePoolSponsorship'];
 export type UpdateSponsorshipRequest = components['schemas']['UpdateSponsorshipRequest'];
+export type FacilitatorAssetInput = components['schemas']['FacilitatorAssetInput'];
+export type FacilitatorAsset = components['schemas']['FacilitatorAsset'];
+export type CreateFacilitatorRequest = components['schemas']['CreateFacilitatorRequest'];
+export type UpdateFacilitatorRequest = components['schemas']['UpdateFacilitatorRequest'];
+export type Facilitator = components['schemas']['Facilitator'];
+export type FacilitatorCreation = components['schemas']['FacilitatorCreation'];
+export type Payment = components['schemas']['Payment'];
+export type X402Request = components['schemas']['X402Request'];
+export type X402Supported = components['schemas']['X402Supported'];
+export type X402Kind = components['schemas']['X402Kind'];
+export type X402Verified = components['schemas']['X402Verified'];
+export type X402Settled = components['schemas']['X402Settled'];
 export type Usage = components['schemas']['Usage'];
 export type CallCount = components['schemas']['CallCount'];
 export type Sponsorship = components['schemas']['Sponsorship'];
@@ -6823,6 +7277,13 @@ export type ResponseRelayerSuccess = components['responses']['RelayerSuccess'];
 export type ResponseRelayerList = components['responses']['RelayerList'];
 export type ResponseSignerSuccess = components['responses']['SignerSuccess'];
 export type ResponseSignerList = components['responses']['SignerList'];
+export type ResponseFacilitatorCreated = components['responses']['FacilitatorCreated'];
+export type ResponseFacilitatorSuccess = components['responses']['FacilitatorSuccess'];
+export type ResponseFacilitatorList = components['responses']['FacilitatorList'];
+export type ResponsePaymentSuccess = components['responses']['PaymentSuccess'];
+export type ResponseX402SupportedSuccess = components['responses']['X402SupportedSuccess'];
+export type ResponseX402VerifiedSuccess = components['responses']['X402VerifiedSuccess'];
+export type ResponseX402SettledSuccess = components['responses']['X402SettledSuccess'];
 export type ResponseSponsorshipCreated = components['responses']['SponsorshipCreated'];
 export type ResponseSponsorshipSuccess = components['responses']['SponsorshipSuccess'];
 export type ResponseSponsorshipList = components['responses']['SponsorshipList'];
@@ -6862,6 +7323,7 @@ export type ParameterProblemId = components['parameters']['problem_id'];
 export type ParameterOfPool = components['parameters']['of_pool'];
 export type ParameterPoolId = components['parameters']['pool_id'];
 export type ParameterSponsorshipId = components['parameters']['sponsorship_id'];
+export type ParameterFacilitatorId = components['parameters']['facilitator_id'];
 export type ParameterAbiId = components['parameters']['abi_id'];
 export type ParameterNetworkId = components['parameters']['network_id'];
 export type ParameterPage = components['parameters']['page'];
@@ -9748,6 +10210,269 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
+    listFacilitators: {
+        parameters: {
+            query?: {
+                /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
+                page?: components["parameters"]["page"];
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
+                per_page?: components["parameters"]["per_page"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["FacilitatorList"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    createFacilitator: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateFacilitatorRequest"];
+            };
+        };
+        responses: {
+            201: components["responses"]["FacilitatorCreated"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    getFacilitator: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the facilitator.
+                 * @example shop
+                 */
+                facilitator_id: components["parameters"]["facilitator_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["FacilitatorSuccess"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    deleteFacilitator: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check, and where one is required the answer is 428. See [Concurrent changes](#/section/concurrent-changes).
+                 * @example *
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
+            path: {
+                /**
+                 * @description The id of the facilitator.
+                 * @example shop
+                 */
+                facilitator_id: components["parameters"]["facilitator_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Deleted"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    updateFacilitator: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check, and where one is required the answer is 428. See [Concurrent changes](#/section/concurrent-changes).
+                 * @example *
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
+            path: {
+                /**
+                 * @description The id of the facilitator.
+                 * @example shop
+                 */
+                facilitator_id: components["parameters"]["facilitator_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateFacilitatorRequest"];
+            };
+        };
+        responses: {
+            200: components["responses"]["FacilitatorSuccess"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            428: components["responses"]["PreconditionRequired"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    getSupportedPayments: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the facilitator.
+                 * @example shop
+                 */
+                facilitator_id: components["parameters"]["facilitator_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["X402SupportedSuccess"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    verifyPayment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the facilitator.
+                 * @example shop
+                 */
+                facilitator_id: components["parameters"]["facilitator_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["X402Request"];
+            };
+        };
+        responses: {
+            200: components["responses"]["X402VerifiedSuccess"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    settlePayment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the facilitator.
+                 * @example shop
+                 */
+                facilitator_id: components["parameters"]["facilitator_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["X402Request"];
+            };
+        };
+        responses: {
+            200: components["responses"]["X402SettledSuccess"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    getPayment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the facilitator.
+                 * @example shop
+                 */
+                facilitator_id: components["parameters"]["facilitator_id"];
+                /**
+                 * @description The id of the payment, the SHA-256 of its payload; it is in the events and in `extra` of the answers.
+                 * @example 0xabababababababababababababababababababababababababababababababab
+                 */
+                payment: components["schemas"]["PathId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["PaymentSuccess"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
     callSponsoredJsonRpc: {
         parameters: {
             query?: never;
@@ -10146,12 +10871,12 @@ export const transactionChangeOperationValues: ReadonlyArray<FlattenedDeepRequir
 export const fundingStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FundingStatus"]> = ["sufficient", "refilling", "limit_reached", "treasury_short", "fee_too_high", "refused", "unknown"];
 export const nonceStateStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NonceState"]["status"]> = ["in_step", "chain_ahead", "gap", "chain_restarted", "unreachable"];
 export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationType"]> = ["webhook"];
-export const notificationFilterEventsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationFilter"]["events"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding"];
-export const notificationFilterInputEventsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationFilterInput"]["events"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding"];
-export const notificationFilterPatchEventsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationFilterPatch"]["events"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding"];
+export const notificationFilterEventsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationFilter"]["events"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding", "payment_settled", "payment_failed"];
+export const notificationFilterInputEventsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationFilterInput"]["events"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding", "payment_settled", "payment_failed"];
+export const notificationFilterPatchEventsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationFilterPatch"]["events"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding", "payment_settled", "payment_failed"];
 export const notificationHealthStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationHealth"]["status"]> = ["enabled", "disabled"];
 export const deliveryStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DeliveryStatus"]> = ["pending", "delivered", "failed"];
-export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding", "test"];
+export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding", "payment_settled", "payment_failed", "test"];
 export const waitReasonValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitReason"]> = ["price_cap", "fee_multiplier", "fee_budget", "base_fee", "fee_too_low", "replacement_underpriced", "funds", "node", "unreachable", "nonce_conflict", "uncertain_nonce", "missing_receipt", "awaiting_quorum", "earlier_nonce", "paused", "disabled", "key_service", "private_relay", "other"];
 export const transactionPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionPayload"]["payload_type"]> = ["transaction"];
 export const transactionWaitingPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWaitingPayload"]["payload_type"]> = ["transaction_waiting"];
@@ -10159,10 +10884,13 @@ export const relayerDisabledPayloadPayload_typeValues: ReadonlyArray<FlattenedDe
 export const relayerEnabledPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerEnabledPayload"]["payload_type"]> = ["relayer_enabled"];
 export const lowBalancePayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LowBalancePayload"]["payload_type"]> = ["relayer_low_balance"];
 export const fundingPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FundingPayload"]["payload_type"]> = ["relayer_funding"];
+export const paymentSettledPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PaymentSettledPayload"]["payload_type"]> = ["payment_settled"];
+export const paymentFailedPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PaymentFailedPayload"]["payload_type"]> = ["payment_failed"];
 export const testPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TestPayload"]["payload_type"]> = ["test"];
 export const scopeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Scope"]> = ["sign", "send", "read", "notifications", "manage"];
-export const grantedScopesValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["GrantedScopes"]> = ["sign", "send", "read", "notifications", "manage", "relay"];
+export const grantedScopesValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["GrantedScopes"]> = ["sign", "send", "read", "notifications", "manage", "relay", "settle"];
 export const privateMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PrivateMethod"]> = ["eth_sendRawTransaction", "eth_sendPrivateTransaction"];
+export const paymentStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Payment"]["status"]> = ["pending", "settled", "failed"];
 export const sponsoredCallStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SponsoredCall"]["status"]> = ["pending", "submitted", "success", "rejected", "reverted"];
 export const problemKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ProblemKind"]> = ["external_transactions", "requests_refused", "sponsorship_used_up", "network_down", "network_still", "node_unhealthy", "relayer_disabled", "relayer_paused", "transaction_waiting", "transaction_slow", "nonces", "balance_low", "balance_empty", "funding", "notification_disabled", "notification_failing", "deliveries_failed", "transactions_failed", "service", "unchecked"];
 export const problemSeverityValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Problem"]["severity"]> = ["critical", "warning", "info"];

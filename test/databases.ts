@@ -10,6 +10,7 @@ export const alsoOnPostgres = [
   'test/policies/budgets.test.ts',
   'test/policies/coin-token.test.ts',
   'test/policies/policies.test.ts',
+  'test/settlement/settlement.test.ts',
 ]
 
 /** The tests that run on SQLite only, by file, with the reason. They do not run with TEST_DATABASE=postgres. */

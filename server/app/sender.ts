@@ -5,6 +5,7 @@ import { Nonces } from '../sender/nonces/nonces.ts'
 import { Sender } from '../sender/sender.ts'
 import type { ServicesContext } from '../services/context.ts'
 import { Refills } from '../services/funding/refill.ts'
+import { Settlements } from '../services/settlement.ts'
 import { PoolLoads } from '../services/transactions/pick-relayer.ts'
 import { AccountFunds } from '../services/transactions/quote.ts'
 import type { TransactionsContext } from '../services/transactions/send.ts'
@@ -77,6 +78,16 @@ export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'p
     find: store.fundedRelayers,
     leave: (rowId) => refills.leave(rowId),
   })
+  const pollNow = (relayerRowId: number, resend = false) => {
+    pollHere(relayerRowId, resend)
+    store.tell({ kind: resend ? 'resend' : 'poll', relayer_row_id: relayerRowId })
+  }
+  const settlements = new Settlements({ store, networkClient, now, elapsed, pollNow })
+  const settlementWorker = startWorker('settlement', foundation, {
+    work: (rowId) => settlements.work(rowId),
+    find: store.facilitatorsAtWork,
+    leave: (rowId) => settlements.leave(rowId),
+  })
   const pollHere = (relayerRowId: number, resend: boolean) => {
     sender.pollNow(relayerRowId, resend)
     worker.wake(relayerRowId)
@@ -101,17 +112,14 @@ export function startSending(foundation: Foundation, webhooks: Pick<Webhooks, 'p
     ...context,
     waits,
     changed,
-    pollNow(relayerRowId, resend = false) {
-      pollHere(relayerRowId, resend)
-      store.tell({ kind: resend ? 'resend' : 'poll', relayer_row_id: relayerRowId })
-    },
+    pollNow,
     runSender: (relayerRowId) => worker.run(relayerRowId),
     fund(relayerRowId) {
       refills.again(relayerRowId)
       refillWorker.wake(relayerRowId)
     },
     async stop() {
-      await Promise.all([worker.stop(), refillWorker.stop()])
+      await Promise.all([worker.stop(), refillWorker.stop(), settlementWorker.stop()])
     },
   }
 }

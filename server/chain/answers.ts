@@ -27,6 +27,7 @@ export interface Answers {
   /** Null: the node has no block of this number. */
   eth_getBlockByNumber: Block | null
   eth_getCode: Buffer
+  eth_getLogs: Log[]
   /** The hash of the transaction; null: the node has none. */
   eth_getTransactionByHash: string | null
   eth_getTransactionBySenderAndNonce: string | null
@@ -41,6 +42,15 @@ export interface Answers {
 }
 
 export type Method = keyof Answers
+
+/** An event in a block. */
+export interface Log {
+  hash: string
+  block_hash: string
+  block_number: number
+  index: number
+  data: Buffer
+}
 
 interface FeeHistory {
   /** The base fee of the next block; 0 on a chain without one. */
@@ -111,6 +121,10 @@ export const decoders: Decoders = {
     return readBlock(result)
   },
   eth_getCode: (result) => readBytes(result, 'result'),
+  eth_getLogs: (result) => {
+    if (!Array.isArray(result)) throw new Malformed('result is no list')
+    return result.map(readLog)
+  },
   eth_getTransactionByHash: readTransactionHash,
   eth_getTransactionBySenderAndNonce: readTransactionHash,
   eth_getTransactionCount: (result) => {
@@ -131,6 +145,17 @@ export const decoders: Decoders = {
       }),
     )
   },
+}
+
+function readLog(value: unknown): Log {
+  const { transactionHash, blockHash, blockNumber, logIndex, data } = readObject(value, 'log')
+  return {
+    hash: readHash(transactionHash, 'transactionHash'),
+    block_hash: readHash(blockHash, 'blockHash'),
+    block_number: readHeight(blockNumber, 'blockNumber'),
+    index: readInteger(logIndex, 'logIndex'),
+    data: readBytes(data, 'data'),
+  }
 }
 
 function readTransactionHash(result: unknown): string | null {

@@ -1,6 +1,6 @@
 import type { AccessList, Authorization } from '../../generated/openapi.ts'
 import type { Receipt } from '../domain/decide.ts'
-import { balanceOfCall, type FeePart, feeParts, gasPriceOracle } from '../domain/encoding/contract-data.ts'
+import { balanceOfCall, type FeePart, feeParts, gasPriceOracle, word } from '../domain/encoding/contract-data.ts'
 import { toHex } from '../domain/encoding/digest.ts'
 import type { Market } from '../domain/fees.ts'
 import type { Revert } from '../domain/outcome.ts'
@@ -25,6 +25,20 @@ export interface CallRequest {
   access_list?: AccessList | null
   authorization_list?: Authorization[] | null
 }
+
+/** A transfer that a payer has authorized (EIP-3009). Addresses in lower case, the nonce 32 bytes of hex. */
+export interface Authorized {
+  asset: string
+  payer: string
+  pay_to: string
+  amount: string
+  nonce: string
+}
+
+/** Of AuthorizationUsed(address,bytes32), and of Transfer(address,address,uint256). */
+const usedTopic = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5'
+const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+const topicOf = (address: string): string => `0x${word(address)}`
 
 /** A quantity that a contract returns: 32 bytes. */
 const wordBytes = 32
@@ -98,6 +112,36 @@ export class Chain implements StateQuestions {
   /** The code of an address, in the newest block or in one given; that of a delegated account (EIP-7702) names its delegate. */
   code(address: string, blockNumber?: number): Promise<Buffer> {
     return ask(this.rpc, 'eth_getCode', [address, blockNumber === undefined ? 'latest' : hex(blockNumber)])
+  }
+
+  /** Whether the payer's nonce of EIP-3009 is used, or canceled; undefined: the contract does not tell. */
+  async authorizationState({ asset, payer, nonce }: Authorized, blockNumber?: number): Promise<boolean | undefined> {
+    const block = blockNumber === undefined ? 'latest' : hex(blockNumber)
+    const state = await readContract(this.rpc, asset, `0xe94a0102${word(payer)}${word(nonce)}`, block).catch(
+      orNoFunction,
+    )
+    return state === undefined ? undefined : state !== 0n
+  }
+
+  /**
+   * The transaction that carried out an authorization, in these blocks. A token of EIP-3009 tells of the use, and of the transfer directly
+   * after it: a use for another transfer is none, and a transfer is counted for one use.
+   */
+  async transferBy({ asset, payer, pay_to, amount, nonce }: Authorized, from: number, to: number) {
+    const [used] = await ask(this.rpc, 'eth_getLogs', [
+      { address: asset, topics: [usedTopic, topicOf(payer), nonce], fromBlock: hex(from), toBlock: hex(to) },
+    ])
+    if (!used) return undefined
+    const transfers = await ask(this.rpc, 'eth_getLogs', [
+      { address: asset, topics: [transferTopic, topicOf(payer), topicOf(pay_to)], blockHash: used.block_hash },
+    ])
+    const own = transfers.find(({ hash, index }) => hash === used.hash && index === used.index + 1)
+    return own && toHex(own.data) === `0x${word(BigInt(amount))}` ? used : undefined
+  }
+
+  /** In milliseconds since the Unix epoch; undefined: the node has no such block, or does not tell. */
+  async blockTime(number: number): Promise<number | undefined> {
+    return (await ask(this.rpc, 'eth_getBlockByNumber', [hex(number), false]).catch(orAbsent))?.at_ms
   }
 
   market(): Promise<Market> {
@@ -207,10 +251,11 @@ async function readContract(rpc: Rpc, to: string, data: string, block = 'latest'
 
 /** Undefined: there is no such contract, or it has no such function. */
 const askOracle = (rpc: Rpc, data: string, block?: string): Promise<bigint | undefined> =>
-  readContract(rpc, gasPriceOracle, data, block).catch((error) => {
-    if (error instanceof RpcError && error.kind === 'reverted') return undefined
-    throw error
-  })
+  readContract(rpc, gasPriceOracle, data, block).catch(orNoFunction)
+
+function orNoFunction(error: unknown): undefined {
+  if (!(error instanceof RpcError && error.kind === 'reverted')) throw error
+}
 
 /** The sum of the parts; undefined: the oracle lacks one that no fork has brought. */
 async function feeOfParts(rpc: Rpc, parts: FeePart[], about: { bytes: number; gas: number }, block?: string) {

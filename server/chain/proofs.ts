@@ -3,6 +3,7 @@ import type { Effect, Outcome } from '../domain/effect.ts'
 import { toHex } from '../domain/encoding/digest.ts'
 import { Proof } from '../domain/proof.ts'
 import {
+  type Authorized,
   askEach,
   type Chain,
   given,
@@ -292,6 +293,41 @@ export async function proveNonceUser(
     }
   }
   return ours
+}
+
+/** Who carried out an authorized transfer; undefined: nobody did, and nobody can any more. */
+export interface TransferFact {
+  hash: string | undefined
+}
+
+/**
+ * What became of an authorized transfer (EIP-3009), since a block that is `blocks` below the head: of more than half of all endpoints the
+ * same transaction, with the required confirmations, or none while the authorization is over: used for something else, or past
+ * `valid_before` (in seconds). `agreed`: the transaction that more than half of them show, however
+ * deep; `seen`: that some endpoint shows.
+ */
+export async function proveTransfer(
+  { each, network: { required_confirmations } }: Witnesses,
+  payment: Authorized & { valid_before: bigint },
+  blocks: number,
+): Promise<{ seen: string | undefined; agreed: string | undefined; proof: Proof<TransferFact> | undefined }> {
+  const answers = await askEach(each, async (node) => {
+    const { number } = await node.head()
+    const deep = Math.max(number - required_confirmations + 1, 0)
+    const transfer = await node.transferBy(payment, Math.max(number - blocks, 0), number)
+    if (transfer) return { hash: transfer.hash, block: transfer.block_hash, isProven: transfer.block_number <= deep }
+    const [isUsed, atMs = 0] = await Promise.all([node.authorizationState(payment, deep), node.blockTime(deep)])
+    const isOver = isUsed === true || (isUsed === false && BigInt(atMs) >= payment.valid_before * 1_000n)
+    return { hash: undefined, block: undefined, isProven: isOver }
+  })
+  const proven = answers.map((answer) => (answer?.isProven ? answer : undefined))
+  const name = ({ hash, block }: { hash: string | undefined; block: string | undefined }) => `${hash} ${block}`
+  const same = saidByMost(proven, name)
+  return {
+    agreed: saidByMost(answers, name)?.hash,
+    seen: given(answers).find(({ hash }) => hash !== undefined)?.hash,
+    proof: same && new Proof({ hash: same.hash }),
+  }
 }
 
 /** The chain's first block. */

@@ -58,6 +58,7 @@ export type Subject =
   /** Of the caller's API key. */
   | 'budget'
   | 'sponsorship'
+  | 'facilitator'
   | 'relayer'
   | 'pool'
   /** The page of a list. */

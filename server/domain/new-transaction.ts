@@ -1,5 +1,6 @@
 import type { AcceptedTransaction, Warning } from '../../generated/openapi.ts'
 import type { SentTransaction } from './errors.ts'
+import type { NewPayment } from './payments.ts'
 import type { OverLimit, Spend, Sponsored, TransactionRow, WholeTransactionRow } from './transaction-rows.ts'
 
 export type NewTransaction = Pick<
@@ -61,6 +62,8 @@ export type NewTransaction = Pick<
   sponsored?: Omit<Sponsored, 'bucket'> & { lane: string | null }
   /** Absent: it refills no relayer. */
   refill?: NewRefill
+  /** Absent: it settles no payment. */
+  payment?: NewPayment
 }
 
 /** The idempotency key of a caller, and the hash of what was asked with it. */

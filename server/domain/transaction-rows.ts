@@ -104,7 +104,8 @@ export interface TransactionRow extends Omit<Transaction, 'data' | Derived> {
 
 /** How a transaction counts for the limits of a sponsorship. */
 export interface Sponsored {
-  sponsorship_row_id: number
+  /** Null: a facilitator pays for it (payments.ts). */
+  sponsorship_row_id: number | null
   /** Lower case. Null: not known. */
   user: string | null
   /** What it counts until it is mined, in wei. */
@@ -137,7 +138,10 @@ export interface Spend {
   amount: string
   /** Undefined: it was paid already, and counts whatever the limit. */
   limit: string | undefined
-  /** Whose limit it is, if not the account's: `pool N`, a sponsorship's (policies/sponsored-calls.ts), or an API key's (budgets.ts). */
+  /**
+   * Whose limit it is, if not the account's: `pool N`, a sponsorship's (policies/sponsored-calls.ts), a facilitator's (payments.ts), or an
+   * API key's (budgets.ts).
+   */
   holder?: string
   /** Absent: a day. */
   window?: 'hour'

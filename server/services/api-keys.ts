@@ -77,10 +77,15 @@ export async function updateApiKey(
   requireRevision(ifMatch, body, rights)
   const changes = readChanges(body)
   // Other rights would make a key that stands in web pages more than the key of a sponsorship.
-  const isSponsorships = (await store.getApiKey(id))?.scopes.includes('relay')
+  const own: string[] = (await store.getApiKey(id))?.scopes ?? []
   const { scopes, relayer_ids, pool_ids, budget } = body
-  if (isSponsorships && [scopes, relayer_ids, pool_ids, budget].some((member) => member !== undefined))
-    throw conflict('invalid_state', [], 'it is the key of a sponsorship, whose rights cannot be changed')
+  const isOfResource = own.includes('relay') || own.includes('settle')
+  if (isOfResource && [scopes, relayer_ids, pool_ids, budget].some((member) => member !== undefined))
+    throw conflict(
+      'invalid_state',
+      [],
+      'it is the key of a sponsorship or a facilitator, whose rights cannot be changed',
+    )
   const updated = await store.updateApiKey(id, changes, { auditEntry, ifMatch })
   if (updated === 'missing') throw apiKeyNotFound()
   if (updated === 'name_taken') throw nameTaken()
@@ -114,7 +119,7 @@ export async function revokeApiKey({ store }: Store, id: string, conditions: Con
     throw namedError(
       'invalid_state',
       'api_key_id',
-      'it is the key of a sponsorship; rotate it, or delete the sponsorship',
+      'it is the key of a sponsorship or a facilitator; rotate it, or delete what it belongs to',
     )
 }
 

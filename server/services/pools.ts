@@ -75,6 +75,8 @@ export async function deletePool(
   if (outcome === 'in_use') throw inUse('an API key is limited to this pool; revoke or change it first')
   if (outcome === 'sponsors')
     throw inUse('the calls of a sponsorship are sent through this pool; delete the sponsorship first')
+  if (outcome === 'settles')
+    throw inUse('the payments of a facilitator are sent through this pool; delete the facilitator first')
   if (outcome === 'circle') throw circleBy('pool_id')
   return outcome !== 'missing'
 }

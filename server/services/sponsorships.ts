@@ -7,11 +7,11 @@ import type {
   UpdateSponsorshipRequest,
   Usage,
 } from '../../generated/openapi.ts'
-import { conflict, errorOf, unknownReference } from '../domain/errors.ts'
+import { conflict, type DomainError, errorOf, unknownReference } from '../domain/errors.ts'
 import type { Caller } from '../domain/operation.ts'
 import { budgetOf, type SponsorshipRules, usageKey } from '../domain/policies/sponsored-calls.ts'
 import { requireRevision } from '../domain/revision.ts'
-import type { Conditions, PendingAuditEntry } from '../domain/rows.ts'
+import type { Conditions, NewApiKey, PendingAuditEntry } from '../domain/rows.ts'
 import { mergePatch, readAddress, readAmount } from '../domain/values.ts'
 import { makeToken } from '../lib/ids.ts'
 import type { SponsorshipRow } from '../store/queries/sponsorships.ts'
@@ -33,8 +33,7 @@ export async function createSponsorship(
   const { id = makeId(), relayer_id, pool_id } = body
   auditEntry.subject = id
   const createdAt = new Date(now()).toISOString()
-  const keyId = makeId()
-  const { token, secret_hash } = makeToken(keyId)
+  const { token, apiKey } = keyOf('Sponsorship', id, { keyId: makeId(), createdAt })
   const sender = relayer_id === undefined ? { pool_id: pool_id as string } : { relayer_id }
   const created = await store.createSponsorship(
     {
@@ -43,21 +42,47 @@ export async function createSponsorship(
       ...readRules(body),
       ...{ id, created_at: createdAt, ...sender },
     },
-    {
-      ...{ id: keyId, name: nameOf(id, keyId), scopes: ['relay'], created_at: createdAt, secret_hash },
-      ...{ relayer_ids: [], pool_ids: null, allowed_cidrs: null, rate_limit: null, budget: null, expires_at: null },
-      ...{ last_used_at: null, former_tokens: null, previous_token_expires_at: null },
-    },
+    apiKey,
     auditEntry,
   )
-  if (created === 'id_taken') throw conflict('already_exists', ['id'], 'a sponsorship with this ID already exists')
-  if (created === 'unknown_relayer') throw unknownReference(['relayer_id'], 'no relayer has this ID')
-  if (created === 'unknown_pool') throw unknownReference(['pool_id'], 'no pool has this ID')
-  if (created === 'too_many_keys')
-    throw conflict('limit_reached', [], 'the limit of API keys is reached; revoke a key first')
-  if (created === 'key_name_taken')
-    throw conflict('already_exists', ['id'], `an API key already has the name of its key, ${nameOf(id, keyId)}`)
+  if (typeof created === 'string') throw refusalOf(created, 'sponsorship', apiKey.name)
   return { sponsorship: await showSponsorship({ store }, created), token }
+}
+
+/** The API key of a sponsorship or a facilitator, and its token. */
+export function keyOf(
+  kind: 'Sponsorship' | 'Facilitator',
+  id: string,
+  { keyId, createdAt }: { keyId: string; createdAt: string },
+): { token: string; apiKey: NewApiKey } {
+  const { token, secret_hash } = makeToken(keyId)
+  const apiKey: NewApiKey = {
+    ...{ id: keyId, name: nameOf(`${kind} ${id}`, keyId), created_at: createdAt, secret_hash },
+    scopes: [kind === 'Sponsorship' ? 'relay' : 'settle'],
+    ...{ relayer_ids: [], pool_ids: null, allowed_cidrs: null, rate_limit: null, budget: null, expires_at: null },
+    ...{ last_used_at: null, former_tokens: null, previous_token_expires_at: null },
+  }
+  return { token, apiKey }
+}
+
+/** Why one of them was not made. */
+export function refusalOf(
+  outcome: 'id_taken' | 'unknown_relayer' | 'unknown_pool' | 'too_many_keys' | 'key_name_taken',
+  kind: 'sponsorship' | 'facilitator',
+  keyName: string,
+): DomainError {
+  switch (outcome) {
+    case 'id_taken':
+      return conflict('already_exists', ['id'], `a ${kind} with this ID already exists`)
+    case 'unknown_relayer':
+      return unknownReference(['relayer_id'], 'no relayer has this ID')
+    case 'unknown_pool':
+      return unknownReference(['pool_id'], 'no pool has this ID')
+    case 'too_many_keys':
+      return conflict('limit_reached', [], 'the limit of API keys is reached; revoke a key first')
+    case 'key_name_taken':
+      return conflict('already_exists', ['id'], `an API key already has the name of its key, ${keyName}`)
+  }
 }
 
 /** Undefined: there is none. Throws DomainError (400, 412, 428). */
@@ -165,7 +190,5 @@ function readRules<Body extends CreateSponsorshipRequest | Changes>(body: Body):
 const maxName = 128
 
 /** The name of its API key: names are unique, and short enough by the id of the key. */
-const nameOf = (id: string, keyId: string): string => {
-  const name = `Sponsorship ${id}`
-  return name.length <= maxName ? name : `${name.slice(0, maxName - keyId.length - 1)} ${keyId}`
-}
+const nameOf = (name: string, keyId: string): string =>
+  name.length <= maxName ? name : `${name.slice(0, maxName - keyId.length - 1)} ${keyId}`

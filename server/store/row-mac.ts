@@ -24,6 +24,7 @@ export const rightsColumns = {
     ...['id', 'network', 'chain_id', 'relayer_id', 'relayer_row_id', 'pool_id', 'pool_row_id'],
     ...['rules', 'paused', 'api_key_id'],
   ],
+  facilitators: ['id', 'network', 'chain_id', 'pool_id', 'pool_row_id', 'rules', 'api_key_id'],
 } as const
 
 /** The tables that list relayers of a row; the MAC of the row covers the list. */

@@ -2,11 +2,11 @@ import type { Logger } from 'pino'
 import { StoreUnavailable } from '../domain/errors.ts'
 
 /** The kinds of background work that servers share. */
-export type WorkKind = 'sender' | 'deliverer' | 'bulk changes' | 'retention' | 'gauges' | 'funding'
+export type WorkKind = 'sender' | 'deliverer' | 'bulk changes' | 'retention' | 'gauges' | 'funding' | 'settlement'
 
 /**
  * The part of one kind of background work that this process does. Work belongs to rows (the sender's to relayers, each of which is an
- * account; the funding's to the relayers that get funds; the deliverer's to notifications; the others' to row 0). A row has one worker at a time among all processes and servers.
+ * account; the funding's to the relayers that get funds; the deliverer's to notifications; the settlement's to facilitators; the others' to row 0). A row has one worker at a time among all processes and servers.
  */
 export interface WorkShare {
   /**

@@ -4,7 +4,10 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
+import { Wallet } from 'ethers'
+import { readPayment } from '../../server/domain/payments.ts'
 import { openSqliteStore } from '../../server/store/sqlite.ts'
+import { amount, anyToken, signPayment } from '../support/payments.ts'
 import { type Rig, startRig } from '../support/rig.ts'
 import { until } from '../support/until.ts'
 
@@ -113,6 +116,12 @@ async function useEverything(rig: Rig, hookUrl: string): Promise<void> {
     ...{ max_gas: 100_000, max_fee: `${10n ** 16n}`, budget_per_day: `${10n ** 18n}` },
   })
   await client.sponsorships.sendSponsoredCall('game', { to: receiver, data: '0x12345678' })
+  await rig.chain.rpc('anvil_setCode', [paidIn.token, anyToken])
+  await client.facilitators.create({
+    ...{ id: 'shop', pool_id: 'pool', assets: [{ address: paidIn.token, max_amount: amount }], pay_to: paidIn.payee },
+    ...{ max_fee: `${10n ** 16n}`, budget_per_day: `${10n ** 18n}` },
+  })
+  await client.facilitators.settlePayment('shop', await everyPayment())
   await client.put('/api/v1/relayers/{relayer_id}/funding', {
     path: { relayer_id: 'demo' },
     body: {
@@ -146,6 +155,22 @@ async function useEverything(rig: Rig, hookUrl: string): Promise<void> {
     const input = { path: { notification_id: 'hook' }, query: { status: ['delivered' as const] } }
     return (await client.get('/api/v1/notifications/{notification_id}/deliveries', input)).pagination.total_items > 0
   })
+}
+
+const paidIn = {
+  ...{ token: `0x${'7'.repeat(40)}`, payee: receiver, chain_id: 31_337, valid_before: 4_102_444_800 },
+}
+
+/** The payment of the facilitator `shop`, always the same. */
+export const everyPayment = () =>
+  signPayment(new Wallet(`0x${'5a'.repeat(32)}`), paidIn, { nonce: `0x${'5a'.repeat(32)}` })
+
+/** Its id. */
+export async function everyPaymentId(): Promise<string> {
+  const rules = { assets: [{ address: paidIn.token, max_amount: amount }], pay_to: paidIn.payee, chain_id: 31_337 }
+  const read = readPayment({ ...rules, max_fee: '0', budget_per_day: '0', wait_seconds: 0 }, await everyPayment())
+  if ('reason' in read) throw new Error(read.reason)
+  return read.id
 }
 
 /** Rows that live for a moment, or appear after hours. */

@@ -9,7 +9,7 @@ import { type Block, blockFinding, blockOf, judged, lesser, longest, noBlock, wi
 import type { Finding } from './finding.ts'
 import { memoryOf } from './memory-of.ts'
 import { store } from './stored.ts'
-import { abi, network, type Stored, sponsorship, table } from './table.ts'
+import { abi, facilitator, network, type Stored, sponsorship, table } from './table.ts'
 
 /** At 300,000 rows, before lists and bulk changes had bounded steps. */
 const beforeMs: Record<string, string> = {
@@ -100,6 +100,7 @@ export async function prepare(client: RelayerClient): Promise<string[]> {
   }
   for (const id of ['full', 'authorizing', 'pooled', ...kept]) await addRelayer(client, id)
   await client.post('/api/v1/notifications', { body: { id: 'full', url: 'http://127.0.0.1:1/' } })
+  await client.post('/api/v1/pools', { body: { id: 'payers', network: 'local', relayer_ids: ['demo'] } })
   for (const [attempt, id] of kept.entries()) {
     const refill = { min_balance: '1', target_balance: '2', max_per_day: '3', max_fee_per_gas: '4' }
     await client.put('/api/v1/relayers/{relayer_id}/funding', {
@@ -112,6 +113,7 @@ export async function prepare(client: RelayerClient): Promise<string[]> {
       body: { from: 'authorizing', ...refill },
     })
     await client.post('/api/v1/sponsorships', { body: { ...sponsorship, id } })
+    await client.post('/api/v1/facilitators', { body: { ...facilitator, id } })
     const address = `0x${(1_000 + attempt).toString(16).padStart(40, '0')}`
     await client.post('/api/v1/abis', { body: { id, network: 'local', address, abi } })
     await client.post('/api/v1/networks', { body: { ...network, name: id } })

@@ -27,6 +27,28 @@ export const sponsorship = {
   ...{ relayer_id: 'demo', max_gas: 1_000_000, max_fee: '1', budget_per_day: '1', forwarders: listed.slice(0, 20) },
   targets: listed.map((address) => ({ address, selectors })),
 }
+export const facilitator = {
+  ...{ pool_id: 'payers', pay_to: to, max_fee: '1', budget_per_day: '1' },
+  assets: listed.slice(0, 20).map((address) => ({ address, max_amount: '1' })),
+}
+/** With the longest signature, and members that nobody reads. */
+const payment = () => {
+  const requirements = {
+    ...{ scheme: 'exact', network: 'eip155:31337', amount: '1', asset: listed[0], payTo: to },
+    extra: { name: 'USD Coin', version: '2' },
+  }
+  const authorization = {
+    from: to,
+    to,
+    value: '1',
+    validAfter: '0',
+    validBefore: '4102444800',
+    nonce: `0x${'11'.repeat(32)}`,
+  }
+  const payload = { authorization, signature: `0x${'ff'.repeat(8_160)}${'6492'.repeat(16)}` }
+  const paymentPayload = { x402Version: 2, accepted: requirements, payload, extensions: { data } }
+  return { paymentPayload, paymentRequirements: requirements }
+}
 const longUrl = `http://127.0.0.1:1/${'x'.repeat(2_000)}`
 const megabyte = 1_000_000
 const page = 'per_page=1000'
@@ -284,6 +306,17 @@ export const table: Record<string, Make> = {
     },
   ],
   deleteSponsorship: send('DELETE', '/sponsorships/kept-{attempt}'),
+  createFacilitator: send('POST', '/facilitators', (_, attempt) => ({ ...facilitator, id: `facilitator-${attempt}` })),
+  listFacilitators: get(`/facilitators?${page}`),
+  getFacilitator: get('/facilitators/kept-0'),
+  updateFacilitator: send('PATCH', '/facilitators/kept-{attempt}', () => ({ assets: facilitator.assets })),
+  getSupportedPayments: get('/facilitators/kept-0/supported'),
+  verifyPayment: send('POST', '/facilitators/kept-0/verify', payment),
+  settlePayment: send('POST', '/facilitators/kept-0/settle', payment),
+  getPayment: () => [
+    { name: 'an unknown payment', method: 'GET', path: `/api/v1/facilitators/kept-0/payments/0x${'0'.repeat(64)}` },
+  ],
+  deleteFacilitator: send('DELETE', '/facilitators/kept-{attempt}'),
   listAbis: get(`/abis?${page}`),
   createAbi: send('POST', '/abis', (_, attempt) => ({
     id: `abi-${attempt}`,

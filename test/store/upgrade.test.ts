@@ -8,6 +8,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { callIdOf } from '../../server/services/sponsored-calls.ts'
 import { migrations as postgresMigrations } from '../../server/store/postgres/prepare-database.ts'
 import { migrations as sqliteMigrations } from '../../server/store/sqlite/open-database.ts'
+import { everyPaymentId } from '../cli/every-row.ts'
 import { newDatabase } from '../support/postgres.ts'
 import { startTestService, type TestService, temporaryFolder } from '../support/service.ts'
 
@@ -127,7 +128,12 @@ async function readEverything({ raw, client }: TestService): Promise<Answer[]> {
   const transactions = await Array.fromAsync(client.all('/api/v1/transactions', {}))
   const calls = transactions.flatMap(({ id, data }) => (data === '0x12345678' ? callIdOf(id) : []))
   /** Parameters that no list names. */
-  const known: Record<string, string[]> = { nonce: ['0'], user: [receiver], call_id: calls }
+  const known: Record<string, string[]> = {
+    nonce: ['0'],
+    user: [receiver],
+    call_id: calls,
+    payment: [await everyPaymentId()],
+  }
   const answers: Answer[] = []
   const listed = new Map<string, Promise<string[]>>()
   const idsOf = (list: string) => {

@@ -1,9 +1,11 @@
+import { Wallet } from 'ethers'
 import type { Anvil } from './anvil.ts'
 import { operations } from './contract.ts'
 import type { Liar } from './liar.ts'
+import { amount, anyToken, signPayment } from './payments.ts'
 import { until } from './until.ts'
 
-/** Sends a request to the operation with these ids in its path, with the first API key unless another is given. Resolves to `data` of the response. Throws when it is refused. */
+/** Sends a request to the operation with these ids in its path, with the first API key unless another is given. Resolves to `data` of the response, or to one without an envelope. Throws when it is refused. */
 export type Ask = (operationId: string, ids?: string[], body?: unknown, token?: string) => Promise<unknown>
 
 interface Named {
@@ -62,6 +64,7 @@ export async function directedRequests(
   await chain.setBalance(((await ask('getRelayer', [`${relayer}-reserve`])) as { address: string }).address, 10n ** 20n)
   await sendInPool(network.replace('evm:', ''), relayer, node, ask)
   await sponsor(relayer, ask)
+  await settle(network.replace('evm:', ''), relayer, chain, ask)
   await sendAndCancel(relayer, ask)
   await ask('sweepRelayer', [relayer], example('sweepRelayer', {}))
   await chain.rpc('evm_setIntervalMining', [1])
@@ -184,6 +187,27 @@ async function sponsor(relayer: string, ask: Ask): Promise<void> {
   await ask('callSponsoredJsonRpc', [], example('callSponsoredJsonRpc', {}), token)
   await ask('updateSponsorship', [id], example('updateSponsorship', {}))
   await ask('deleteSponsorship', [id])
+}
+
+async function settle(network: string, relayer: string, chain: Anvil, ask: Ask): Promise<void> {
+  const id = `${relayer}-facilitator`
+  const pool = `${relayer}-payers`
+  const [asset, payTo] = [`0x${'7'.repeat(40)}`, `0x${'8'.repeat(40)}`]
+  await chain.rpc('anvil_setCode', [asset, anyToken])
+  await ask('createPool', [], { id: pool, network, relayer_ids: [relayer] })
+  const body = { id, pool_id: pool, assets: [{ address: asset, max_amount: amount }], pay_to: payTo, wait_seconds: 0 }
+  const { token } = (await ask('createFacilitator', [], example('createFacilitator', body))) as { token: string }
+  await ask('listFacilitators')
+  await ask('getFacilitator', [id])
+  await ask('getSupportedPayments', [id], undefined, token)
+  const its = { chain_id: chain.chain_id, token: asset, payee: payTo, valid_before: 4_102_444_800 }
+  const request = await signPayment(Wallet.createRandom() as unknown as Wallet, its)
+  await ask('verifyPayment', [id], request, token)
+  const { extra } = (await ask('settlePayment', [id], request, token)) as { extra: { payment: string } }
+  await ask('getPayment', [id, extra.payment], undefined, token)
+  await ask('updateFacilitator', [id], example('updateFacilitator', {}))
+  await ask('deleteFacilitator', [id])
+  await ask('deletePool', [pool])
 }
 
 /** What stands behind a transaction that no node accepts is not signed. */

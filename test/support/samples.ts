@@ -2,11 +2,13 @@ import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Wallet } from 'ethers'
 import { onTestFinished } from 'vitest'
 import { type Document, exampleCalls, type Sample } from '../../client/samples/operation.ts'
 import { testChain } from './chain.ts'
 import { testLiar } from './liar.ts'
 import { nodeEnvironment } from './node-environment.ts'
+import { anyToken, signPayment } from './payments.ts'
 import { startTestService, temporaryFolder } from './service.ts'
 import { until } from './until.ts'
 
@@ -26,6 +28,7 @@ const first = ['createNetwork', 'createSigner', 'createRelayer', 'createPool', '
 const last = [
   'updateSponsorship',
   'deleteSponsorship',
+  'deleteFacilitator',
   'sweepRelayer',
   'deletePool',
   'updateRelayer',
@@ -168,6 +171,9 @@ async function world() {
         return data.status_reason !== null
       })
     },
+    verifyPayment: () => chain.rpc('anvil_setCode', ['0x70997970c51812dc3a010c7d01b50e0d17dc79c8', anyToken]),
+    settlePayment: () => chain.rpc('evm_setIntervalMining', [1]),
+    getPayment: () => chain.rpc('evm_setIntervalMining', [0]),
     getPoolFunding: () => {
       const amounts = { min_balance: '1', target_balance: '2', max_per_day: '9', max_fee_per_gas: '9' }
       const body = { from: 'reserve', ...amounts }
@@ -199,6 +205,13 @@ async function world() {
       const call = { to: '0x70997970c51812dc3a010c7d01b50e0d17dc79c8', data: '0xa9059cbb' }
       const user = `0x${'1'.repeat(40)}`
       return (await client.sponsorships.sendSponsoredCall('game', { ...call, user })).id
+    },
+    payment: async () => {
+      const { assets, pay_to: payee } = await client.facilitators.update('shop', { wait_seconds: 0 })
+      const token = assets[0]?.address ?? ''
+      const its = { chain_id: chain.chain_id, token, payee, valid_before: 4_102_444_800 }
+      const request = await signPayment(Wallet.createRandom() as unknown as Wallet, its)
+      return (await client.facilitators.settlePayment('shop', request)).extra?.payment as string
     },
     delivery_id: async () => {
       const path = { notification_id: 'treasury-events' }

@@ -4,6 +4,7 @@ import { abis } from './abis.ts'
 import { apiKeys } from './api-keys.ts'
 import { audit } from './audit.ts'
 import { deliveries } from './deliveries.ts'
+import { facilitators } from './facilitators.ts'
 import { networks } from './networks.ts'
 import { notifications } from './notifications.ts'
 import { activity, problems } from './overview.ts'
@@ -31,6 +32,7 @@ export const createOperations = (
   ...abis(dependencies),
   ...pools(dependencies),
   ...sponsorships(dependencies),
+  ...facilitators(dependencies),
   ...apiKeys(dependencies),
   ...audit(dependencies),
   ...problems(dependencies),

@@ -217,7 +217,7 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
       if (!operation.streams) {
         const revision = revisionIn(result)
         if (revision !== undefined) response.setHeader('ETag', `"${revision}"`)
-        const body = operation.speaksJsonRpc ? result : envelope(result)
+        const body = operation.isBare ? result : envelope(result)
         await answer(response, operation, body, mayRefuse ? holdAnswer : () => undefined)
         if (operation.limited) rateLimit.weigh(caller, Number(response.getHeader('Content-Length') ?? 0))
         return

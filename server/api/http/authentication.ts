@@ -221,9 +221,8 @@ export function checkRoles(
 ): void {
   const { roles: wanted, anyRole } = operation
   checkBudgetOfOperation(budget, operation)
-  if (roles.has('relay') && !wanted.includes('relay')) {
-    throw errorOf('forbidden', 'api_key', onlyRelays)
-  }
+  const own = Object.keys(ownRoles).find((role) => roles.has(role) && !wanted.includes(role))
+  if (own !== undefined) throw errorOf('forbidden', 'api_key', ownRoles[own] as string)
   if (anyRole && wanted.some((role) => roles.has(role))) return
   const missing = wanted.find((role) => !roles.has(role))
   if (missing !== undefined) {
@@ -231,7 +230,11 @@ export function checkRoles(
   }
 }
 
-const onlyRelays = 'this API key is that of a sponsorship, and does nothing else'
+/** The roles of keys that belong to a resource. */
+const ownRoles: Record<string, string> = {
+  relay: 'this API key is that of a sponsorship, and does nothing else',
+  settle: 'this API key is that of a facilitator, and does nothing else',
+}
 const lacks = (scope: string, roles: ReadonlySet<string>) =>
   `this API key lacks the scope "${scope}" (it has: ${[...roles].filter((role) => !(role in reasons)).join(', ')})`
 const reasons: Record<string, string> = {

@@ -26,6 +26,7 @@ interface ContractOperation {
   operationId: OperationId
   security?: { token?: string[] }[]
   'x-json-rpc'?: boolean
+  'x-bare'?: boolean
   'x-audit'?: Audited
   'x-budget'?: 'counted'
   parameters?: Parameter[]
@@ -56,6 +57,8 @@ export interface OperationFacts {
   isCounted: boolean
   /** Whether it speaks JSON-RPC: then faults of its body are answered as JSON-RPC errors. */
   speaksJsonRpc: boolean
+  /** Its success has no envelope. */
+  isBare: boolean
   /** Whether it declares 429 and so counts against the caller's rate limit. */
   limited: boolean
   /** Whether it changes the configuration: API keys, relayers, pools, networks, notifications, signers. */
@@ -90,6 +93,7 @@ export function describeOperations(document: ContractDocument): OperationFacts[]
     audited: auditedOf(operation, method),
     isCounted: operation['x-budget'] === 'counted',
     speaksJsonRpc: operation['x-json-rpc'] === true,
+    isBare: operation['x-json-rpc'] === true || operation['x-bare'] === true,
     limited: '429' in operation.responses,
     configures: method !== 'get' && rolesOf(operation).some((role) => configuring.has(role)),
     mediaTypes: Object.keys(operation.requestBody?.content ?? {}),

@@ -68,6 +68,7 @@ const placeOf: Record<Subject, string> = {
   budget: 'api_key/budget',
   api_key: 'api_key',
   sponsorship: 'sponsorship',
+  facilitator: 'facilitator',
   relayer: 'relayer',
   pool: 'pool',
   signer: 'signer',
@@ -131,7 +132,7 @@ export const detailOf = ({ of, field, message, member, code, resets_at }: Fault)
 })
 
 /** Subjects whose first member is the rule that refuses, the word for programs. */
-const ruled: ReadonlySet<Subject> = new Set(['policies', 'pool_policies', 'sponsorship', 'budget'])
+const ruled: ReadonlySet<Subject> = new Set(['policies', 'pool_policies', 'sponsorship', 'facilitator', 'budget'])
 
 /** The reasons for an error, with their paths in the request, each with a code. */
 export const detailsOf = (error: DomainError): FailureDetail[] =>

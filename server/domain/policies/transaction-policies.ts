@@ -161,7 +161,7 @@ function valueSpending({ policies, coin_token: coin }: Limited, moving: Moving):
 function subjectOf(holder: string | undefined): Subject {
   if (holder === undefined) return 'policies'
   if (isOfKey(holder)) return 'budget'
-  return holder.startsWith('sponsorship') ? 'sponsorship' : 'pool_policies'
+  return (['sponsorship', 'facilitator'] as const).find((name) => holder.startsWith(name)) ?? 'pool_policies'
 }
 
 /** The DomainError (403) for an amount above the remaining part of a daily limit. */

@@ -109,7 +109,8 @@ const rotate = sql(`
     secret_hash = $secret_hash
   WHERE row_id = $row_id`)
 const remove = sql('DELETE FROM api_keys WHERE row_id = $row_id')
-const ofSponsorship = sql('SELECT 1 FROM sponsorships WHERE api_key_id = $id')
+const ofResource = sql(`
+  SELECT 1 FROM sponsorships WHERE api_key_id = $id UNION ALL SELECT 1 FROM facilitators WHERE api_key_id = $id`)
 const use = sql({
   sqlite: 'UPDATE api_keys SET last_used_at = $at WHERE id = $id',
   // Sorted, so that two of them never wait for each other.
@@ -278,7 +279,7 @@ export const deleteApiKey = (
   database.writeCached(async (transaction) => {
     const before = ifMatch && (await get(transaction, id))
     if (before) checkRevision('api_keys', before.revision, ifMatch)
-    if (await transaction.one(ofSponsorship, { id })) return 'in_use'
+    if (await transaction.one(ofResource, { id })) return 'in_use'
     return (await removeApiKey(transaction, database.rights, id)) ? 'deleted' : 'missing'
   }, auditEntry)
 

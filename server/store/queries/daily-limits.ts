@@ -191,7 +191,8 @@ interface DailyLimits {
 }
 
 /** The sponsored transaction's own column says what it counts (sponsorships.ts). */
-const isOfSponsorship = (holder: string | undefined): boolean => holder?.startsWith('sponsorship') === true
+const isOfSponsorship = (holder: string | undefined): boolean =>
+  holder?.startsWith('sponsorship') === true || holder?.startsWith('facilitator') === true
 
 const placeOf = ({ chain_id, address }: Account, { asset, holder }: Pick<Spend, 'asset' | 'holder'>): Place => ({
   chain_id: isOfKey(holder) ? budgetChain : chain_id,

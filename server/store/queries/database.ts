@@ -195,6 +195,7 @@ type ListedTable =
   | 'abis'
   | 'pools'
   | 'sponsorships'
+  | 'facilitators'
   | 'signers'
   | 'relayers'
   | 'notifications'

@@ -11,6 +11,7 @@ import {
   type Replay,
   type Unfinished,
 } from '../../domain/new-transaction.ts'
+import type { NewPayment } from '../../domain/payments.ts'
 import { shownTransaction } from '../../domain/show.ts'
 import type { Account, OverLimit, Spend, Sponsored, TransactionRow } from '../../domain/transaction-rows.ts'
 import { accountOf, type ReservationSums, reservedOf, sumsAfter } from './accounts.ts'
@@ -70,6 +71,7 @@ export interface InsertedTransaction {
   /** No other transaction of the chain may have its `deduplication_id`. */
   is_deduplicated: boolean
   refill: NewRefill | undefined
+  payment: NewPayment | undefined
 }
 
 /** When it is accepted, who asked for it, as in the audit trail, and through which pool (null: of a relayer itself). */
@@ -113,6 +115,7 @@ export function insertTransaction(
     sponsored,
     is_moved: _,
     refill,
+    payment,
     data,
     ...wanted
   } = its
@@ -185,7 +188,8 @@ export function insertTransaction(
   }
   if (answer) ledger.known.set(keyOf(relayer_row_id, answer), answer)
   if (name !== undefined) ledger.sent.set(name, { id: row.id, relayer_id: row.relayer_id })
-  ledger.accepted.push({ row, shown, data: bytesOfData, known: answer, is_deduplicated: name !== undefined, refill })
+  const more = { is_deduplicated: name !== undefined, refill, payment }
+  ledger.accepted.push({ row, shown, data: bytesOfData, known: answer, ...more })
   return { outcome: 'created', transaction, row_id: row.row_id }
 }
 

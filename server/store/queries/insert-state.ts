@@ -14,6 +14,7 @@ import {
   laneOf,
   nonceOf,
 } from './insert-rules.ts'
+import { insertPayments } from './payments.ts'
 import { columnNames, dataColumn, indexMetadata, quoted, recordsOf, statusIn } from './transaction-rows.ts'
 import { insertRefills, newestRefills } from './treasuries.ts'
 
@@ -239,6 +240,7 @@ function insertions(transaction: Transaction, { accepted, accounts }: InsertStat
     ...(sent.length > 0 ? [transaction.runOf(insertSent, sent)] : []),
     ...(known.length > 0 ? [transaction.runOf(insertKnown, known)] : []),
     insertRefills(transaction, accepted),
+    insertPayments(transaction, accepted),
     transaction.runOf(setAccounts, changed),
   ]
 }

@@ -81,6 +81,7 @@ const itsKeys = sql(
 )
 // Its row id is that of a later pool with its id (`keepId`), which would pay for the calls of this one.
 const itsSponsorships = sql('SELECT 1 FROM sponsorships WHERE pool_row_id = $row_id LIMIT 1')
+const itsFacilitators = sql('SELECT 1 FROM facilitators WHERE pool_row_id = $row_id LIMIT 1')
 const member = sql<{ row_id: number }>('SELECT row_id FROM relayers WHERE id = $id AND network = $network')
 const removeOthers = sql(`
   DELETE FROM pool_relayers WHERE pool_row_id = $pool_row_id AND NOT (relayer_row_id = ANY ($row_ids::bigint[]))`)
@@ -225,14 +226,14 @@ export const weighPoolRelayer = (
   }, auditEntry)
 
 /**
- * `in_use`: an API key is limited to it; `sponsors`: it sends the calls of a sponsorship; `circle`: by another pool, a relayer would get
+ * `in_use`: an API key is limited to it; `sponsors`: it sends the calls of a sponsorship; `settles`: the payments of a facilitator; `circle`: by another pool, a relayer would get
  * its funds from itself.
  */
 export const deletePool = (
   database: Database,
   id: string,
   { auditEntry, ifMatch }: Conditions = {},
-): Promise<Deletion | 'sponsors' | 'circle'> =>
+): Promise<Deletion | 'sponsors' | 'settles' | 'circle'> =>
   changeFunding(
     database,
     async (transaction) => {
@@ -242,6 +243,7 @@ export const deletePool = (
       if (before) checkRevision('pools', before.revision, ifMatch)
       if (await transaction.one(itsKeys, { id })) return 'in_use'
       if (await transaction.one(itsSponsorships, row)) return 'sponsors'
+      if (await transaction.one(itsFacilitators, row)) return 'settles'
       await database.rights.deleted(transaction, 'pools', row.row_id)
       await transaction.run(remove, { id })
       return 'deleted'

@@ -84,6 +84,8 @@ const removeTransactions = [
   remove('transaction_metadata', 'transaction_row_id'),
   remove('pool_orders', 'transaction_row_id'),
   remove('deduplication_ids', 'transaction_row_id'),
+  sql(`
+    DELETE FROM payments WHERE transaction_id IN (SELECT id FROM transactions WHERE row_id = ANY ($row_ids::bigint[]))`),
   remove('transactions', 'row_id'),
 ]
 const removeIdempotency = [remove('idempotency', 'transaction_row_id')]

@@ -8,7 +8,7 @@ import type { Sponsored, TransactionRow } from '../../domain/transaction-rows.ts
 import { withoutSeal } from '../row-mac.ts'
 import { insertApiKey, removeApiKey } from './api-keys.ts'
 import { bucketAt, type Correction, correctSpending, endOfBucket, oldestBucket, openCharges } from './daily-limits.ts'
-import { type Database, type Session, type StoredSeal, sql, type TableList } from './database.ts'
+import { type Database, type Session, type StoredSeal, sql, type TableList, type Transaction } from './database.ts'
 import { sealedColumns } from './row-mac.ts'
 
 export interface SponsorshipRow extends Omit<Sponsorship, 'usage'> {
@@ -58,7 +58,7 @@ const remove = sql('DELETE FROM sponsorships WHERE row_id = $row_id')
 const relayer = sql<{ row_id: number; network: string; chain_id: number }>(
   'SELECT row_id, network, chain_id FROM relayers WHERE id = $id FOR KEY SHARE',
 )
-const pool = sql<{ row_id: number; network: string; chain_id: number }>(`
+export const selectPool = sql<{ row_id: number; network: string; chain_id: number }>(`
   SELECT pools.row_id, pools.network, networks.chain_id FROM pools JOIN networks ON networks.name = pools.network
   WHERE pools.id = $id FOR KEY SHARE`)
 const selectRules = sql<{ rules: string }>('SELECT rules FROM sponsorships')
@@ -92,25 +92,40 @@ export const createSponsorship = (
   apiKey: NewApiKey,
   auditEntry?: PendingAuditEntry,
 ): Promise<SponsorshipRow | 'id_taken' | 'too_many_keys' | 'key_name_taken' | 'unknown_relayer' | 'unknown_pool'> =>
+  createWithKey({ database, apiKey, auditEntry }, async (transaction) => {
+    const its = await transaction.one(relayer_id === undefined ? selectPool : relayer, {
+      id: relayer_id ?? pool_id ?? '',
+    })
+    if (!its) return relayer_id === undefined ? 'unknown_pool' : 'unknown_relayer'
+    const { row_id, network, chain_id } = its
+    const sender =
+      relayer_id === undefined
+        ? { relayer_id: null, relayer_row_id: null, pool_id: pool_id as string, pool_row_id: row_id }
+        : { relayer_id, relayer_row_id: row_id, pool_id: null, pool_row_id: null }
+    const row = { ...given, ...sender, network, chain_id, api_key_id: apiKey.id }
+    const values = { ...row, rules: rulesOf(row), paused: given.paused ? 1 : 0 }
+    const created = await transaction.one(insert, pick(values))
+    if (!created) return 'id_taken'
+    database.rights.inserted(transaction, 'sponsorships', created.row_id)
+    return readRow(withoutSeal((await transaction.one(select, { id: given.id })) as Row & StoredSeal))
+  })
+
+/** Makes a row together with its API key, or neither. `insertRow`: resolves to a word where there is something against it. */
+export const createWithKey = <Result extends object | string>(
+  {
+    database,
+    apiKey,
+    auditEntry,
+  }: { database: Database; apiKey: NewApiKey; auditEntry: PendingAuditEntry | undefined },
+  insertRow: (transaction: Transaction) => Promise<Result>,
+): Promise<Result | 'too_many_keys' | 'key_name_taken'> =>
   database
     .writeCached(async (transaction) => {
-      const its = await transaction.one(relayer_id === undefined ? pool : relayer, {
-        id: relayer_id ?? pool_id ?? '',
-      })
-      if (!its) return relayer_id === undefined ? 'unknown_pool' : 'unknown_relayer'
-      const { row_id, network, chain_id } = its
-      const sender =
-        relayer_id === undefined
-          ? { relayer_id: null, relayer_row_id: null, pool_id: pool_id as string, pool_row_id: row_id }
-          : { relayer_id, relayer_row_id: row_id, pool_id: null, pool_row_id: null }
-      const row = { ...given, ...sender, network, chain_id, api_key_id: apiKey.id }
-      const values = { ...row, rules: rulesOf(row), paused: given.paused ? 1 : 0 }
-      const created = await transaction.one(insert, pick(values))
-      if (!created) return 'id_taken'
-      database.rights.inserted(transaction, 'sponsorships', created.row_id)
+      const created = await insertRow(transaction)
+      if (typeof created === 'string') return created
       const key = await insertApiKey(transaction, database.rights, apiKey)
       if (typeof key !== 'number') throw new KeyRefused(key)
-      return readRow(withoutSeal((await transaction.one(select, { id: given.id })) as Row & StoredSeal))
+      return created
     }, auditEntry)
     .catch((error) => {
       if (error instanceof KeyRefused) return error.reason === 'too_many' ? 'too_many_keys' : 'key_name_taken'
@@ -195,7 +210,7 @@ class KeyRefused extends Error {
   readonly reason: 'too_many' | 'name_taken'
 
   constructor(reason: KeyRefused['reason']) {
-    super('The API key of the sponsorship cannot be created')
+    super('The API key cannot be created')
     this.reason = reason
   }
 }

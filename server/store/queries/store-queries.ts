@@ -8,12 +8,14 @@ import * as dailyLimits from './daily-limits.ts'
 import type { Database } from './database.ts'
 import * as deliveries from './deliveries.ts'
 import * as events from './events.ts'
+import * as facilitators from './facilitators.ts'
 import * as funding from './funding.ts'
 import * as idempotency from './idempotency.ts'
 import * as insertTransactions from './insert-transactions.ts'
 import * as networks from './networks.ts'
 import * as nonceCompaction from './nonce-compaction.ts'
 import * as notifications from './notifications.ts'
+import * as payments from './payments.ts'
 import * as pools from './pools.ts'
 import * as refusals from './refusals.ts'
 import * as relayers from './relayers.ts'
@@ -40,12 +42,14 @@ const queries = {
   ...dailyLimits,
   ...deliveries,
   ...events,
+  ...facilitators,
   ...funding,
   ...idempotency,
   ...insertTransactions,
   ...networks,
   ...nonceCompaction,
   ...notifications,
+  ...payments,
   ...pools,
   ...refusals,
   ...relayers,

@@ -195,6 +195,21 @@ CREATE TABLE sponsorships (
   rights_mac     BLOB
 ) STRICT;
 
+-- Whose payments of x402 a pool settles, and under which limits. `rules`: JSON. The API key is removed with it.
+CREATE TABLE facilitators (
+  row_id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  id             TEXT NOT NULL UNIQUE,
+  network        TEXT NOT NULL,
+  chain_id       INTEGER NOT NULL,
+  pool_id        TEXT NOT NULL,
+  pool_row_id    INTEGER NOT NULL,
+  rules          TEXT NOT NULL,
+  api_key_id     TEXT NOT NULL UNIQUE,
+  created_at     TEXT NOT NULL,
+  rights_version INTEGER NOT NULL DEFAULT 0,
+  rights_mac     BLOB
+) STRICT;
+
 -- API keys. Of a token only the digest of its secret is here. A row that grants rights carries a MAC over its content and version, under
 -- a key derived from the master key; a version is given once in a database. The manifest, encrypted, holds the last version given and, of
 -- each table, a keyed set hash of its rows' keys and versions: an older row or a missing one does not match it (store/row-mac.ts).
@@ -502,6 +517,31 @@ CREATE TABLE refills (
   created_at      TEXT NOT NULL
 ) STRICT;
 CREATE INDEX refills_by_relayer ON refills (relayer_row_id, row_id);
+
+-- Payments, each accepted in one commit with its transaction. `id`: the digest of the payload. The outcome is written once, when it is
+-- proven; `hash` may be that of somebody else's transaction.
+CREATE TABLE payments (
+  row_id             INTEGER PRIMARY KEY AUTOINCREMENT,
+  facilitator_row_id INTEGER NOT NULL,
+  facilitator_id     TEXT NOT NULL,
+  id                 TEXT NOT NULL,
+  relayer_row_id     INTEGER NOT NULL,
+  relayer_id         TEXT NOT NULL,
+  transaction_id     TEXT NOT NULL,
+  asset              TEXT NOT NULL,
+  payer              TEXT NOT NULL,
+  pay_to             TEXT NOT NULL,
+  amount             TEXT NOT NULL,
+  nonce              TEXT NOT NULL,
+  valid_before       TEXT NOT NULL,
+  status             TEXT NOT NULL CHECK (status IN ('pending', 'settled', 'failed')),
+  hash               TEXT,
+  error_reason       TEXT,
+  created_at         TEXT NOT NULL,
+  UNIQUE (facilitator_row_id, id)
+) STRICT;
+CREATE INDEX payments_open ON payments (facilitator_row_id, row_id) WHERE status = 'pending';
+CREATE INDEX payments_by_transaction ON payments (transaction_id);
 
 -- Whether a funded relayer has enough. It changes with the state only.
 CREATE TABLE funding_states (

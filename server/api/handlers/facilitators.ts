@@ -1,0 +1,68 @@
+import { type Caller, deleted, type Handlers, Page, page } from '../../domain/operation.ts'
+import type { ServicesContext } from '../../services/context.ts'
+import { createFacilitator, facilitatorOf, showFacilitator, updateFacilitator } from '../../services/facilitators.ts'
+import { settlePayment, supportedPayments, verifyPayment } from '../../services/settlement.ts'
+import { WaitPlace } from '../../services/transactions/wait-for-status.ts'
+import type { FacilitatorRow } from '../../store/queries/facilitators.ts'
+import { showPayment } from '../../store/queries/payments.ts'
+import { missing } from '../http/missing.ts'
+
+type Facilitators = Pick<
+  Handlers,
+  | ('createFacilitator' | 'listFacilitators' | 'getFacilitator' | 'updateFacilitator' | 'deleteFacilitator')
+  | ('getSupportedPayments' | 'verifyPayment' | 'settlePayment' | 'getPayment')
+>
+
+export function facilitators(context: ServicesContext): Facilitators {
+  const { store, shares } = context
+  const show = (facilitator: FacilitatorRow) => showFacilitator(context, facilitator)
+
+  /** Throws DomainError (403, 404). */
+  const ofCaller = async (id: string, caller: Caller): Promise<FacilitatorRow> => {
+    const facilitator = await facilitatorOf(context, id, caller)
+    if (!facilitator) throw missing('facilitator_id', id)
+    return facilitator
+  }
+
+  return {
+    createFacilitator: ({ body, auditEntry }) => createFacilitator(context, body, auditEntry),
+
+    async listFacilitators({ query }) {
+      const { data, pagination } = await page(query, store.listFacilitators, (row) => row)
+      return new Page(await Promise.all(data.map(show)), pagination)
+    },
+
+    async getFacilitator({ path }) {
+      const facilitator = await store.getFacilitator(path.facilitator_id)
+      return facilitator && show(facilitator)
+    },
+
+    updateFacilitator: ({ path, body, auditEntry, ifMatch }) =>
+      updateFacilitator(context, path.facilitator_id, body, { auditEntry, ifMatch }),
+
+    async deleteFacilitator({ path, auditEntry, ifMatch }) {
+      const isDeleted = await store.deleteFacilitator(path.facilitator_id, { auditEntry, ifMatch })
+      return isDeleted ? deleted(path.facilitator_id) : undefined
+    },
+
+    getSupportedPayments: async ({ path, caller }) =>
+      supportedPayments(context, await ofCaller(path.facilitator_id, caller)),
+
+    verifyPayment: async ({ path, body, caller, nodes }) =>
+      verifyPayment(context, nodes, await ofCaller(path.facilitator_id, caller), body),
+
+    async settlePayment({ path, body, caller, auditEntry, authorize, nodes, onClose }) {
+      const facilitator = await ofCaller(path.facilitator_id, caller)
+      const mayUse = async () => ofCaller(path.facilitator_id, await authorize('settlePayment'))
+      // Before anything is accepted.
+      const place = new WaitPlace({ caller, onClose }, shares.waits)
+      return settlePayment(context, { auditEntry, nodes, authorize: mayUse, body, place }, facilitator)
+    },
+
+    async getPayment({ path, caller }) {
+      const { row_id } = await ofCaller(path.facilitator_id, caller)
+      const payment = await store.getPayment(row_id, path.payment)
+      return payment && showPayment(payment)
+    },
+  }
+}

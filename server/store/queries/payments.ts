@@ -1,0 +1,123 @@
+import type { Payment, TransactionError, TransactionStatus } from '../../../generated/openapi.ts'
+import type { NewPayment } from '../../domain/payments.ts'
+import { type Database, sql, type Transaction } from './database.ts'
+import { writeEvents } from './events.ts'
+import type { InsertedTransaction } from './insert-rules.ts'
+
+/** A payment, which was accepted in one commit with its transaction. */
+export interface PaymentRow extends Omit<NewPayment, 'facilitator_row_id'>, Omit<Payment, 'status' | 'hash'> {
+  row_id: number
+  facilitator_row_id: number
+  relayer_row_id: number
+  /** It is `pending` until its outcome is proven; then it never changes. */
+  status: Payment['status']
+  /** What settled it. */
+  hash: string | null
+  /** The state of its transaction. */
+  transaction_status: TransactionStatus
+  transaction_hash: string | null
+  transaction_error: TransactionError | null
+  /** A node does not show what it did in its block. */
+  is_unproven: boolean
+}
+
+type Row = Omit<PaymentRow, 'transaction_error' | 'is_unproven'> & {
+  transaction_error: string | null
+  wait_reason: string | null
+}
+
+const names = [
+  ...['facilitator_row_id', 'facilitator_id', 'id', 'relayer_row_id', 'relayer_id', 'transaction_id'],
+  ...['asset', 'payer', 'pay_to', 'amount', 'nonce', 'valid_before', 'created_at'],
+]
+const bigints = new Set(['facilitator_row_id', 'relayer_row_id'])
+// The row of its transaction says how far it is: it may be reopened by a reorganization.
+const select = `
+  SELECT payments.row_id, ${names.map((name) => `payments.${name}`).join(', ')}, payments.status, payments.hash, error_reason,
+    transactions.status AS transaction_status, transactions.hash AS transaction_hash,
+    transactions.error AS transaction_error, wait_reason
+  FROM payments JOIN transactions ON transactions.id = payments.transaction_id`
+const selectOne = sql<Row>(`${select} WHERE facilitator_row_id = $facilitator_row_id AND payments.id = $id`)
+const maxAtOnce = 100
+const selectOpen = sql<Row>(`
+  ${select} WHERE facilitator_row_id = $facilitator_row_id AND payments.status = 'pending' AND payments.row_id > $after
+  ORDER BY payments.row_id LIMIT ${maxAtOnce}`)
+const withOpen = sql<{ row_id: number }>(
+  "SELECT DISTINCT facilitator_row_id AS row_id FROM payments WHERE status = 'pending'",
+)
+const insert = sql(
+  (engine) => `
+  INSERT INTO payments (${names.join(', ')}, status)
+  ${
+    engine === 'sqlite'
+      ? `VALUES (${names.map((name) => `$${name}`).join(', ')}, 'pending')`
+      : `SELECT ${names.join(', ')}, 'pending' FROM json_to_recordset($rows::json)
+         AS new (${names.map((name) => `${name} ${bigints.has(name) ? 'bigint' : 'text'}`).join(', ')})`
+  }`,
+)
+const end = sql<{ row_id: number }>(`
+  UPDATE payments SET status = $status, hash = $hash, error_reason = $error_reason
+  WHERE row_id = $row_id AND status = 'pending' RETURNING row_id`)
+
+const readRow = ({ transaction_error, wait_reason, ...row }: Row): PaymentRow => ({
+  ...row,
+  transaction_error: transaction_error === null ? null : JSON.parse(transaction_error),
+  is_unproven: wait_reason === 'awaiting_quorum',
+})
+
+export async function getPayment(
+  database: Database,
+  facilitatorRowId: number,
+  id: string,
+): Promise<PaymentRow | undefined> {
+  const row = await database.read.one(selectOne, { facilitator_row_id: facilitatorRowId, id })
+  return row && readRow(row)
+}
+
+/** The next payments after this row id whose outcome is not known. */
+export const openPayments = async (
+  database: Database,
+  facilitatorRowId: number,
+  after: number,
+): Promise<PaymentRow[]> =>
+  (await database.read.all(selectOpen, { facilitator_row_id: facilitatorRowId, after })).map(readRow)
+
+/** The row ids of facilitators with payments whose outcome is not known. */
+export const facilitatorsAtWork = async (database: Database): Promise<number[]> =>
+  (await database.read.all(withOpen)).map(({ row_id }) => row_id)
+
+/** Records the payments among accepted transactions. */
+export async function insertPayments(transaction: Transaction, accepted: InsertedTransaction[]): Promise<void> {
+  const rows = accepted.flatMap(({ payment, row: { id, relayer_row_id, relayer_id, created_at } }) =>
+    payment ? { ...payment, relayer_row_id, relayer_id, transaction_id: id, created_at } : [],
+  )
+  if (rows.length > 0) await transaction.runOf(insert, rows)
+}
+
+/** The outcome of a payment, once, with its event. */
+export const endPayment = (
+  database: Database,
+  payment: PaymentRow,
+  outcome: { status: 'settled'; hash: string } | { status: 'failed'; error_reason: string },
+): Promise<void> =>
+  database.write(async (transaction) => {
+    const { row_id, relayer_row_id, facilitator_id } = payment
+    await transaction.lockRelayers({ relayers: [relayer_row_id] })
+    const ended = { hash: null, error_reason: null, ...outcome }
+    if (!(await transaction.one(end, { row_id, ...ended }))) return
+    const payload = { facilitator_id, payment: showPayment({ ...payment, ...ended }) }
+    const event = outcome.status === 'settled' ? 'payment_settled' : 'payment_failed'
+    await writeEvents(transaction, [
+      {
+        ...{ relayer_row_id, event, subject: payment.transaction_id, data_row_id: null },
+        payload: { payload_type: event, ...payload } as never,
+      },
+    ])
+  })
+
+/** While its outcome is not known, the hash of its transaction, which may be mined. */
+export function showPayment(row: PaymentRow): Payment {
+  const { id, status, payer, asset, amount, relayer_id, transaction_id, hash, error_reason, created_at } = row
+  const shown = status === 'settled' ? hash : row.transaction_hash
+  return { id, status, payer, asset, amount, relayer_id, transaction_id, hash: shown, error_reason, created_at }
+}
