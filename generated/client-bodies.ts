@@ -18,7 +18,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "items",
    "list of object (required)",
-   ""
+   "What to sign, in order."
   ]
  ],
  "post /api/v1/relayers/{relayer_id}/sign-typed-data": [
@@ -37,12 +37,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "domain.name",
    "text",
-   ""
+   "The name of the application or contract."
   ],
   [
    "domain.version",
    "text",
-   ""
+   "The version of the domain."
   ],
   [
    "domain.chainId",
@@ -52,12 +52,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "domain.verifyingContract",
    "text",
-   "An address: 20 bytes of hex with 0x."
+   "The contract that verifies the signature."
   ],
   [
    "domain.salt",
    "text",
-   ""
+   "32 bytes of hex with 0x."
   ],
   [
    "types",
@@ -67,7 +67,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "primaryType",
    "text (required)",
-   ""
+   "1 to 64 letters, digits, `_` and `$`, not beginning with a digit."
   ],
   [
    "message",
@@ -149,7 +149,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "submission.mode",
    "public | private | private_then_public",
-   ""
+   "Which nodes get the signed bytes."
   ],
   [
    "submission.after_blocks",
@@ -191,7 +191,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "transactions",
    "list of object (required)",
-   ""
+   "The transactions, in the order of their nonces."
   ]
  ],
  "post /api/v1/relayers/{relayer_id}/transactions/dry-run": [
@@ -268,7 +268,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "submission.mode",
    "public | private | private_then_public",
-   ""
+   "Which nodes get the signed bytes."
   ],
   [
    "submission.after_blocks",
@@ -380,7 +380,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "submission.mode",
    "public | private | private_then_public",
-   ""
+   "Which nodes get the signed bytes."
   ],
   [
    "submission.after_blocks",
@@ -437,7 +437,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "submission.mode",
    "public | private | private_then_public",
-   ""
+   "Which nodes get the signed bytes."
   ],
   [
    "submission.after_blocks",
@@ -539,7 +539,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "type",
    "webhook",
-   ""
+   "The kind of endpoint."
   ],
   [
    "url",
@@ -566,7 +566,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "type",
    "webhook",
-   ""
+   "The kind of endpoint, which does not change."
   ],
   [
    "url",
@@ -603,7 +603,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "status",
    "pending (required)",
-   ""
+   "`pending`: those that wait for their next attempt."
   ]
  ],
  "post /api/v1/relayers": [
@@ -625,12 +625,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "network_type",
    "evm (required)",
-   ""
+   "The kind of chain."
   ],
   [
    "paused",
    "boolean (required)",
-   ""
+   "Whether it signs and sends nothing for now."
   ],
   [
    "signer_id",
@@ -772,7 +772,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "paused",
    "boolean",
-   ""
+   "Whether it signs and sends nothing for now."
   ],
   [
    "notification_id",
@@ -782,117 +782,117 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "policies.min_balance",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   ""
+   "The relayer sends only while its balance is at least this amount."
   ],
   [
    "policies.gas_limit_estimation",
    "boolean",
-   ""
+   "Whether a node estimates the gas limit of transactions without one."
   ],
   [
    "policies.gas_price_cap",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   ""
+   "The highest price per unit of gas."
   ],
   [
    "policies.max_fee_multiplier",
    "integer",
-   ""
+   "The highest price per unit of gas, as a multiple of the market price."
   ],
   [
    "policies.max_fee_per_transaction",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   ""
+   "The highest fee of one signature, in wei: its gas limit times its highest price."
   ],
   [
    "policies.max_fee_per_day",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   ""
+   "The highest total fee of all signatures in any 24 hours, in wei, counted as in `max_fee_per_transaction` when a transaction is accepted, in steps of five minutes as in `max_value_per_day`."
   ],
   [
    "policies.max_pending",
    "integer",
-   ""
+   "The highest number of unfinished transactions (`pending`, `sent`, `submitted`, `mined`)."
   ],
   [
    "policies.max_pending_bytes",
    "integer",
-   ""
+   "The highest total size of the call data of unfinished transactions, in bytes."
   ],
   [
    "policies.whitelist_receivers",
    "list of text",
-   ""
+   "The only allowed recipients."
   ],
   [
    "policies.eip1559_pricing",
    "boolean",
-   ""
+   "True: EIP-1559 prices."
   ],
   [
    "policies.allowed_functions",
    "list of object",
-   ""
+   "The functions of a recipient that may be called."
   ],
   [
    "policies.max_value",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   ""
+   "The highest value of one transaction, in wei."
   ],
   [
    "policies.max_value_per_day",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   ""
+   "The highest total value of all transactions in any 24 hours, in wei, counted when they are accepted, in steps of five minutes (so up to five minutes longer than a day)."
   ],
   [
    "policies.token_limits",
    "list of object",
-   ""
+   "Limits on ERC-20 tokens, in the smallest unit of the token."
   ],
   [
    "policies.max_gap_fills_per_hour",
    "integer",
-   ""
+   "The highest number of transfers of 0 wei to itself per hour that the relayer makes without a request: to fill nonces without a transaction below a signed nonce, and to use the nonces of transactions that can never be accepted."
   ],
   [
    "policies.allow_transactions",
    "boolean",
-   ""
+   "Whether the relayer accepts and signs new transactions and authorizations."
   ],
   [
    "policies.allow_messages",
    "boolean",
-   ""
+   "Whether the relayer signs messages (EIP-191)."
   ],
   [
    "policies.allow_blind_typed_data",
    "boolean",
-   ""
+   "Whether the relayer signs typed data from hashes."
   ],
   [
    "policies.allow_sign_transaction",
    "boolean",
-   ""
+   "Whether the relayer signs transactions without sending them."
   ],
   [
    "policies.allow_authorizations",
    "boolean",
-   ""
+   "Whether the relayer signs authorizations and sends transactions with authorizations (EIP-7702)."
   ],
   [
    "policies.allowed_delegates",
    "list of text",
-   ""
+   "The only contracts whose code the relayer's account may be authorized to run (EIP-7702)."
   ],
   [
    "policies.allowed_domain_separators",
    "list of text",
-   ""
+   "The only EIP-712 domains for which typed data is signed, from hashes or in full."
   ],
   [
    "custom_rpc_urls",
    "list of text or object",
-   ""
+   "The relayer's own nodes, in the place of all that there are."
   ],
   [
    "notification_ids",
@@ -909,7 +909,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "type",
    "text (required)",
-   ""
+   "A private key that is given."
   ],
   [
    "config.key",
@@ -1081,17 +1081,17 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "network_type",
    "evm (required)",
-   ""
+   "The kind of chain."
   ],
   [
    "chain_id",
    "integer (required)",
-   ""
+   "The chain id (EIP-155)."
   ],
   [
    "rpc_urls",
    "list of text or object (required)",
-   ""
+   "The nodes, at most 20."
   ],
   [
    "symbol",
@@ -1106,27 +1106,27 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "average_blocktime_ms",
    "integer",
-   ""
+   "The usual time between blocks, in milliseconds."
   ],
   [
    "is_testnet",
    "boolean",
-   ""
+   "Whether the coin has no worth."
   ],
   [
    "explorer_urls",
    "list of text",
-   ""
+   "The addresses of block explorers."
   ],
   [
    "features",
    "list of text",
-   ""
+   "`op_stack`: transactions also pay a data fee, which the contract GasPriceOracle tells, and are refused (503) while it tells none; known chains of the OP stack need no feature."
   ],
   [
    "tags",
    "list of text",
-   ""
+   "Your own words."
   ],
   [
    "private_rpc_urls",
@@ -1136,7 +1136,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "submission.mode",
    "public | private | private_then_public",
-   ""
+   "Which nodes get the signed bytes."
   ],
   [
    "submission.after_blocks",
@@ -1146,12 +1146,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "min_priority_fee_per_gas",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   ""
+   "The least priority fee that the nodes take, in wei per unit of gas, where they suggest less: the service pays no less by itself."
   ],
   [
    "min_gas_price",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   ""
+   "The least price that the nodes take, in wei per unit of gas; otherwise as `min_priority_fee_per_gas`."
   ],
   [
    "coin_token.address",
@@ -1161,19 +1161,19 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "coin_token.decimals",
    "integer",
-   ""
+   "The decimals of the token."
   ]
  ],
  "patch /api/v1/networks/{network_id}": [
   [
    "rpc_urls",
    "list of text or object",
-   ""
+   "The nodes, in the place of all that there are."
   ],
   [
    "symbol",
    "text",
-   ""
+   "The symbol of the coin."
   ],
   [
    "required_confirmations",
@@ -1183,37 +1183,37 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "average_blocktime_ms",
    "integer",
-   ""
+   "The usual time between blocks, in milliseconds."
   ],
   [
    "is_testnet",
    "boolean",
-   ""
+   "Whether the coin has no worth."
   ],
   [
    "explorer_urls",
    "list of text",
-   ""
+   "In the place of all that there are."
   ],
   [
    "features",
    "list of text",
-   ""
+   "`op_stack`: transactions also pay a data fee, which the contract GasPriceOracle tells, and are refused (503) while it tells none; known chains of the OP stack need no feature."
   ],
   [
    "tags",
    "list of text",
-   ""
+   "In the place of all that there are."
   ],
   [
    "private_rpc_urls",
    "list of text or object",
-   ""
+   "The private relays, in the place of all that there are."
   ],
   [
    "submission.mode",
    "public | private | private_then_public",
-   ""
+   "Which nodes get the signed bytes."
   ],
   [
    "submission.after_blocks",
@@ -1223,12 +1223,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "min_priority_fee_per_gas",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   ""
+   "The least priority fee that the nodes take, in wei per unit of gas, where they suggest less: the service pays no less by itself."
   ],
   [
    "min_gas_price",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   ""
+   "The least price that the nodes take, in wei per unit of gas; otherwise as `min_priority_fee_per_gas`."
   ],
   [
    "coin_token.address",
@@ -1238,7 +1238,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "coin_token.decimals",
    "integer",
-   ""
+   "The decimals of the token."
   ]
  ],
  "post /api/v1/pools": [
@@ -1265,27 +1265,27 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "policies.max_value",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   "An amount in wei, below 2^256: a decimal string, or an integer written in digits only (not `1.0`, not `1e18`)."
+   "The highest value of one transaction, in wei."
   ],
   [
    "policies.max_value_per_day",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   "An amount in wei, below 2^256: a decimal string, or an integer written in digits only (not `1.0`, not `1e18`)."
+   "The highest total value of all transactions in any 24 hours, in wei, counted when they are accepted, in steps of five minutes (so up to five minutes longer than a day)."
   ],
   [
    "policies.whitelist_receivers",
    "list of text",
-   ""
+   "The only allowed recipients."
   ],
   [
    "policies.allowed_functions",
    "list of object",
-   ""
+   "The functions of a recipient that may be called."
   ],
   [
    "policies.token_limits",
    "list of object",
-   ""
+   "Limits on ERC-20 tokens, in the smallest unit of the token."
   ]
  ],
  "patch /api/v1/pools/{pool_id}": [
@@ -1302,27 +1302,27 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "policies.max_value",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   ""
+   "The highest value of one transaction, in wei."
   ],
   [
    "policies.max_value_per_day",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   ""
+   "The highest total value of all transactions in any 24 hours, in wei, counted when they are accepted, in steps of five minutes (so up to five minutes longer than a day)."
   ],
   [
    "policies.whitelist_receivers",
    "list of text",
-   ""
+   "The only allowed recipients."
   ],
   [
    "policies.allowed_functions",
    "list of object",
-   ""
+   "The functions of a recipient that may be called."
   ],
   [
    "policies.token_limits",
    "list of object",
-   ""
+   "Limits on ERC-20 tokens, in the smallest unit of the token."
   ]
  ],
  "patch /api/v1/pools/{pool_id}/relayers/{relayer_id}": [
@@ -1406,7 +1406,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "submission.mode",
    "public | private | private_then_public",
-   ""
+   "Which nodes get the signed bytes."
   ],
   [
    "submission.after_blocks",
@@ -1448,7 +1448,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "transactions",
    "list of object (required)",
-   ""
+   "The transactions, in the order of their nonces."
   ]
  ],
  "post /api/v1/pools/{pool_id}/transactions/dry-run": [
@@ -1525,7 +1525,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "submission.mode",
    "public | private | private_then_public",
-   ""
+   "Which nodes get the signed bytes."
   ],
   [
    "submission.after_blocks",
@@ -1688,12 +1688,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "paused",
    "boolean",
-   ""
+   "Whether it accepts nothing for now."
   ],
   [
    "per_user.count",
    "integer",
-   ""
+   "The most calls of one user in any 24 hours."
   ],
   [
    "per_user.fee",
@@ -1750,12 +1750,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "paused",
    "boolean",
-   ""
+   "Whether it accepts nothing for now."
   ],
   [
    "per_user.count",
    "integer",
-   ""
+   "The most calls of one user in any 24 hours."
   ],
   [
    "per_user.fee",
@@ -1853,7 +1853,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "x402Version",
    "integer",
-   ""
+   "The version of x402."
   ],
   [
    "paymentPayload",
@@ -1870,7 +1870,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "x402Version",
    "integer",
-   ""
+   "The version of x402."
   ],
   [
    "paymentPayload",
@@ -1887,12 +1887,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "name",
    "text (required)",
-   ""
+   "A name of 1 to 128 characters, without control characters."
   ],
   [
    "scopes",
    "list of sign | send | read | notifications | manage (required)",
-   ""
+   "What the key may do."
   ],
   [
    "relayer_ids",
@@ -1912,12 +1912,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "rate_limit.per_second",
    "integer",
-   ""
+   "The sustained requests per second."
   ],
   [
    "rate_limit.burst",
    "integer",
-   ""
+   "The requests that may come at once."
   ],
   [
    "budget.assets",
@@ -1949,12 +1949,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "name",
    "text",
-   ""
+   "A name of 1 to 128 characters, without control characters."
   ],
   [
    "scopes",
    "list of sign | send | read | notifications | manage",
-   ""
+   "What the key may do."
   ],
   [
    "relayer_ids",
@@ -1974,12 +1974,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "rate_limit.per_second",
    "integer",
-   ""
+   "The sustained requests per second."
   ],
   [
    "rate_limit.burst",
    "integer",
-   ""
+   "The requests that may come at once."
   ],
   [
    "budget.assets",

@@ -2291,14 +2291,22 @@ export interface components {
         NoError: "";
         /** @description The position of this page and the total number of items. A single result is page 1 of 1 with 1 item. */
         Pagination: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The number of this page, from 1.
+             */
             current_page: number;
+            /** @description The highest number of items on a page. */
             per_page: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The number of items on all pages. Of a search, that of the items found.
+             */
             total_items: number;
         };
         HealthResponse: {
             success: components["schemas"]["Succeeded"];
+            /** @description The process answers. */
             data: components["schemas"]["Health"];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
@@ -2309,6 +2317,7 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
+        /** @description What was deleted. */
         Deletion: {
             /** @description The id of what was deleted. For a funding, that of its relayer or pool. */
             id: components["schemas"]["Id"];
@@ -2329,6 +2338,7 @@ export interface components {
         };
         SignatureListResponse: {
             success: components["schemas"]["Succeeded"];
+            /** @description The results, in the order of the requests. */
             data: components["schemas"]["SignatureResult"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
@@ -2347,6 +2357,7 @@ export interface components {
         };
         TransactionsAcceptedResponse: {
             success: components["schemas"]["Succeeded"];
+            /** @description The results, in the order of the requests. */
             data: components["schemas"]["AcceptedTransaction"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
@@ -2407,6 +2418,7 @@ export interface components {
         };
         TransactionListResponse: {
             success: components["schemas"]["Succeeded"];
+            /** @description The items of the page. */
             data: components["schemas"]["Transaction"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
@@ -2419,12 +2431,14 @@ export interface components {
         };
         AttemptListResponse: {
             success: components["schemas"]["Succeeded"];
+            /** @description The items of the page. */
             data: components["schemas"]["Attempt"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
         UnknownTransactionListResponse: {
             success: components["schemas"]["Succeeded"];
+            /** @description The items of the page. */
             data: components["schemas"]["UnknownTransaction"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
@@ -2449,6 +2463,7 @@ export interface components {
         };
         DeliveryListResponse: {
             success: components["schemas"]["Succeeded"];
+            /** @description The items of the page. */
             data: components["schemas"]["Delivery"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
@@ -2467,6 +2482,7 @@ export interface components {
         };
         NotificationListResponse: {
             success: components["schemas"]["Succeeded"];
+            /** @description The items of the page. */
             data: components["schemas"]["Notification"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
@@ -2485,12 +2501,14 @@ export interface components {
         };
         ApiKeyListResponse: {
             success: components["schemas"]["Succeeded"];
+            /** @description The items of the page. */
             data: components["schemas"]["ApiKey"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
         AuditListResponse: {
             success: components["schemas"]["Succeeded"];
+            /** @description The items of the page. */
             data: components["schemas"]["AuditEntry"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
@@ -2509,6 +2527,7 @@ export interface components {
         };
         RelayerListResponse: {
             success: components["schemas"]["Succeeded"];
+            /** @description The items of the page. */
             data: components["schemas"]["Relayer"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
@@ -2521,6 +2540,7 @@ export interface components {
         };
         SignerListResponse: {
             success: components["schemas"]["Succeeded"];
+            /** @description The items of the page. */
             data: components["schemas"]["Signer"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
@@ -2539,6 +2559,7 @@ export interface components {
         };
         FacilitatorListResponse: {
             success: components["schemas"]["Succeeded"];
+            /** @description The items of the page. */
             data: components["schemas"]["Facilitator"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
@@ -2563,6 +2584,7 @@ export interface components {
         };
         SponsorshipListResponse: {
             success: components["schemas"]["Succeeded"];
+            /** @description The items of the page. */
             data: components["schemas"]["Sponsorship"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
@@ -2587,6 +2609,7 @@ export interface components {
         };
         PoolListResponse: {
             success: components["schemas"]["Succeeded"];
+            /** @description The items of the page. */
             data: components["schemas"]["Pool"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
@@ -2599,12 +2622,14 @@ export interface components {
         };
         AbiListResponse: {
             success: components["schemas"]["Succeeded"];
+            /** @description The items of the page. */
             data: components["schemas"]["ListedAbi"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
         ProblemListResponse: {
             success: components["schemas"]["Succeeded"];
+            /** @description The items of the page. */
             data: components["schemas"]["Problem"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
@@ -2617,6 +2642,7 @@ export interface components {
         };
         SearchResultsResponse: {
             success: components["schemas"]["Succeeded"];
+            /** @description The items of the page. */
             data: components["schemas"]["SearchResult"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
@@ -2629,30 +2655,35 @@ export interface components {
         };
         NetworkListResponse: {
             success: components["schemas"]["Succeeded"];
+            /** @description The items of the page. */
             data: components["schemas"]["Network"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
         NodeListResponse: {
             success: components["schemas"]["Succeeded"];
+            /** @description The items of the page. */
             data: components["schemas"]["NetworkNode"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
         QueueListResponse: {
             success: components["schemas"]["Succeeded"];
+            /** @description The items of the page. */
             data: components["schemas"]["Queue"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
         SpendingListResponse: {
             success: components["schemas"]["Succeeded"];
+            /** @description The items of the page. */
             data: components["schemas"]["Spending"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
         CallerSpendingListResponse: {
             success: components["schemas"]["Succeeded"];
+            /** @description The items of the page. */
             data: components["schemas"]["CallerSpending"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
@@ -2676,6 +2707,7 @@ export interface components {
             /** @description Null on every failure. */
             data: Record<string, never> | null;
             code: components["schemas"]["FailureCode"];
+            /** @description What went wrong, in words. Programs use `code`. */
             message: string;
             /** @description The description of the code in the API reference, relative to the address of the service. */
             doc_url: string;
@@ -2697,6 +2729,7 @@ export interface components {
             path: string;
             /** @description For programs. Later versions may add codes. */
             code: string;
+            /** @description What is wrong there, and what is expected. */
             message: string;
             /**
              * @description Only of a limit of a day: when it has room for this request, if nothing more is spent. Absent when no time is known,
@@ -2764,11 +2797,16 @@ export interface components {
         };
         /** @description An EIP-712 document with at most 5,000 values and 32,768 characters of types. */
         TypedData: {
+            /** @description The EIP-712 domain. Absent members are no part of it. */
             domain: {
+                /** @description The name of the application or contract. */
                 name?: string;
+                /** @description The version of the domain. */
                 version?: string;
                 chainId?: components["schemas"]["TypedDataChainId"];
+                /** @description The contract that verifies the signature. */
                 verifyingContract?: components["schemas"]["AddressInput"];
+                /** @description 32 bytes of hex with 0x. */
                 salt?: string;
             };
             /** @description The struct types, by name. */
@@ -2783,6 +2821,7 @@ export interface components {
         };
         /** @description A decimal string, hexadecimal digits with 0x, or an integer. */
         TypedDataChainId: string | number;
+        /** @description 1 to 64 letters, digits, `_` and `$`, not beginning with a digit. */
         TypedDataName: string;
         TypedDataMember: {
             name: components["schemas"]["TypedDataName"];
@@ -2811,6 +2850,7 @@ export interface components {
         /** @description A fee tier, and its percentile in eth_feeHistory. */
         TransactionSpeed: {
             tier: components["schemas"]["Speed"];
+            /** @description The percentile of recent priority fees that the tier pays. */
             percentile: number;
         };
         /** @description Every required member is always present, and null while its value is not known. */
@@ -2820,26 +2860,36 @@ export interface components {
              *     of [Replace a transaction](#/transactions/replacetransaction).
              */
             revision: components["schemas"]["Revision"];
+            /** @description The id of the transaction, which never changes. */
             id: components["schemas"]["Id"];
             call?: components["schemas"]["DecodedCall"];
+            /** @description The relayer that sends it. */
             relayer_id: components["schemas"]["Id"];
-            /** @description 32 bytes of lower-case hex with 0x. */
+            /** @description The hash of the version that was signed last, or that is in a block. Null until it is signed. Earlier hashes keep leading to the transaction. */
             hash: string | null;
+            /** @description The relayer's address. */
             from: components["schemas"]["Address"];
             /** @description The recipient. Null when the transaction creates a contract. */
             to: string | null;
+            /** @description The amount of the coin that it moves, in wei, as a decimal string. */
             value: components["schemas"]["Amount"];
-            /** @description Bytes as lower-case hex with 0x. */
+            /** @description The call data, or the code of the contract that it creates, as hex with 0x. Null: none. */
             data: string | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The nonce. Null when it ended before it was signed, so that its nonce was given to another.
+             */
             nonce: number | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The gas limit. Null while it is not known.
+             */
             gas_limit: number | null;
-            /** @description An amount in wei, below 2^256, as a decimal string. */
+            /** @description The price per unit of gas of a transaction of type 0 or 1, in wei. Null for others. */
             gas_price: string | null;
-            /** @description An amount in wei, below 2^256, as a decimal string. */
+            /** @description The highest price per unit of gas of a transaction of type 2 or 4, in wei. Null for others. */
             max_fee_per_gas: string | null;
-            /** @description An amount in wei, below 2^256, as a decimal string. */
+            /** @description The highest priority fee per unit of gas of a transaction of type 2 or 4, in wei. Null for others. */
             max_priority_fee_per_gas: string | null;
             status: components["schemas"]["TransactionStatus"];
             /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
@@ -2848,15 +2898,16 @@ export interface components {
             wait_reason?: components["schemas"]["WaitReason"];
             /** @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
             is_canceling?: boolean;
+            /** @description When it was accepted. */
             created_at: components["schemas"]["Timestamp"];
             /**
              * Format: date-time
-             * @description A time: RFC 3339, UTC, with milliseconds.
+             * @description When it was first signed and stored. Null until then.
              */
             sent_at: string | null;
             /**
              * Format: date-time
-             * @description A time: RFC 3339, UTC, with milliseconds.
+             * @description When it had the required confirmations. Null until then.
              */
             confirmed_at: string | null;
             /**
@@ -2897,9 +2948,10 @@ export interface components {
          *     }
          */
         Submission: {
+            /** @description Which nodes get the signed bytes. */
             mode: components["schemas"]["SubmissionMode"];
-            /** @description Required with `private_then_public`, and not permitted otherwise. */
-            after_blocks?: number | null;
+            /** @description Present with `private_then_public`. */
+            after_blocks?: number;
         };
         /**
          * @description Which nodes get the signed bytes. `public`: those of the network's `rpc_urls`. `private`: only those of its `private_rpc_urls`, also the bytes of its repricing and of its cancellation; before a block has the transaction's nonce, no other node gets the bytes, is asked for the hash, or estimates the gas. `private_then_public`: `private`, until more than half of all nodes have counted `after_blocks` blocks without it; then public.
@@ -2909,14 +2961,17 @@ export interface components {
          *     }
          */
         SubmissionInput: {
+            /** @description Which nodes get the signed bytes. */
             mode: components["schemas"]["SubmissionMode"];
             /** @description Required with `private_then_public`, and not permitted otherwise. */
-            after_blocks?: number | null;
+            after_blocks?: number;
         };
         /** @enum {string} */
         SubmissionMode: "public" | "private" | "private_then_public";
         TransactionSubmission: {
+            /** @description Which nodes get the signed bytes. */
             mode: components["schemas"]["SubmissionMode"];
+            /** @description After how many blocks it is made public. Null unless `mode` is `private_then_public`. */
             after_blocks: number | null;
             /**
              * Format: date-time
@@ -2936,12 +2991,14 @@ export interface components {
         };
         AccessListEntry: {
             address: components["schemas"]["AddressInput"];
+            /** @description The storage slots of the address, 32 bytes of hex each. */
             storage_keys: string[];
         };
         /** @description Addresses and their storage keys, at most 200 keys in all. */
         AccessList: components["schemas"]["AccessListEntry"][];
         AccessListEntryInput: {
             address: components["schemas"]["AddressInput"];
+            /** @description The storage slots of the address, 32 bytes of hex each. */
             storage_keys: string[];
         };
         /** @description Addresses and their storage keys, at most 200 keys in all. */
@@ -2955,8 +3012,11 @@ export interface components {
             address: components["schemas"]["AddressInput"];
             /** @description The nonce of the account at the time when the authorization is applied. */
             nonce: number;
+            /** @description 32 bytes of hex with 0x. */
             r: string;
+            /** @description 32 bytes of hex with 0x, in the lower half of the curve order. */
             s: string;
+            /** @description The parity of the point of the signature. */
             y_parity: number;
         };
         /** @description A permission, signed with the key of an account, for the account to run the code of `address` (EIP-7702). */
@@ -2966,16 +3026,25 @@ export interface components {
             address: components["schemas"]["AddressInput"];
             /** @description The nonce of the account at the time when the authorization is applied. */
             nonce: number;
+            /** @description 32 bytes of hex with 0x. */
             r: string;
+            /** @description 32 bytes of hex with 0x, in the lower half of the curve order. */
             s: string;
+            /** @description The parity of the point of the signature. */
             y_parity: number;
         };
         /** @description The receipt of a transaction in a block. A member is null when the node did not report it, or when an earlier version of the service recorded the block. */
         TransactionReceipt: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The block that it is in.
+             */
             block_number: number;
             block_hash: components["schemas"]["Hash"];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The gas that it used. Null when the node does not say.
+             */
             gas_used: number | null;
             /** @description The price that was paid per unit of gas, in wei. */
             effective_gas_price: string | null;
@@ -3007,26 +3076,36 @@ export interface components {
              *     of [Replace a transaction](#/transactions/replacetransaction).
              */
             revision: components["schemas"]["Revision"];
+            /** @description The id of the transaction, which never changes. */
             id: components["schemas"]["Id"];
             call?: components["schemas"]["DecodedCall"];
+            /** @description The relayer that sends it. */
             relayer_id: components["schemas"]["Id"];
-            /** @description 32 bytes of lower-case hex with 0x. */
+            /** @description The hash of the version that was signed last, or that is in a block. Null until it is signed. Earlier hashes keep leading to the transaction. */
             hash: string | null;
+            /** @description The relayer's address. */
             from: components["schemas"]["Address"];
             /** @description The recipient. Null when the transaction creates a contract. */
             to: string | null;
+            /** @description The amount of the coin that it moves, in wei, as a decimal string. */
             value: components["schemas"]["Amount"];
-            /** @description Bytes as lower-case hex with 0x. */
+            /** @description The call data, or the code of the contract that it creates, as hex with 0x. Null: none. */
             data: string | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The nonce. Null when it ended before it was signed, so that its nonce was given to another.
+             */
             nonce: number | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The gas limit. Null while it is not known.
+             */
             gas_limit: number | null;
-            /** @description An amount in wei, below 2^256, as a decimal string. */
+            /** @description The price per unit of gas of a transaction of type 0 or 1, in wei. Null for others. */
             gas_price: string | null;
-            /** @description An amount in wei, below 2^256, as a decimal string. */
+            /** @description The highest price per unit of gas of a transaction of type 2 or 4, in wei. Null for others. */
             max_fee_per_gas: string | null;
-            /** @description An amount in wei, below 2^256, as a decimal string. */
+            /** @description The highest priority fee per unit of gas of a transaction of type 2 or 4, in wei. Null for others. */
             max_priority_fee_per_gas: string | null;
             status: components["schemas"]["TransactionStatus"];
             /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
@@ -3035,15 +3114,16 @@ export interface components {
             wait_reason?: components["schemas"]["WaitReason"];
             /** @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
             is_canceling?: boolean;
+            /** @description When it was accepted. */
             created_at: components["schemas"]["Timestamp"];
             /**
              * Format: date-time
-             * @description A time: RFC 3339, UTC, with milliseconds.
+             * @description When it was first signed and stored. Null until then.
              */
             sent_at: string | null;
             /**
              * Format: date-time
-             * @description A time: RFC 3339, UTC, with milliseconds.
+             * @description When it had the required confirmations. Null until then.
              */
             confirmed_at: string | null;
             /**
@@ -3080,15 +3160,23 @@ export interface components {
         /** @description Conditions that may delay the transaction. `price_below_base_fee`: no block includes it until the base fee falls. `price_limited_by_cap`: the policy `gas_price_cap` allows less than the tier costs. `low_balance_after`: the balance may fall below the policy `min_balance`. `long_queue`: 100 or more accepted transactions come first. `cap_below_base_fee`: the policy `gas_price_cap` is below the current base fee. `balance_not_checked`: the network has the feature `no_native_coin`. `account_has_code`: the relayer's address is delegated (EIP-7702), and nodes accept only one unfinished transaction of such an account. `wait_reason` is the code that [Explain a transaction](#/transactions/explaintransaction) gives while the condition lasts. */
         Warnings: components["schemas"]["Warning"][];
         Warning: {
-            /** @enum {string} */
+            /**
+             * @description The condition, as a word for programs.
+             * @enum {string}
+             */
             code: "price_below_base_fee" | "price_limited_by_cap" | "low_balance_after" | "long_queue" | "cap_below_base_fee" | "account_has_code" | "balance_not_checked";
+            /** @description The condition in words. */
             message: string;
             wait_reason: components["schemas"]["WaitReason"] | null;
         };
         /** @description `shared_address`: policies of another relayer on the same address apply, or these apply to it. `node_unhealthy`: a node does not answer, or is on another chain. */
         ResourceWarning: {
-            /** @enum {string} */
+            /**
+             * @description The condition, as a word for programs.
+             * @enum {string}
+             */
             code: "shared_address" | "node_unhealthy";
+            /** @description The condition in words. */
             message: string;
         };
         SpeedUpRequest: {
@@ -3212,14 +3300,19 @@ export interface components {
         AbiEntry: string | components["schemas"]["AbiObject"];
         /** @description As compilers write it, with `inputs` and other members. */
         AbiObject: {
+            /** @description The kind of entry: `function`, `error`, `event`, `constructor`, `fallback` or `receive`. */
             type?: string;
+            /** @description The name of the function, error or event. */
             name?: string;
         } & {
             [key: string]: unknown;
         };
         /** @description The call that `data` is. Present when the transaction was given with `call`, or the ABI of its contract was registered before ([Register the ABI of a contract](#/abis/createabi)), and it has at most 4,096 bytes of data. */
         DecodedCall: {
-            /** @example transfer(address,uint256) */
+            /**
+             * @description The signature of the function, for example `transfer(address,uint256)`.
+             * @example transfer(address,uint256)
+             */
             function: string;
             /**
              * @description Integers are decimal strings, addresses and bytes are in lower case, tuples are arrays.
@@ -3231,6 +3324,7 @@ export interface components {
             args: unknown[];
         };
         SendTransactionBatchRequest: {
+            /** @description The transactions, in the order of their nonces. */
             transactions: components["schemas"]["SendTransactionRequest"][];
         };
         SignTransactionRequest: {
@@ -3246,7 +3340,10 @@ export interface components {
             status?: never;
         };
         RedeliverPendingRequest: {
-            /** @enum {string} */
+            /**
+             * @description `pending`: those that wait for their next attempt.
+             * @enum {string}
+             */
             status: "pending";
             delivery_id?: never;
             since?: never;
@@ -3262,6 +3359,7 @@ export interface components {
         };
         SignBatchItem: components["schemas"]["SignMessageRequest"] | components["schemas"]["SignTypedDataRequest"];
         SignBatchRequest: {
+            /** @description What to sign, in order. */
             items: components["schemas"]["SignBatchItem"][];
         };
         SignAuthorizationRequest: {
@@ -3272,7 +3370,10 @@ export interface components {
         };
         /** @description A signed version of a transaction. */
         Attempt: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Counts the signed versions of the transaction from 1.
+             */
             number: number;
             /**
              * @description `send`: the transaction. `cancel`: a transfer of 0 wei to the relayer itself, which uses the nonce of the transaction.
@@ -3280,13 +3381,16 @@ export interface components {
              */
             purpose: "send" | "cancel";
             hash: components["schemas"]["Hash"];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The nonce of the version.
+             */
             nonce: number | null;
-            /** @description An amount in wei, below 2^256, as a decimal string. */
+            /** @description Its price per unit of gas, in wei. Null for a transaction of type 2 or 4. */
             gas_price: string | null;
-            /** @description An amount in wei, below 2^256, as a decimal string. */
+            /** @description Its highest price per unit of gas, in wei. Null for a transaction of type 0 or 1. */
             max_fee_per_gas: string | null;
-            /** @description An amount in wei, below 2^256, as a decimal string. */
+            /** @description Its highest priority fee per unit of gas, in wei. Null for a transaction of type 0 or 1. */
             max_priority_fee_per_gas: string | null;
             signed_at: components["schemas"]["Timestamp"];
             /**
@@ -3299,6 +3403,7 @@ export interface components {
             /** @description Whether this version is in a block. */
             is_mined: boolean;
         };
+        /** @description Why a transaction is where it is, and what helps. */
         Explanation: {
             transaction_id: components["schemas"]["Id"];
             status: components["schemas"]["TransactionStatus"];
@@ -3326,10 +3431,14 @@ export interface components {
         /** @description `replaced`, `sped_up`, `canceled`: a caller asked for it. `reorganized`: a reorganization removed the block that it was in. */
         HistoryEntry: {
             at: components["schemas"]["Timestamp"];
-            /** @enum {string} */
+            /**
+             * @description What happened.
+             * @enum {string}
+             */
             event: "replaced" | "sped_up" | "canceled" | "reorganized";
             /** @description As `caller` of an explanation. Null where no caller asked for it. */
             caller: string | null;
+            /** @description The name of that API key. Null when it has none. */
             caller_name: string | null;
             /**
              * Format: int64
@@ -3339,15 +3448,24 @@ export interface components {
             /** @description What a replacement changed of the content. Long data is shortened. */
             changes: components["schemas"]["ContentChange"][];
         };
+        /** @description What a replacement changed of one member. */
         ContentChange: {
-            /** @enum {string} */
+            /**
+             * @description The member that was changed.
+             * @enum {string}
+             */
             member: "to" | "value" | "data";
+            /** @description Its value before. Null: none. */
             before: string | null;
+            /** @description Its value now. Null: none. */
             after: string | null;
         };
         /** @description Another version of a transaction at its nonce, at the prices of this moment. Prices in wei per unit of gas, amounts in wei; null when nothing would be signed, or when it is not known: `reason` says why. */
         TransactionChange: {
-            /** @enum {string} */
+            /**
+             * @description What would be asked for.
+             * @enum {string}
+             */
             operation: "speedUpTransaction" | "cancelTransaction";
             speed: components["schemas"]["Speed"];
             /** @description The highest price of the version. As `max_fee_per_gas`, it keeps the operation from paying more. */
@@ -3363,7 +3481,10 @@ export interface components {
         };
         /** @description Prices in wei per unit of gas, amounts in wei. Null where unknown. */
         ExplanationFigures: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The nonce of the transaction.
+             */
             nonce: number | null;
             /**
              * Format: int64
@@ -3378,13 +3499,19 @@ export interface components {
             price_ceiling: string | null;
             /** @description The highest price that the policies allow per unit of gas. */
             price_cap: string | null;
-            /** @description An amount in wei, below 2^256, as a decimal string. */
+            /** @description The balance of the relayer's address, in wei. */
             balance: string | null;
             /** @description The highest amount that the transaction can still cost. */
             reserved: string | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The blocks on top of its own, its own included. Null while it is in no block.
+             */
             confirmations: number | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The confirmations that the network requires.
+             */
             required_confirmations: number | null;
             /**
              * Format: int64
@@ -3392,18 +3519,23 @@ export interface components {
              */
             attempts: number;
         };
+        /** @description A request that helps. */
         Suggestion: {
+            /** @description What to do, in words. */
             summary: string;
             /** @description The `operationId` of an operation of this API. Null if the step is outside this API. */
             operation: string | null;
             relayer_id: components["schemas"]["Id"];
-            /** @description An id, or null. */
+            /** @description The transaction that the operation is about. Null where it is about the relayer. */
             transaction_id: string | null;
             /** @description A request body for the operation. Null if the operation has no body, or if the service cannot propose one. */
             body: {
+                /** @description The value for `paused` of the relayer. */
                 paused?: boolean;
+                /** @description The policies to raise. */
                 policies?: {
                     gas_price_cap?: components["schemas"]["Amount"];
+                    /** @description A higher multiple of the market price. */
                     max_fee_multiplier?: components["schemas"]["FeeMultiplier"];
                     max_fee_per_transaction?: components["schemas"]["Amount"];
                     max_fee_per_day?: components["schemas"]["Amount"];
@@ -3416,18 +3548,30 @@ export interface components {
         };
         /** @description `needed`: the gas that the nodes estimate; null when they do not, for example because the call reverts. `limit`: the gas limit of the request; null: none. `creates_account`: whether the receiver is an account that does not exist yet, which costs more on some chains; null when no node says. */
         GasNeed: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The gas that the nodes estimate. Null when they do not.
+             */
             needed: number | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The gas limit of the request. Null: none.
+             */
             limit: number | null;
+            /** @description Whether the receiver is an account that does not exist yet. Null when no node says. */
             creates_account: boolean | null;
         };
+        /** @description A reason for which sending would be refused. */
         DryRunRefusal: {
+            /** @description The HTTP status of the refusal. */
             status: number;
             code: components["schemas"]["FailureCode"];
+            /** @description What would be refused, in words. */
             message: string;
+            /** @description The reasons, as in a failure. */
             details: components["schemas"]["FailureDetail"][];
         };
+        /** @description What sending would do. */
         DryRun: {
             /** @description Only of a pool. The relayer that would take the transaction. */
             relayer_id?: components["schemas"]["Id"];
@@ -3441,14 +3585,17 @@ export interface components {
              * @description The nonce that the transaction would get. Null, like the members below, when no node answered.
              */
             nonce: number | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The gas limit that it would be signed with.
+             */
             gas_limit: number | null;
             gas: components["schemas"]["GasNeed"];
-            /** @description An amount in wei, below 2^256, as a decimal string. */
+            /** @description The price per unit of gas that it would be signed at, in wei. Null for a transaction of type 2 or 4. */
             gas_price: string | null;
-            /** @description An amount in wei, below 2^256, as a decimal string. */
+            /** @description The highest price per unit of gas that it would be signed at, in wei. Null for a transaction of type 0 or 1. */
             max_fee_per_gas: string | null;
-            /** @description An amount in wei, below 2^256, as a decimal string. */
+            /** @description The highest priority fee that it would be signed at, in wei. Null for a transaction of type 0 or 1. */
             max_priority_fee_per_gas: string | null;
             /** @description The value plus the gas limit times the highest price, before any later price increase, plus the data fee on chains of the OP stack. */
             max_cost: string | null;
@@ -3458,10 +3605,16 @@ export interface components {
             reserved: string | null;
             warnings: components["schemas"]["Warnings"];
         };
+        /** @description What became of the pending transactions. */
         PendingCancellation: {
+            /** @description The transactions that are canceled, or were returned unsigned. */
             queued_for_cancellation_transaction_ids: components["schemas"]["Id"][];
+            /** @description The transactions that could not be canceled, for example because they were mined meanwhile. */
             failed_to_queue_transaction_ids: components["schemas"]["Id"][];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The number of both.
+             */
             total_processed: number;
         };
         /** @description `v` of a typed transaction is its y parity (0 or 1); of a legacy transaction, the value of EIP-155. */
@@ -3470,20 +3623,30 @@ export interface components {
             s: components["schemas"]["Hash"];
             /** @description r, s and 27 or 28, concatenated: 65 bytes. */
             sig: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The parity of a typed transaction (0 or 1); of a legacy transaction the value with the chain id (EIP-155).
+             */
             v: number;
         };
+        /** @description A signed transaction, which was not sent. */
         SignedTransaction: {
             signed_transaction: components["schemas"]["Bytes"];
             hash: components["schemas"]["Hash"];
             signature: components["schemas"]["TransactionSignature"];
         };
+        /** @description The balance of the relayer's address. */
         Balance: {
             balance: components["schemas"]["Amount"];
-            /** @constant */
+            /**
+             * @description The unit: `wei`.
+             * @constant
+             */
             unit: "wei";
         };
+        /** @description What a relayer does now. */
         RelayerStatus: {
+            /** @description The kind of chain. */
             network_type: components["schemas"]["NetworkType"];
             /** @description Whether another relayer refills it, by its own funding or by that of its pool ([Get the funding of a relayer](#/funding/getfunding)). */
             is_funded: boolean;
@@ -3499,13 +3662,16 @@ export interface components {
             pending_transactions_count: number;
             /**
              * Format: date-time
-             * @description A time: RFC 3339, UTC, with milliseconds.
+             * @description When its last transaction was confirmed. Null when none was.
              */
             last_confirmed_transaction_timestamp: string | null;
-            /** @description An amount in wei, below 2^256, as a decimal string. */
+            /** @description The balance of the relayer's address, in wei. Null when no node answers. */
             balance: string | null;
+            /** @description Whether an operator paused the relayer. */
             paused: boolean;
+            /** @description Whether the service disabled the relayer. A disabled relayer sends nothing. */
             system_disabled: boolean;
+            /** @description Why the service disabled it. Null when it did not. */
             disabled_reason: string | null;
         };
         /** @description One call or a batch. A call has `jsonrpc` ("2.0"), `id` (a number, a text of at most 255 characters, or null; absent for a notification), `method` and `params` (an array). */
@@ -3514,14 +3680,23 @@ export interface components {
         JsonRpcResult: unknown;
         JsonRpcId: string | number;
         JsonRpcAnswer: {
-            /** @constant */
+            /**
+             * @description The version of JSON-RPC.
+             * @constant
+             */
             jsonrpc: "2.0";
+            /** @description The `id` of the call. */
             id: components["schemas"]["JsonRpcId"] | null;
             /** @description The result of the method, of any type. */
             result?: unknown;
+            /** @description Why the call failed. Absent on success. */
             error?: {
-                /** Format: int64 */
+                /**
+                 * Format: int64
+                 * @description The number of the error.
+                 */
                 code: number;
+                /** @description The error in words. */
                 message: string;
                 /** @description The reason for the error. */
                 data?: unknown;
@@ -3541,6 +3716,7 @@ export interface components {
              */
             acknowledge_unknown?: boolean;
         };
+        /** @description What is left until the relayer is empty. */
         RelayerDrain: {
             /**
              * Format: int64
@@ -3574,7 +3750,7 @@ export interface components {
         };
         Funding: {
             from: components["schemas"]["Id"];
-            /** @description An address: 20 bytes of lower-case hex with 0x. */
+            /** @description The token that refills; null: the coin of the chain. */
             asset: string | null;
             min_balance: components["schemas"]["Amount"];
             target_balance: components["schemas"]["Amount"];
@@ -3589,15 +3765,18 @@ export interface components {
         PoolRelayerFunding: {
             relayer_id: components["schemas"]["Id"];
             state: components["schemas"]["FundingStatus"];
+            /** @description Why it is not refilled. Null when nothing is wrong. */
             reason: string | null;
             /**
              * Format: date-time
-             * @description A time: RFC 3339, UTC, with milliseconds.
+             * @description Since when it has this state. Null when it was not looked at yet.
              */
             since: string | null;
         };
+        /** @description The funding of a pool, and the state of its relayers. */
         PoolFundingState: {
             revision: components["schemas"]["Revision"];
+            /** @description The pool's funding. */
             funding: components["schemas"]["Funding"];
             /** @description What counts for `max_per_day` now, of all relayers together. */
             spent_today: components["schemas"]["Amount"];
@@ -3605,8 +3784,10 @@ export interface components {
             /** @description Those that the pool funds. */
             relayers: components["schemas"]["PoolRelayerFunding"][];
         };
+        /** @description The funding of a relayer, and its state. */
         FundingState: {
             revision: components["schemas"]["Revision"];
+            /** @description The relayer's funding. */
             funding: components["schemas"]["Funding"];
             /** @description The pool whose funding it is; null for the relayer's own. */
             pool_id: string | null;
@@ -3647,6 +3828,7 @@ export interface components {
             /** @description What stays, in the smallest unit of the asset. Default 0. */
             keep?: components["schemas"]["AmountInput"];
         };
+        /** @description The nonces of the relayer and of the chain. */
         NonceState: {
             /**
              * Format: int64
@@ -3678,7 +3860,10 @@ export interface components {
             foreign: components["schemas"]["ForeignTransaction"] | null;
         };
         ForeignTransaction: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The nonce that another sender used.
+             */
             nonce: number;
             /** @description Null when no node shows the transaction. */
             hash: string | null;
@@ -3686,21 +3871,27 @@ export interface components {
         };
         /** @description A transaction of a relayer's address that the database does not know. */
         UnknownTransaction: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Its nonce.
+             */
             nonce: number;
             noticed_at: components["schemas"]["Timestamp"];
             /** @description Null while no node shows the transaction. The members below are null too then. */
             hash: string | null;
             /** @description The receiver. Null also for a transaction that creates a contract. */
             to: string | null;
-            /** @description An amount in wei, below 2^256, as a decimal string. */
+            /** @description The amount that it moves, in wei. */
             value: string | null;
             /** @description The keccak-256 of the data. */
             data_hash: string | null;
         };
         Blocking: {
             transaction_id: components["schemas"]["Id"];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Its nonce.
+             */
             nonce: number;
             wait_reason: components["schemas"]["WaitReason"];
             /** @description The `status_reason` of the transaction. */
@@ -3708,11 +3899,14 @@ export interface components {
         };
         /** @enum {string} */
         NotificationType: "webhook";
+        /** @description A webhook endpoint. */
         Notification: {
             revision: components["schemas"]["Revision"];
             id: components["schemas"]["Id"];
+            /** @description The kind of endpoint. */
             type: components["schemas"]["NotificationType"];
             url: components["schemas"]["HttpUrl"];
+            /** @description Whether deliveries are signed. The key itself is never shown. */
             has_signing_key: boolean;
             filter?: components["schemas"]["NotificationFilter"];
         };
@@ -3766,6 +3960,7 @@ export interface components {
         CreateNotificationRequest: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
+            /** @description The kind of endpoint. Default: `webhook`. */
             type?: components["schemas"]["NotificationType"];
             url: components["schemas"]["HttpUrl"];
             /** @description The secret that signs deliveries. If absent or empty, deliveries are not signed. */
@@ -3775,6 +3970,7 @@ export interface components {
         /** @description Any text, or `whsec_` and a key in base64 with padding (Standard Webhooks), which the libraries of that standard take as it is. They cannot decode another text after `whsec_`, so it is refused. */
         SigningKeyInput: string;
         UpdateNotificationRequest: {
+            /** @description The kind of endpoint, which does not change. */
             type?: components["schemas"]["NotificationType"];
             url?: components["schemas"]["HttpUrl"];
             /** @description Absent or null: unchanged. The empty string removes the key. */
@@ -3782,9 +3978,14 @@ export interface components {
             /** @description An absent member stays. Null removes one; null for the whole: every event. */
             filter?: components["schemas"]["NotificationFilterPatch"] | null;
         };
+        /** @description How deliveries to the endpoint go. */
         NotificationHealth: {
-            /** @enum {string} */
+            /**
+             * @description `disabled`: nothing is delivered.
+             * @enum {string}
+             */
             status: "enabled" | "disabled";
+            /** @description Why it is disabled. Null when it is enabled. */
             disabled_reason: string | null;
             /**
              * Format: int64
@@ -3798,7 +3999,7 @@ export interface components {
             failed: number;
             /**
              * Format: date-time
-             * @description A time: RFC 3339, UTC, with milliseconds.
+             * @description When the endpoint last took an event. Null: never.
              */
             last_success_at: string | null;
             /**
@@ -3812,23 +4013,36 @@ export interface components {
          * @enum {string}
          */
         DeliveryStatus: "pending" | "delivered" | "failed";
+        /** @description One attempt to deliver an event. */
         DeliveryAttempt: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Counts the attempts from 1.
+             */
             number: number;
             at: components["schemas"]["Timestamp"];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How long it took, in milliseconds.
+             */
             duration_ms: number;
             /** @description The HTTP status. Null when there was no response. */
             status: number | null;
+            /** @description Why there was no response. Null when there was one. */
             error: string | null;
             /** @description The first 1,000 characters of the response body. */
             answer: string | null;
         };
+        /** @description An event for one notification, with its attempts. */
         Delivery: {
             id: components["schemas"]["Id"];
             event_id: components["schemas"]["Id"];
+            /** @description The type of the event. */
             event: components["schemas"]["EventName"];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The event's number among those of its relayer.
+             */
             sequence: number;
             /** @description The relayer that the event is about. Null after the relayer was deleted. */
             relayer_id: string | null;
@@ -3843,14 +4057,18 @@ export interface components {
             created_at: components["schemas"]["Timestamp"];
             /**
              * Format: date-time
-             * @description A time: RFC 3339, UTC, with milliseconds.
+             * @description When it is tried next. Null when no attempt is left.
              */
             next_attempt_at: string | null;
             /** @description The last 20 attempts, oldest first. */
             attempts: components["schemas"]["DeliveryAttempt"][];
         };
+        /** @description How many deliveries are tried again. */
         Redelivery: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The number of deliveries that are tried again.
+             */
             redelivered: number;
         };
         /** @enum {string} */
@@ -3864,6 +4082,7 @@ export interface components {
         Event: {
             /** @description Also the header `webhook-id`. A repeated delivery has the same id. */
             id: components["schemas"]["Id"];
+            /** @description The type of the event. */
             event: components["schemas"]["EventName"];
             payload: components["schemas"]["EventPayload"];
             timestamp: components["schemas"]["Timestamp"];
@@ -3878,7 +4097,7 @@ export interface components {
         /** @description The transaction at the time of the change. */
         TransactionPayload: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description The tag of the payload. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             payload_type: "transaction";
@@ -3887,26 +4106,36 @@ export interface components {
              *     of [Replace a transaction](#/transactions/replacetransaction).
              */
             revision: components["schemas"]["Revision"];
+            /** @description The id of the transaction, which never changes. */
             id: components["schemas"]["Id"];
             call?: components["schemas"]["DecodedCall"];
+            /** @description The relayer that sends it. */
             relayer_id: components["schemas"]["Id"];
-            /** @description 32 bytes of lower-case hex with 0x. */
+            /** @description The hash of the version that was signed last, or that is in a block. Null until it is signed. Earlier hashes keep leading to the transaction. */
             hash: string | null;
+            /** @description The relayer's address. */
             from: components["schemas"]["Address"];
             /** @description The recipient. Null when the transaction creates a contract. */
             to: string | null;
+            /** @description The amount of the coin that it moves, in wei, as a decimal string. */
             value: components["schemas"]["Amount"];
-            /** @description Bytes as lower-case hex with 0x. */
+            /** @description The call data, or the code of the contract that it creates, as hex with 0x. Null: none. */
             data: string | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The nonce. Null when it ended before it was signed, so that its nonce was given to another.
+             */
             nonce: number | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The gas limit. Null while it is not known.
+             */
             gas_limit: number | null;
-            /** @description An amount in wei, below 2^256, as a decimal string. */
+            /** @description The price per unit of gas of a transaction of type 0 or 1, in wei. Null for others. */
             gas_price: string | null;
-            /** @description An amount in wei, below 2^256, as a decimal string. */
+            /** @description The highest price per unit of gas of a transaction of type 2 or 4, in wei. Null for others. */
             max_fee_per_gas: string | null;
-            /** @description An amount in wei, below 2^256, as a decimal string. */
+            /** @description The highest priority fee per unit of gas of a transaction of type 2 or 4, in wei. Null for others. */
             max_priority_fee_per_gas: string | null;
             status: components["schemas"]["TransactionStatus"];
             /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
@@ -3915,15 +4144,16 @@ export interface components {
             wait_reason?: components["schemas"]["WaitReason"];
             /** @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
             is_canceling?: boolean;
+            /** @description When it was accepted. */
             created_at: components["schemas"]["Timestamp"];
             /**
              * Format: date-time
-             * @description A time: RFC 3339, UTC, with milliseconds.
+             * @description When it was first signed and stored. Null until then.
              */
             sent_at: string | null;
             /**
              * Format: date-time
-             * @description A time: RFC 3339, UTC, with milliseconds.
+             * @description When it had the required confirmations. Null until then.
              */
             confirmed_at: string | null;
             /**
@@ -3959,7 +4189,7 @@ export interface components {
         /** @description The transaction makes no progress; `wait_reason` and `status_reason` give the reason. Sent once per transaction and value of `wait_reason`, and only for the relayer's unmined transaction with the lowest nonce: later transactions wait for it. */
         TransactionWaitingPayload: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description The tag of the payload. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             payload_type: "transaction_waiting";
@@ -3968,26 +4198,36 @@ export interface components {
              *     of [Replace a transaction](#/transactions/replacetransaction).
              */
             revision: components["schemas"]["Revision"];
+            /** @description The id of the transaction, which never changes. */
             id: components["schemas"]["Id"];
             call?: components["schemas"]["DecodedCall"];
+            /** @description The relayer that sends it. */
             relayer_id: components["schemas"]["Id"];
-            /** @description 32 bytes of lower-case hex with 0x. */
+            /** @description The hash of the version that was signed last, or that is in a block. Null until it is signed. Earlier hashes keep leading to the transaction. */
             hash: string | null;
+            /** @description The relayer's address. */
             from: components["schemas"]["Address"];
             /** @description The recipient. Null when the transaction creates a contract. */
             to: string | null;
+            /** @description The amount of the coin that it moves, in wei, as a decimal string. */
             value: components["schemas"]["Amount"];
-            /** @description Bytes as lower-case hex with 0x. */
+            /** @description The call data, or the code of the contract that it creates, as hex with 0x. Null: none. */
             data: string | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The nonce. Null when it ended before it was signed, so that its nonce was given to another.
+             */
             nonce: number | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The gas limit. Null while it is not known.
+             */
             gas_limit: number | null;
-            /** @description An amount in wei, below 2^256, as a decimal string. */
+            /** @description The price per unit of gas of a transaction of type 0 or 1, in wei. Null for others. */
             gas_price: string | null;
-            /** @description An amount in wei, below 2^256, as a decimal string. */
+            /** @description The highest price per unit of gas of a transaction of type 2 or 4, in wei. Null for others. */
             max_fee_per_gas: string | null;
-            /** @description An amount in wei, below 2^256, as a decimal string. */
+            /** @description The highest priority fee per unit of gas of a transaction of type 2 or 4, in wei. Null for others. */
             max_priority_fee_per_gas: string | null;
             status: components["schemas"]["TransactionStatus"];
             /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
@@ -3996,15 +4236,16 @@ export interface components {
             wait_reason: components["schemas"]["WaitReason"];
             /** @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
             is_canceling?: boolean;
+            /** @description When it was accepted. */
             created_at: components["schemas"]["Timestamp"];
             /**
              * Format: date-time
-             * @description A time: RFC 3339, UTC, with milliseconds.
+             * @description When it was first signed and stored. Null until then.
              */
             sent_at: string | null;
             /**
              * Format: date-time
-             * @description A time: RFC 3339, UTC, with milliseconds.
+             * @description When it had the required confirmations. Null until then.
              */
             confirmed_at: string | null;
             /**
@@ -4040,31 +4281,38 @@ export interface components {
         /** @description The relayer was paused, or the service disabled it. */
         RelayerDisabledPayload: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description The tag of the payload. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             payload_type: "relayer_disabled";
+            /** @description The relayer, after the change. */
             relayer: components["schemas"]["Relayer"];
+            /** @description Why it was paused or disabled. */
             disabled_reason: string;
         };
         /** @description The relayer sends again. */
         RelayerEnabledPayload: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description The tag of the payload. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             payload_type: "relayer_enabled";
+            /** @description The relayer, after the change. */
             relayer: components["schemas"]["Relayer"];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How often the service tried before.
+             */
             retry_count: number;
         };
         /** @description The balance fell below the policy `min_balance`. */
         LowBalancePayload: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description The tag of the payload. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             payload_type: "relayer_low_balance";
+            /** @description The relayer. */
             relayer: components["schemas"]["Relayer"];
             balance: components["schemas"]["Amount"];
             min_balance: components["schemas"]["Amount"];
@@ -4072,18 +4320,20 @@ export interface components {
         /** @description A relayer that needs funds cannot be refilled, or can again (`sufficient`, `refilling`). Sent once per change. */
         FundingPayload: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description The tag of the payload. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             payload_type: "relayer_funding";
+            /** @description The relayer that needs funds. */
             relayer: components["schemas"]["Relayer"];
             state: components["schemas"]["FundingStatus"];
+            /** @description Why it is not refilled. Null when it is. */
             reason: string | null;
         };
         /** @description A payment of a facilitator was carried out, by the relayer's transaction or by somebody else's. */
         PaymentSettledPayload: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description The tag of the payload. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             payload_type: "payment_settled";
@@ -4093,16 +4343,17 @@ export interface components {
         /** @description A payment of a facilitator was not carried out. The payer may sign again. */
         PaymentFailedPayload: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description The tag of the payload. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             payload_type: "payment_failed";
             facilitator_id: components["schemas"]["Id"];
             payment: components["schemas"]["Payment"];
         };
+        /** @description A test event. */
         TestPayload: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description The tag of the payload. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             payload_type: "test";
@@ -4115,6 +4366,7 @@ export interface components {
         Scope: "sign" | "send" | "read" | "notifications" | "manage";
         /** @description `relay`: it is the key of a sponsorship, and has no other scope; `settle`: the key of a facilitator. The others are those of [Create an API key](#/api-keys/createapikey). */
         GrantedScopes: ("sign" | "send" | "read" | "notifications" | "manage" | "relay" | "settle")[];
+        /** @description What the key may do. */
         Scopes: components["schemas"]["Scope"][];
         /**
          * @description An IPv4 or IPv6 range in CIDR notation.
@@ -4123,12 +4375,16 @@ export interface components {
         Cidr: string;
         /** @description The rate limit of this key, in place of the limit of the service. */
         KeyRateLimit: {
+            /** @description The sustained requests per second. */
             per_second: number;
+            /** @description The requests that may come at once. */
             burst: number;
         };
         /** @description The rate limit of this key, in place of the limit of the service. */
         KeyRateLimitInput: {
+            /** @description The sustained requests per second. */
             per_second: number;
+            /** @description The requests that may come at once. */
             burst: number;
         };
         BudgetAsset: {
@@ -4140,6 +4396,7 @@ export interface components {
         };
         /** @description What an API key may move, over all its relayers and networks, beside the limits of the relayers. What is not listed is not moved. Amounts are in wei, or in the smallest unit of the token. Days are any 24 hours. */
         ApiKeyBudget: {
+            /** @description What it may move. */
             assets: components["schemas"]["BudgetAsset"][];
             /** @description The highest fees of its transactions in any 24 hours, in wei, as `max_fee_per_day` of a relayer counts them. Null: any. */
             max_fee_per_day: string | null;
@@ -4168,6 +4425,7 @@ export interface components {
         };
         /** @description A budget and its use. */
         BudgetUse: {
+            /** @description What is left of each asset. */
             assets: components["schemas"]["BudgetAssetUse"][];
             /** @description Null: fees are not limited. */
             fees: components["schemas"]["Usage"] | null;
@@ -4191,7 +4449,9 @@ export interface components {
              */
             resets_at: string | null;
         };
+        /** @description A name of 1 to 128 characters, without control characters. */
         ApiKeyName: string;
+        /** @description An API key, with its rights. Its token is not shown. */
         ApiKey: {
             revision: components["schemas"]["Revision"];
             id: components["schemas"]["Id"];
@@ -4224,7 +4484,9 @@ export interface components {
              */
             last_used_at: string | null;
         };
+        /** @description The new API key and its token, which is shown only here. */
         NewApiKey: {
+            /** @description The API key, with its rights. */
             api_key: components["schemas"]["ApiKey"];
             /** @description The bearer token. It contains a secret of 256 random bits; the service stores only its digest. */
             token: string;
@@ -4274,6 +4536,7 @@ export interface components {
              */
             former_valid_seconds?: number;
         };
+        /** @description What a caller asked for, and what became of it. */
         AuditEntry: {
             /**
              * Format: int64
@@ -4290,12 +4553,15 @@ export interface components {
             caller: string;
             /** @description The name of the API key, also of a revoked one. Null for another caller. */
             caller_name: string | null;
+            /** @description The `operationId` of the operation, or the name of the command. */
             operation: string;
+            /** @description The relayer that the request named. Null: none. */
             relayer_id: string | null;
             /** @description The signed digest, the transaction hash, or the id of the changed resource. */
             subject: string | null;
             /** @description The HTTP status of the response. 102: the amounts of a transaction were counted against daily limits before its signature. The entry with the result of the signature follows, under the same `request_id`. */
             result: number;
+            /** @description The `X-Request-Id` of the request. Null: a command. */
             request_id: string | null;
             /** @description The id of the signature request in the audit log of the key service (AWS KMS, Azure Key Vault). Null for other keys. */
             key_request_id: string | null;
@@ -4324,15 +4590,20 @@ export interface components {
             reason: string;
         };
         AuditChain: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The number of the chain, as in an entry.
+             */
             chain: number;
             /**
              * Format: int64
              * @description The number of the chain's last entry.
              */
             entries: number;
+            /** @description The hash of the chain's last entry, 64 hexadecimal digits. */
             hash: string;
         };
+        /** @description The ends of the hash chains of the audit trail. */
         AuditHead: {
             /**
              * Format: int64
@@ -4347,10 +4618,12 @@ export interface components {
         RpcUrl: {
             /** @description The URL. Its path and query are masked, because they often contain a secret. */
             url: string;
+            /** @description The share of calls that the URL gets. 0: only when the others fail. */
             weight: number;
         };
         RpcUrlWithWeight: {
             url: components["schemas"]["HttpUrl"];
+            /** @description The share of calls that the URL gets. 0: only when the others fail. Default: 100. */
             weight?: number;
         };
         /** @description A URL, or a URL with its weight: the share of calls, from 0 to 100 (default 100). Weight 0 is a fallback: used only when no other endpoint answers. In an update of a network, a URL as a response shows it (`https://node.example/***`) stands for the stored one: so one node is added or removed without the secrets of the others. */
@@ -4359,11 +4632,13 @@ export interface components {
             /** @description The URL. Its path and query are masked, because they often contain a secret. */
             url: string;
             method: components["schemas"]["PrivateMethod"];
+            /** @description After how many blocks the relay drops a transaction. */
             private_expiry_blocks: number;
         };
         PrivateRpcUrlWithRules: {
             url: components["schemas"]["HttpUrl"];
             method?: components["schemas"]["PrivateMethod"];
+            /** @description After how many blocks the relay drops a transaction. */
             private_expiry_blocks?: number;
         };
         /** @description A URL, or a URL with its rules. `method`: how it takes a transaction. `private_expiry_blocks`: after so many blocks it drops a transaction that is in none of them (default 25, as Flashbots Protect). */
@@ -4382,6 +4657,7 @@ export interface components {
         CallId: string;
         SponsoredTarget: {
             address: components["schemas"]["Address"];
+            /** @description The selectors of the functions that may be called. */
             selectors: components["schemas"]["Selector"][];
         };
         SponsoredTargetInput: {
@@ -4393,11 +4669,13 @@ export interface components {
         Origin: string;
         /** @description Limits of one user in any 24 hours. Whose call it is comes from a signature: of the forward request, or of the account. With these limits, a plain call needs `user`, which only an API key with the scope `send` may give. */
         PerUser: {
+            /** @description The most calls of one user in any 24 hours. */
             count?: number;
             fee?: components["schemas"]["AmountInput"];
         };
         /** @description Limits of one user in any 24 hours. An absent limit stays, and null removes one. */
         PerUserPatch: {
+            /** @description The most calls of one user in any 24 hours. Null: no limit. */
             count?: number | null;
             fee?: components["schemas"]["AmountInput"] | null;
         };
@@ -4427,6 +4705,7 @@ export interface components {
             budget_per_day: components["schemas"]["AmountInput"];
             /** @description The pages from which browsers may call /api/v1/rpc. Without an `Origin` header, as from a server, the key alone decides. */
             origins?: components["schemas"]["Origin"][];
+            /** @description Whether it accepts nothing for now. Default: false. */
             paused?: boolean;
             per_user?: components["schemas"]["PerUser"];
             pool_id?: never;
@@ -4455,6 +4734,7 @@ export interface components {
             budget_per_day: components["schemas"]["AmountInput"];
             /** @description The pages from which browsers may call /api/v1/rpc. Without an `Origin` header, as from a server, the key alone decides. */
             origins?: components["schemas"]["Origin"][];
+            /** @description Whether it accepts nothing for now. Default: false. */
             paused?: boolean;
             per_user?: components["schemas"]["PerUser"];
             relayer_id?: never;
@@ -4479,6 +4759,7 @@ export interface components {
             budget_per_day?: components["schemas"]["AmountInput"];
             /** @description The pages from which browsers may call /api/v1/rpc. Without an `Origin` header, as from a server, the key alone decides. */
             origins?: components["schemas"]["Origin"][];
+            /** @description Whether it accepts nothing for now. Default: false. */
             paused?: boolean;
             /** @description An absent limit stays. Null removes one, or both. */
             per_user?: components["schemas"]["PerUserPatch"] | null;
@@ -4529,22 +4810,27 @@ export interface components {
             /** @description How long [Settle a payment](#/facilitators/settlepayment) waits until the payment is mined. */
             wait_seconds?: number;
         };
+        /** @description Who may have payments of x402 settled, of which assets, by which relayer or pool. */
         Facilitator: {
             revision: components["schemas"]["Revision"];
             id: components["schemas"]["Id"];
             network: components["schemas"]["NetworkName"];
             pool_id: components["schemas"]["Id"];
+            /** @description The assets that it settles. */
             assets: components["schemas"]["FacilitatorAsset"][];
             pay_to: components["schemas"]["Address"];
             max_fee: components["schemas"]["Amount"];
             budget_per_day: components["schemas"]["Amount"];
+            /** @description How long a settlement waits for its transaction. */
             wait_seconds: number;
             /** @description The id of its API key. */
             api_key_id: components["schemas"]["Id"];
             created_at: components["schemas"]["Timestamp"];
             usage: components["schemas"]["Usage"];
         };
+        /** @description The facilitator and its key, which is shown only here. */
         FacilitatorCreation: {
+            /** @description The facilitator. */
             facilitator: components["schemas"]["Facilitator"];
             /** @description The API key. It verifies and settles payments of this facilitator and does nothing else. */
             token: string;
@@ -4553,7 +4839,10 @@ export interface components {
         Payment: {
             /** @description The SHA-256 of its payload. */
             id: components["schemas"]["Hash"];
-            /** @enum {string} */
+            /**
+             * @description What became of it.
+             * @enum {string}
+             */
             status: "pending" | "settled" | "failed";
             payer: components["schemas"]["Address"];
             asset: components["schemas"]["Address"];
@@ -4562,6 +4851,7 @@ export interface components {
             relayer_id: components["schemas"]["Id"];
             /** @description The relayer's transaction. */
             transaction_id: components["schemas"]["Id"];
+            /** @description The hash of the transaction. Null until one is signed. */
             hash: string | null;
             /** @description A word of x402. */
             error_reason: string | null;
@@ -4569,6 +4859,7 @@ export interface components {
         };
         /** @description A request of x402 version 2, as its packages send it. Other members are allowed. Of the scheme `exact` on `eip155`, payloads with an authorization of EIP-3009 are read. */
         X402Request: {
+            /** @description The version of x402. */
             x402Version?: number;
             /** @description What the payer sent. */
             paymentPayload: {
@@ -4582,7 +4873,9 @@ export interface components {
             [key: string]: unknown;
         };
         X402Supported: {
+            /** @description The kinds of payment. */
             kinds: components["schemas"]["X402Kind"][];
+            /** @description The extensions of x402. */
             extensions: string[];
             /** @description The addresses of the pool's relayers, by chain. */
             signers: {
@@ -4590,26 +4883,36 @@ export interface components {
             };
         };
         X402Kind: {
+            /** @description The version of x402. */
             x402Version: number;
+            /** @description The scheme of payment. */
             scheme: string;
+            /** @description The network, as x402 names it. */
             network: string;
         };
         X402Verified: {
+            /** @description Whether the payment would be settled. */
             isValid: boolean;
+            /** @description Why not, as a word of x402. */
             invalidReason?: string;
+            /** @description Why not, in words. */
             invalidMessage?: string;
             payer?: components["schemas"]["Address"];
         };
         X402Settled: {
+            /** @description Whether the payment was carried out. */
             success: boolean;
             /** @description `settlement_pending`: it is under way, and nothing has failed. */
             errorReason?: string;
+            /** @description Why not, in words. */
             errorMessage?: string;
             payer?: components["schemas"]["Address"];
             /** @description The hash; empty while there is none. */
             transaction: string;
+            /** @description The network, as x402 names it. */
             network: string;
             amount?: components["schemas"]["Amount"];
+            /** @description More about the settlement. */
             extra?: {
                 /** @description The id of the payment. */
                 payment: components["schemas"]["Hash"];
@@ -4628,11 +4931,20 @@ export interface components {
         };
         /** @description The number of calls in the last 24 hours. */
         CallCount: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The calls that count.
+             */
             used: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description What is left of `limit`.
+             */
             remaining: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The most calls.
+             */
             limit: number;
             /**
              * Format: date-time
@@ -4640,39 +4952,62 @@ export interface components {
              */
             resets_at: string | null;
         };
+        /** @description Which calls of users a relayer or pool pays for. */
         Sponsorship: {
             revision: components["schemas"]["Revision"];
+            /** @description The id. If absent, the service generates a UUIDv7. */
             id: components["schemas"]["Id"];
             network: components["schemas"]["NetworkName"];
-            /** @description An id, or null. */
+            /** @description The relayer that pays and sends. Null: a pool does. */
             relayer_id: string | null;
-            /** @description An id, or null. */
+            /** @description The pool that pays and sends. Null: a relayer does. */
             pool_id: string | null;
+            /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. */
             targets: components["schemas"]["SponsoredTarget"][];
+            /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. */
             forwarders: components["schemas"]["Address"][];
+            /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. */
             delegates: components["schemas"]["Address"][];
+            /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. */
             nonce_key_delegates: components["schemas"]["Address"][];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The highest gas limit of one call.
+             */
             max_gas: number;
+            /**
+             * @description The highest fee of one call, in wei. It is what a call counts until it is mined, and then its paid fee. A
+             *     call that would cost more now is refused, and the price of an accepted one is never raised above it.
+             */
             max_fee: components["schemas"]["Amount"];
+            /** @description The highest total fee in any 24 hours, in wei. */
             budget_per_day: components["schemas"]["Amount"];
+            /** @description The limits of one user in any 24 hours. Null: none. */
             per_user: {
-                /** Format: int64 */
+                /**
+                 * Format: int64
+                 * @description The most calls.
+                 */
                 count?: number;
                 fee?: components["schemas"]["Amount"];
             } | null;
+            /** @description The pages from which browsers may call /api/v1/rpc. Without an `Origin` header, as from a server, the key alone decides. */
             origins: components["schemas"]["Origin"][];
+            /** @description Whether it accepts nothing for now. */
             paused: boolean;
             /** @description The id of its API key. */
             api_key_id: components["schemas"]["Id"];
             created_at: components["schemas"]["Timestamp"];
             usage: components["schemas"]["Usage"];
         };
+        /** @description The sponsorship and its key, which is shown only here. */
         SponsorshipCreation: {
+            /** @description The sponsorship. */
             sponsorship: components["schemas"]["Sponsorship"];
             /** @description The API key. It calls this sponsorship and does nothing else, so that it may stand in a web page. */
             token: string;
         };
+        /** @description What one user has used. */
         SponsoredUser: {
             user: components["schemas"]["Address"];
             /** @description The number of calls. Null without this limit. */
@@ -4692,6 +5027,7 @@ export interface components {
              */
             user?: components["schemas"]["AddressInput"];
         };
+        /** @description A call of a user, and what became of it. */
         SponsoredCall: {
             id: components["schemas"]["CallId"];
             transaction_id: components["schemas"]["Id"];
@@ -4739,6 +5075,7 @@ export interface components {
             address: components["schemas"]["Address"];
             weight: components["schemas"]["PoolWeight"];
         };
+        /** @description Relayers of one network that send as one. */
         Pool: {
             revision: components["schemas"]["Revision"];
             id: components["schemas"]["Id"];
@@ -4763,12 +5100,14 @@ export interface components {
             name?: components["schemas"]["Name"];
             abi: components["schemas"]["AbiEntries"];
         };
+        /** @description The ABI of a contract, without its entries. */
         ListedAbi: {
             id: components["schemas"]["Id"];
             network: components["schemas"]["NetworkName"];
             address: components["schemas"]["Address"];
             name: components["schemas"]["Name"];
         };
+        /** @description The ABI of a contract. */
         Abi: {
             id: components["schemas"]["Id"];
             network: components["schemas"]["NetworkName"];
@@ -4783,6 +5122,7 @@ export interface components {
          * @enum {string}
          */
         ProblemKind: "external_transactions" | "requests_refused" | "sponsorship_used_up" | "network_down" | "network_still" | "node_unhealthy" | "relayer_disabled" | "relayer_paused" | "transaction_waiting" | "transaction_slow" | "nonces" | "balance_low" | "balance_empty" | "funding" | "notification_disabled" | "notification_failing" | "deliveries_failed" | "transactions_failed" | "service" | "unchecked";
+        /** @description Something that needs a person. */
         Problem: {
             /** @description The same as long as the problem and its cause last. */
             id: string;
@@ -4792,20 +5132,21 @@ export interface components {
              * @enum {string}
              */
             severity: "critical" | "warning" | "info";
+            /** @description What is wrong, in a sentence. */
             summary: string;
             /** @description The cause, and what helps. */
             reason: string;
             /** @description The resource that it concerns, in this and the next five members; null where it concerns none. */
             relayer_id: string | null;
-            /** @description An id, or null. */
+            /** @description The network that it concerns. */
             network_id: string | null;
-            /** @description An id, or null. */
+            /** @description The notification that it concerns. */
             notification_id: string | null;
-            /** @description An id, or null. */
+            /** @description The pool that it concerns. */
             pool_id: string | null;
-            /** @description An id, or null. */
+            /** @description The sponsorship that it concerns. */
             sponsorship_id: string | null;
-            /** @description An id, or null. */
+            /** @description The transaction that it concerns. */
             transaction_id: string | null;
             /**
              * Format: int64
@@ -4819,6 +5160,7 @@ export interface components {
             since: string | null;
             /** @description Of `requests_refused`; otherwise null. */
             refusal: components["schemas"]["Refusal"] | null;
+            /** @description Who has taken note of it. Null: nobody. */
             acknowledgement: components["schemas"]["Acknowledgement"] | null;
         };
         Refusal: {
@@ -4835,11 +5177,13 @@ export interface components {
              */
             changed_at: string | null;
         };
+        /** @description That somebody has taken note of a problem. */
         Acknowledgement: {
             /** @description The caller, as the audit trail names it. */
             by: string;
             at: components["schemas"]["Timestamp"];
             until: components["schemas"]["Timestamp"];
+            /** @description What the person wrote. Null: nothing. */
             note: string | null;
         };
         AcknowledgeProblemRequest: {
@@ -4847,8 +5191,12 @@ export interface components {
             minutes: number;
             note?: components["schemas"]["Name"];
         };
+        /** @description A resource that was found. */
         SearchResult: {
-            /** @enum {string} */
+            /**
+             * @description The kind of resource.
+             * @enum {string}
+             */
             kind: "relayer" | "transaction" | "network" | "signer" | "notification" | "abi";
             id: components["schemas"]["Id"];
             /** @description Of a transaction; else null. */
@@ -4869,26 +5217,39 @@ export interface components {
              * @description Of a transaction; else null.
              */
             created_at: string | null;
-            /** @enum {string} */
+            /**
+             * @description What of the resource has the text.
+             * @enum {string}
+             */
             found_by: "id" | "name" | "address" | "hash" | "nonce" | "receiver" | "reference" | "metadata";
             /** @description The whole of what has the text, for example the hash; of metadata, `name:value`. */
             matched: string;
         };
+        /** @description A chain, and its nodes. */
         Network: {
             revision: components["schemas"]["Revision"];
             /** @description `evm:<name>` */
             id: components["schemas"]["Id"];
             name: components["schemas"]["NetworkName"];
+            /** @description The kind of chain. */
             network_type: components["schemas"]["NetworkType"];
+            /** @description The chain id (EIP-155). */
             chain_id: components["schemas"]["ChainId"];
+            /** @description The nodes. */
             rpc_urls: components["schemas"]["RpcUrl"][];
+            /** @description The symbol of the coin. Null: not given. */
             symbol: string | null;
+            /** @description The blocks, the one of the transaction included, after which it is `confirmed`. */
             required_confirmations: number;
+            /** @description The usual time between blocks, in milliseconds. Null: it is measured. */
             average_blocktime_ms: number | null;
+            /** @description Whether the coin has no worth. */
             is_testnet: boolean;
+            /** @description The addresses of block explorers. */
             explorer_urls: string[];
             /** @description `op_stack`: transactions also pay a data fee, which the contract GasPriceOracle tells, and are refused (503) while it tells none; known chains of the OP stack need no feature. `no_native_coin`: balances say nothing about what an account can pay, and are not checked. Other words have no effect. */
             features: components["schemas"]["Word"][];
+            /** @description Your own words. */
             tags: components["schemas"]["Word"][];
             /** @description Private relays, which pass a transaction to builders of blocks and not to the public pool, for example https://rpc.flashbots.net/fast or https://rpc.mevblocker.io/fullprivacy. They are sent transactions, and asked whether they have them and for estimates of their gas. */
             private_rpc_urls: components["schemas"]["PrivateRpcUrl"][];
@@ -4898,28 +5259,39 @@ export interface components {
             min_priority_fee_per_gas: string | null;
             /** @description The least price that the nodes take, in wei per unit of gas; otherwise as `min_priority_fee_per_gas`. */
             min_gas_price: string | null;
+            /** @description The ERC-20 token that is the same balance as the coin. Null: none. */
             coin_token: components["schemas"]["CoinToken"] | null;
             /** @description The nodes that do not answer, or are on another chain. Only in responses of [Create a network](#/networks/createnetwork) and [Update a network](#/networks/updatenetwork); absent when there are none. */
             warnings?: components["schemas"]["ResourceWarning"][];
         };
         CreateNetworkRequest: {
             name: components["schemas"]["NetworkName"];
+            /** @description The kind of chain. */
             network_type: components["schemas"]["NetworkType"];
+            /** @description The chain id (EIP-155). The nodes must be on this chain. */
             chain_id: components["schemas"]["ChainId"];
+            /** @description The nodes, at most 20. */
             rpc_urls: components["schemas"]["RpcUrlInput"][];
             symbol?: components["schemas"]["Word"];
             /** @description The number of blocks, including its own, that confirm a transaction. If absent, the default of the chain id: 1 on the development chains 1337 and 31337; 12 on Ethereum and unknown chains; 256 on Polygon; 15 on BNB Smart Chain; 3 on Avalanche; about 40 seconds of blocks on rollups with one sequencer. An existing network keeps its number. */
             required_confirmations?: number;
+            /** @description The usual time between blocks, in milliseconds. If absent or null, it is measured. */
             average_blocktime_ms?: number;
+            /** @description Whether the coin has no worth. Default: false. */
             is_testnet?: boolean;
+            /** @description The addresses of block explorers. */
             explorer_urls?: components["schemas"]["HttpUrl"][];
+            /** @description `op_stack`: transactions also pay a data fee, which the contract GasPriceOracle tells, and are refused (503) while it tells none; known chains of the OP stack need no feature. `no_native_coin`: balances say nothing about what an account can pay, and are not checked. Other words have no effect. */
             features?: components["schemas"]["Word"][];
+            /** @description Your own words. */
             tags?: components["schemas"]["Word"][];
             /** @description Private relays, which pass a transaction to builders of blocks and not to the public pool, for example https://rpc.flashbots.net/fast or https://rpc.mevblocker.io/fullprivacy. They are sent transactions, and asked whether they have them and for estimates of their gas. */
             private_rpc_urls?: components["schemas"]["PrivateRpcUrlInput"][];
             /** @description The default of the transactions on this network. */
             submission?: components["schemas"]["SubmissionInput"];
+            /** @description The least priority fee that the nodes take, in wei per unit of gas, where they suggest less: the service pays no less by itself. Null: unknown. Prices of a request are not changed. */
             min_priority_fee_per_gas?: components["schemas"]["AmountInput"] | null;
+            /** @description The least price that the nodes take, in wei per unit of gas; otherwise as `min_priority_fee_per_gas`. */
             min_gas_price?: components["schemas"]["AmountInput"] | null;
             /** @description As `coin_token` of a network, for example `0x3600000000000000000000000000000000000000` with 6 decimals on Arc. Default null. */
             coin_token?: components["schemas"]["CoinTokenInput"] | null;
@@ -4927,29 +5299,43 @@ export interface components {
         /** @description The chain's coin is also an ERC-20 token: one balance in two views. Policies, daily limits, funding and sweeps count an amount of either as one. `decimals`: of the token; the coin has 18. */
         CoinToken: {
             address: components["schemas"]["Address"];
+            /** @description The decimals of the token. */
             decimals: number;
         };
         CoinTokenInput: {
             address: components["schemas"]["AddressInput"];
+            /** @description The decimals of the token. */
             decimals: number;
         };
         UpdateNetworkRequest: {
+            /** @description The nodes, in the place of all that there are. */
             rpc_urls?: components["schemas"]["RpcUrlInput"][];
+            /** @description The symbol of the coin. Null removes it. */
             symbol?: string | null;
             /** @description Null: the default of the chain id. */
             required_confirmations?: number | null;
+            /** @description The usual time between blocks, in milliseconds. Null: it is measured. */
             average_blocktime_ms?: number | null;
+            /** @description Whether the coin has no worth. */
             is_testnet?: boolean | null;
+            /** @description In the place of all that there are. Null removes them. */
             explorer_urls?: components["schemas"]["HttpUrl"][] | null;
+            /** @description `op_stack`: transactions also pay a data fee, which the contract GasPriceOracle tells, and are refused (503) while it tells none; known chains of the OP stack need no feature. `no_native_coin`: balances say nothing about what an account can pay, and are not checked. Other words have no effect. */
             features?: components["schemas"]["Word"][] | null;
+            /** @description In the place of all that there are. Null removes them. */
             tags?: components["schemas"]["Word"][] | null;
+            /** @description The private relays, in the place of all that there are. Null removes them. */
             private_rpc_urls?: components["schemas"]["PrivateRpcUrlInput"][] | null;
+            /** @description The default of the transactions on this network. */
             submission?: components["schemas"]["SubmissionInput"] | null;
+            /** @description The least priority fee that the nodes take, in wei per unit of gas, where they suggest less: the service pays no less by itself. Null: unknown. Prices of a request are not changed. */
             min_priority_fee_per_gas?: components["schemas"]["AmountInput"] | null;
+            /** @description The least price that the nodes take, in wei per unit of gas; otherwise as `min_priority_fee_per_gas`. */
             min_gas_price?: components["schemas"]["AmountInput"] | null;
             /** @description As `coin_token` of a network, for example `0x3600000000000000000000000000000000000000` with 6 decimals on Arc. Default null. */
             coin_token?: components["schemas"]["CoinTokenInput"] | null;
         };
+        /** @description A private key, or a key of a key service. */
         Signer: {
             id: components["schemas"]["Id"];
             type: components["schemas"]["SignerType"];
@@ -4965,10 +5351,11 @@ export interface components {
         PlainSignerRequest: {
             id?: components["schemas"]["Id"];
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description A private key that is given. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "plain";
+            /** @description The key. */
             config: {
                 /** @description The private key, 32 bytes of hex, with or without 0x. */
                 key: components["schemas"]["HashInput"];
@@ -4977,10 +5364,11 @@ export interface components {
         KeystoreSignerRequest: {
             id?: components["schemas"]["Id"];
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description A keystore file (Web3 Secret Storage). (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "keystore";
+            /** @description The keystore and its passphrase. */
             config: {
                 /** @description A Web3 Secret Storage document, version 3. Limits of its key derivation: scrypt with 128*n*r at most 256 MiB, 128*r*p at most 1 MiB, n*r*p at most 2^22 and p at most 16; pbkdf2 with at most 5,000,000 rounds. A keystore above a limit is refused with 400 before any work. One keystore is decrypted at a time; 503 when too many wait, or when one takes longer than 20 s. */
                 keystore: {
@@ -4993,7 +5381,7 @@ export interface components {
         GeneratedSignerRequest: {
             id?: components["schemas"]["Id"];
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description A new key, which the service makes. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "generated";
@@ -5004,10 +5392,11 @@ export interface components {
         AwsKmsSignerRequest: {
             id?: components["schemas"]["Id"];
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description A key of AWS KMS. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "aws_kms";
+            /** @description Which key. */
             config: components["schemas"]["AwsKmsConfig"];
         };
         AwsKmsConfig: {
@@ -5031,10 +5420,11 @@ export interface components {
         GoogleCloudKmsSignerRequest: {
             id?: components["schemas"]["Id"];
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description A key of Google Cloud KMS. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "google_cloud_kms";
+            /** @description Which key, and the service account. */
             config: components["schemas"]["GoogleCloudKmsConfig"];
         };
         GoogleCloudKmsConfig: {
@@ -5053,25 +5443,37 @@ export interface components {
         };
         /** @description The JSON key of a service account, as Google Cloud creates it. If absent, the Application Default Credentials of the service: the file that GOOGLE_APPLICATION_CREDENTIALS names, or the account of the machine or workload. */
         GoogleServiceAccount: {
+            /** @description The account. */
             client_email: string;
             /** @description The private key of the service account in PEM. It is stored encrypted and never shown. */
             private_key: string;
-            /** @constant */
+            /**
+             * @description The kind of file.
+             * @constant
+             */
             type?: "service_account";
+            /** @description As in the file of the key. It is not used. */
             project_id?: string;
+            /** @description As in the file of the key. It is not used. */
             private_key_id?: string;
+            /** @description As in the file of the key. It is not used. */
             client_id?: string;
+            /** @description As in the file of the key. It is not used. */
             auth_uri?: string;
+            /** @description As in the file of the key. It is not used. */
             token_uri?: string;
+            /** @description As in the file of the key. It is not used. */
             auth_provider_x509_cert_url?: string;
+            /** @description As in the file of the key. It is not used. */
             client_x509_cert_url?: string;
+            /** @description As in the file of the key. It is not used. */
             universe_domain?: string;
         };
         /** @description A key on the curve P-256K in Azure Key Vault or Azure Managed HSM. The identity must be permitted `keys/get` and `keys/sign`. This type requires the optional package `@azure/msal-node`. It was tested with a server that follows Azure's REST reference. It is not verified against the live service. */
         AzureKeyVaultSignerRequest: {
             id?: components["schemas"]["Id"];
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description A key of Azure Key Vault. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "azure_key_vault";
@@ -5114,7 +5516,7 @@ export interface components {
         Pkcs11SignerRequest: {
             id?: components["schemas"]["Id"];
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description A key of an HSM. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "pkcs11";
@@ -5137,10 +5539,11 @@ export interface components {
         RemoteSignerRequest: {
             id?: components["schemas"]["Id"];
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description A key of a remote signer. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "remote";
+            /** @description Which key, and where. */
             config: components["schemas"]["RemoteConfig"];
         };
         RemoteConfig: {
@@ -5169,7 +5572,7 @@ export interface components {
         VaultSignerRequest: {
             id?: components["schemas"]["Id"];
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description A key of HashiCorp Vault. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "vault";
@@ -5216,41 +5619,106 @@ export interface components {
         FeeMultiplier: number;
         AllowedFunction: {
             receiver: components["schemas"]["Address"];
+            /** @description The selectors of the functions, 4 bytes of hex each. Empty: any function. */
             selectors: components["schemas"]["Selector"][];
         };
         TokenLimit: {
             token: components["schemas"]["Address"];
+            /** @description The highest amount of one transaction or signature. */
             max_amount?: components["schemas"]["Amount"];
+            /** @description The highest total amount in any 24 hours. */
             max_amount_per_day?: components["schemas"]["Amount"];
+            /** @description Whether signatures that move this token are allowed and counted: in one sum with transactions, when they are signed. Counted are ERC-3009 (`TransferWithAuthorization`, `ReceiveWithAuthorization`, `CancelAuthorization`), ERC-2612 (`Permit`), Dai's `Permit` (as the highest number, so that a limit refuses it) and Permit2 (`PermitTransferFrom`, `PermitBatchTransferFrom`, both with a witness, `PermitSingle`, `PermitBatch`). A type is known by its exact members, and its contract by `verifyingContract`, which must be the token or Permit2; the domain must have the `chainId` of the network. All else is refused, as are hashes. What was signed stays counted for 24 hours, used or not. Default: false. Needs `max_amount` or `max_amount_per_day`. */
             count_signatures?: boolean;
         };
         /** @description An absent policy does not limit. Exception: `max_fee_multiplier` is 5 when absent. */
         RelayerPolicies: {
+            /** @description The relayer sends only while its balance is at least this amount. */
             min_balance?: components["schemas"]["Amount"];
+            /** @description Whether a node estimates the gas limit of transactions without one. */
             gas_limit_estimation?: boolean;
+            /** @description The highest price per unit of gas. */
             gas_price_cap?: components["schemas"]["Amount"];
+            /**
+             * @description The highest price per unit of gas, as a multiple of the market price. Default: 5. When the service signs a
+             *     transaction again at a higher price, the price is at most this multiple of the current market price for its
+             *     tier. Without `gas_price_cap` this policy also limits prices in requests that send or replace a transaction.
+             *     The price in the next block may be at most this multiple of the market price for the tier `fastest`, or 10
+             *     gwei if that is more (on chains with very cheap gas, common prices exceed the multiple). The price in the
+             *     next block is `gas_price`, or the base fee plus `max_priority_fee_per_gas`, at most `max_fee_per_gas`. So a
+             *     high `max_fee_per_gas` with a small priority fee is accepted: the base fee is burned, and only the priority
+             *     fee goes to the proposer. sign-transaction calls no node and does not know the market: limit its fees with
+             *     `gas_price_cap`, `max_fee_per_transaction` and `max_fee_per_day`. The market price is the median of up to
+             *     three nodes of the network; of two, the lower one. With a single node, only the three policies with amounts
+             *     in wei limit the effect of a false price.
+             */
             max_fee_multiplier?: components["schemas"]["FeeMultiplier"];
+            /**
+             * @description The highest fee of one signature, in wei: its gas limit times its highest price. It applies to every
+             *     signature, by the policies at that time. If it does not allow a higher price, the transaction or its
+             *     cancellation waits, and `status_reason` gives the reason. On chains of the OP stack the data fee counts too,
+             *     by the chain's own upper bound when the transaction is accepted; no signed field limits what the chain then
+             *     charges.
+             */
             max_fee_per_transaction?: components["schemas"]["Amount"];
+            /**
+             * @description The highest total fee of all signatures in any 24 hours, in wei, counted as in `max_fee_per_transaction`
+             *     when a transaction is accepted, in steps of five minutes as in `max_value_per_day`. Of several signatures
+             *     with the same nonce only one can be mined, so a transaction counts with the highest one: a higher price
+             *     counts the increase. Cancellations, transfers that fill a nonce, and sign-transaction count too. A
+             *     transaction that is canceled before it was signed is subtracted; unused gas is not. If the limit is reached,
+             *     sending is refused with 403; a new signature for an accepted transaction waits, and `status_reason` gives
+             *     the reason.
+             */
             max_fee_per_day?: components["schemas"]["Amount"];
+            /**
+             * @description The highest number of unfinished transactions (`pending`, `sent`, `submitted`, `mined`). Default: 10,000.
+             *     Further transactions get 429 until some finish.
+             */
             max_pending?: components["schemas"]["MaxPending"];
+            /**
+             * @description The highest total size of the call data of unfinished transactions, in bytes. Default: 67,108,864 (64 MiB).
+             *     Further transactions get 429 until some finish.
+             */
             max_pending_bytes?: components["schemas"]["MaxPendingBytes"];
+            /** @description The only allowed recipients. If set, contracts cannot be created. */
             whitelist_receivers?: components["schemas"]["Address"][];
+            /** @description True: EIP-1559 prices. False: a gas price (legacy). Absent: as the chain supports. */
             eip1559_pricing?: boolean;
+            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. */
             allowed_functions?: components["schemas"]["AllowedFunction"][];
+            /** @description The highest value of one transaction, in wei. Gas is not counted. */
             max_value?: components["schemas"]["Amount"];
+            /**
+             * @description The highest total value of all transactions in any 24 hours, in wei, counted when they are accepted, in
+             *     steps of five minutes (so up to five minutes longer than a day). Transactions that fail, or are canceled
+             *     after they were signed, stay counted; transactions that are canceled earlier are subtracted. A replacement
+             *     counts the increase over the highest value counted for its transaction. Counting starts when the policy is
+             *     set.
+             */
             max_value_per_day?: components["schemas"]["Amount"];
+            /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. Typed data can move tokens too, so it is refused unless `count_signatures` counts it or `allowed_domain_separators` lists its domain. */
             token_limits?: components["schemas"]["TokenLimit"][];
+            /** @description The highest number of transfers of 0 wei to itself per hour that the relayer makes without a request: to fill nonces without a transaction below a signed nonce, and to use the nonces of transactions that can never be accepted. Default: 10. 0 disables them. */
             max_gap_fills_per_hour?: number;
+            /** @description Whether the relayer accepts and signs new transactions and authorizations. Default: true. [Drain a relayer](#/relayers/drainrelayer) sets it to false. Accepted transactions continue, and can be replaced and canceled. */
             allow_transactions?: boolean;
+            /** @description Whether the relayer signs messages (EIP-191). Default: true. */
             allow_messages?: boolean;
+            /** @description Whether the relayer signs typed data from hashes. Default: true. */
             allow_blind_typed_data?: boolean;
+            /** @description Whether the relayer signs transactions without sending them. Default: true. */
             allow_sign_transaction?: boolean;
+            /** @description Whether the relayer signs authorizations and sends transactions with authorizations (EIP-7702). Default: false. An authorization gives the code of a contract full control of an account, and no other policy limits that code. So a relayer with `max_value`, `max_value_per_day`, `token_limits` or `allowed_functions` signs an authorization only for a contract in `allowed_delegates` or, without that list, in `whitelist_receivers`. */
             allow_authorizations?: boolean;
+            /** @description The only contracts whose code the relayer's account may be authorized to run (EIP-7702). Default: those in `whitelist_receivers`. The zero address, which ends a delegation, is always allowed. */
             allowed_delegates?: components["schemas"]["Address"][];
+            /** @description The only EIP-712 domains for which typed data is signed, from hashes or in full. */
             allowed_domain_separators?: components["schemas"]["Hash"][];
         };
         AllowedFunctionInput: {
             receiver: components["schemas"]["AddressInput"];
+            /** @description The selectors of the functions, 4 bytes of hex each, or their signatures. Empty: any function. */
             selectors: components["schemas"]["SelectorInput"][];
         };
         TokenLimitInput: {
@@ -5358,27 +5826,49 @@ export interface components {
             allowed_domain_separators?: components["schemas"]["HashInput"][];
         };
         RelayerPoliciesPatch: {
+            /** @description The relayer sends only while its balance is at least this amount. */
             min_balance?: components["schemas"]["AmountInput"] | null;
+            /** @description Whether a node estimates the gas limit of transactions without one. Null restores the default. */
             gas_limit_estimation?: boolean | null;
+            /** @description The highest price per unit of gas. */
             gas_price_cap?: components["schemas"]["AmountInput"] | null;
+            /** @description The highest price per unit of gas, as a multiple of the market price. Default: 5. When the service signs a transaction again at a higher price, the price is at most this multiple of the current market price for its tier. Without `gas_price_cap` this policy also limits prices in requests that send or replace a transaction. The price in the next block may be at most this multiple of the market price for the tier `fastest`, or 10 gwei if that is more (on chains with very cheap gas, common prices exceed the multiple). The price in the next block is `gas_price`, or the base fee plus `max_priority_fee_per_gas`, at most `max_fee_per_gas`. So a high `max_fee_per_gas` with a small priority fee is accepted: the base fee is burned, and only the priority fee goes to the proposer. sign-transaction calls no node and does not know the market: limit its fees with `gas_price_cap`, `max_fee_per_transaction` and `max_fee_per_day`. The market price is the median of up to three nodes of the network; of two, the lower one. With a single node, only the three policies with amounts in wei limit the effect of a false price. */
             max_fee_multiplier?: number | null;
+            /** @description The highest fee of one signature, in wei: its gas limit times its highest price. It applies to every signature, by the policies at that time. If it does not allow a higher price, the transaction or its cancellation waits, and `status_reason` gives the reason. On chains of the OP stack the data fee counts too, by the chain's own upper bound when the transaction is accepted; no signed field limits what the chain then charges. */
             max_fee_per_transaction?: components["schemas"]["AmountInput"] | null;
+            /** @description The highest total fee of all signatures in any 24 hours, in wei, counted as in `max_fee_per_transaction` when a transaction is accepted, in steps of five minutes as in `max_value_per_day`. Of several signatures with the same nonce only one can be mined, so a transaction counts with the highest one: a higher price counts the increase. Cancellations, transfers that fill a nonce, and sign-transaction count too. A transaction that is canceled before it was signed is subtracted; unused gas is not. If the limit is reached, sending is refused with 403; a new signature for an accepted transaction waits, and `status_reason` gives the reason. */
             max_fee_per_day?: components["schemas"]["AmountInput"] | null;
+            /** @description The highest number of unfinished transactions (`pending`, `sent`, `submitted`, `mined`). Default: 10,000. Further transactions get 429 until some finish. */
             max_pending?: number | null;
+            /** @description The highest total size of the call data of unfinished transactions, in bytes. Default: 67,108,864 (64 MiB). Further transactions get 429 until some finish. */
             max_pending_bytes?: number | null;
+            /** @description The only allowed recipients. If set, contracts cannot be created. */
             whitelist_receivers?: components["schemas"]["AddressInput"][] | null;
+            /** @description True: EIP-1559 prices. False: a gas price (legacy). Absent: as the chain supports. */
             eip1559_pricing?: boolean | null;
+            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. */
             allowed_functions?: components["schemas"]["AllowedFunctionInput"][] | null;
+            /** @description The highest value of one transaction, in wei. Gas is not counted. */
             max_value?: components["schemas"]["AmountInput"] | null;
+            /** @description The highest total value of all transactions in any 24 hours, in wei, counted when they are accepted, in steps of five minutes (so up to five minutes longer than a day). Transactions that fail, or are canceled after they were signed, stay counted; transactions that are canceled earlier are subtracted. A replacement counts the increase over the highest value counted for its transaction. Counting starts when the policy is set. */
             max_value_per_day?: components["schemas"]["AmountInput"] | null;
+            /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. Typed data can move tokens too, so it is refused unless `count_signatures` counts it or `allowed_domain_separators` lists its domain. */
             token_limits?: components["schemas"]["TokenLimitInput"][] | null;
+            /** @description The highest number of transfers of 0 wei to itself per hour that the relayer makes without a request: to fill nonces without a transaction below a signed nonce, and to use the nonces of transactions that can never be accepted. Default: 10. 0 disables them. */
             max_gap_fills_per_hour?: number | null;
+            /** @description Whether the relayer accepts and signs new transactions and authorizations. Default: true. [Drain a relayer](#/relayers/drainrelayer) sets it to false. Accepted transactions continue, and can be replaced and canceled. */
             allow_transactions?: boolean | null;
+            /** @description Whether the relayer signs messages (EIP-191). Default: true. */
             allow_messages?: boolean | null;
+            /** @description Whether the relayer signs typed data from hashes. Default: true. */
             allow_blind_typed_data?: boolean | null;
+            /** @description Whether the relayer signs transactions without sending them. Default: true. */
             allow_sign_transaction?: boolean | null;
+            /** @description Whether the relayer signs authorizations and sends transactions with authorizations (EIP-7702). Default: false. An authorization gives the code of a contract full control of an account, and no other policy limits that code. So a relayer with `max_value`, `max_value_per_day`, `token_limits` or `allowed_functions` signs an authorization only for a contract in `allowed_delegates` or, without that list, in `whitelist_receivers`. */
             allow_authorizations?: boolean | null;
+            /** @description The only contracts whose code the relayer's account may be authorized to run (EIP-7702). Default: those in `whitelist_receivers`. The zero address, which ends a delegation, is always allowed. */
             allowed_delegates?: components["schemas"]["AddressInput"][] | null;
+            /** @description The only EIP-712 domains for which typed data is signed, from hashes or in full. */
             allowed_domain_separators?: components["schemas"]["HashInput"][] | null;
         };
         PoolTokenLimit: {
@@ -5388,10 +5878,21 @@ export interface components {
         };
         /** @description As the policies of a relayer. An absent policy does not limit. */
         PoolPolicies: {
+            /** @description The highest value of one transaction, in wei. Gas is not counted. */
             max_value?: components["schemas"]["Amount"];
+            /**
+             * @description The highest total value of all transactions in any 24 hours, in wei, counted when they are accepted, in
+             *     steps of five minutes (so up to five minutes longer than a day). Transactions that fail, or are canceled
+             *     after they were signed, stay counted; transactions that are canceled earlier are subtracted. A replacement
+             *     counts the increase over the highest value counted for its transaction. Counting starts when the policy is
+             *     set.
+             */
             max_value_per_day?: components["schemas"]["Amount"];
+            /** @description The only allowed recipients. If set, contracts cannot be created. */
             whitelist_receivers?: components["schemas"]["Address"][];
+            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. */
             allowed_functions?: components["schemas"]["AllowedFunction"][];
+            /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. Typed data can move tokens too, so it is refused unless `count_signatures` counts it or `allowed_domain_separators` lists its domain. */
             token_limits?: components["schemas"]["PoolTokenLimit"][];
         };
         PoolTokenLimitInput: {
@@ -5403,38 +5904,59 @@ export interface components {
         };
         /** @description Limits on what is sent through the pool, beside those of each relayer; see the policies of relayers. Amounts per day count over all relayers of the pool, when a transaction is accepted. One that ends unsigned counts no longer. */
         PoolPoliciesInput: {
+            /** @description The highest value of one transaction, in wei. Gas is not counted. */
             max_value?: components["schemas"]["AmountInput"];
+            /**
+             * @description The highest total value of all transactions in any 24 hours, in wei, counted when they are accepted, in
+             *     steps of five minutes (so up to five minutes longer than a day). Transactions that fail, or are canceled
+             *     after they were signed, stay counted; transactions that are canceled earlier are subtracted. A replacement
+             *     counts the increase over the highest value counted for its transaction. Counting starts when the policy is
+             *     set.
+             */
             max_value_per_day?: components["schemas"]["AmountInput"];
+            /** @description The only allowed recipients. If set, contracts cannot be created. */
             whitelist_receivers?: components["schemas"]["AddressInput"][];
+            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. */
             allowed_functions?: components["schemas"]["AllowedFunctionInput"][];
+            /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. Typed data can move tokens too, so it is refused unless `count_signatures` counts it or `allowed_domain_separators` lists its domain. */
             token_limits?: components["schemas"]["PoolTokenLimitInput"][];
         };
         /** @description Absent policies stay. Null removes one. */
         PoolPoliciesPatch: {
+            /** @description The highest value of one transaction, in wei. Gas is not counted. */
             max_value?: components["schemas"]["AmountInput"] | null;
+            /** @description The highest total value of all transactions in any 24 hours, in wei, counted when they are accepted, in steps of five minutes (so up to five minutes longer than a day). Transactions that fail, or are canceled after they were signed, stay counted; transactions that are canceled earlier are subtracted. A replacement counts the increase over the highest value counted for its transaction. Counting starts when the policy is set. */
             max_value_per_day?: components["schemas"]["AmountInput"] | null;
+            /** @description The only allowed recipients. If set, contracts cannot be created. */
             whitelist_receivers?: components["schemas"]["AddressInput"][] | null;
+            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. */
             allowed_functions?: components["schemas"]["AllowedFunctionInput"][] | null;
+            /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. Typed data can move tokens too, so it is refused unless `count_signatures` counts it or `allowed_domain_separators` lists its domain. */
             token_limits?: components["schemas"]["PoolTokenLimitInput"][] | null;
         };
+        /** @description A signer on a network, under a name. */
         Relayer: {
             revision: components["schemas"]["Revision"];
             id: components["schemas"]["Id"];
             name: components["schemas"]["Name"];
             /** @description The network's name. */
             network: components["schemas"]["NetworkName"];
+            /** @description The kind of chain. */
             network_type: components["schemas"]["NetworkType"];
             /** @description A paused relayer signs and sends nothing. */
             paused: boolean;
             address: components["schemas"]["Address"];
+            /** @description The signer, which holds its key. */
             signer_id: components["schemas"]["Id"];
             /** @description The first of `notification_ids`, or null. */
             notification_id: string | null;
             notification_ids?: components["schemas"]["NotificationIds"];
             policies: components["schemas"]["RelayerPolicies"];
+            /** @description The relayer's own nodes, in the place of the network's. Empty: the network's. */
             custom_rpc_urls: components["schemas"]["RpcUrl"][];
             /** @description Whether the service disabled the relayer. A disabled relayer sends nothing. */
             system_disabled: boolean;
+            /** @description Why the service disabled it. Null when it did not. */
             disabled_reason: string | null;
             /** @description Policies on messages and typed data that affect more than one relayer: those of another relayer with the same address that refuse requests which this relayer's policies allow, and the reverse. Only in responses of [Create a relayer](#/relayers/createrelayer), [Get a relayer](#/relayers/getrelayer) and [Update a relayer](#/relayers/updaterelayer); absent when there are none. Names of other relayers appear only to callers that may see them. [Create a relayer](#/relayers/createrelayer) also names the nodes that do not answer, or are on another chain. */
             warnings?: components["schemas"]["ResourceWarning"][];
@@ -5449,7 +5971,9 @@ export interface components {
             name: components["schemas"]["Name"];
             /** @description The network's name. */
             network: components["schemas"]["NetworkName"];
+            /** @description The kind of chain. */
             network_type: components["schemas"]["NetworkType"];
+            /** @description Whether it signs and sends nothing for now. Default: false. */
             paused: boolean;
             signer_id: components["schemas"]["Id"];
             /** @description One notification, in the place of `notification_ids`. */
@@ -5465,7 +5989,9 @@ export interface components {
             name: components["schemas"]["Name"];
             /** @description The network's name. */
             network: components["schemas"]["NetworkName"];
+            /** @description The kind of chain. */
             network_type: components["schemas"]["NetworkType"];
+            /** @description Whether it signs and sends nothing for now. Default: false. */
             paused: boolean;
             signer_id: components["schemas"]["Id"];
             notification_ids: components["schemas"]["NotificationIds"];
@@ -5478,18 +6004,24 @@ export interface components {
         UpdateRelayerRequest: components["schemas"]["UpdateRelayerWithNotification"] | components["schemas"]["UpdateRelayerWithNotifications"];
         UpdateRelayerWithNotification: {
             name?: components["schemas"]["Name"];
+            /** @description Whether it signs and sends nothing for now. */
             paused?: boolean;
             /** @description One notification in the place of all; null: none. In the place of `notification_ids`. */
             notification_id?: string | null;
+            /** @description The policies to change. Null removes all. */
             policies?: components["schemas"]["RelayerPoliciesPatch"] | null;
+            /** @description The relayer's own nodes, in the place of all that there are. Null: the network's. */
             custom_rpc_urls?: components["schemas"]["RpcUrlInput"][] | null;
             notification_ids?: never;
         };
         UpdateRelayerWithNotifications: {
             name?: components["schemas"]["Name"];
+            /** @description Whether it signs and sends nothing for now. */
             paused?: boolean;
             notification_ids: components["schemas"]["NotificationIds"];
+            /** @description The policies to change. Null removes all. */
             policies?: components["schemas"]["RelayerPoliciesPatch"] | null;
+            /** @description The relayer's own nodes, in the place of all that there are. Null: the network's. */
             custom_rpc_urls?: components["schemas"]["RpcUrlInput"][] | null;
             notification_id?: never;
         };
@@ -5497,6 +6029,7 @@ export interface components {
         NetworkNode: {
             /** @description The URL. Its path and query are masked, because they often contain a secret. */
             url: string;
+            /** @description Its share of the calls. */
             weight: number;
             /**
              * @description `healthy`: it answers. `unreachable`: it does not answer, or not with JSON-RPC. `wrong_chain`: it is on a chain other than the network's. `rate_limited`: it limits the rate of requests (429).
@@ -5536,7 +6069,10 @@ export interface components {
         };
         QueueHead: {
             transaction_id: components["schemas"]["Id"];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Its nonce.
+             */
             nonce: number;
             status: components["schemas"]["TransactionStatus"];
             /** @description Why it makes no progress. Null while it does. */
@@ -5547,17 +6083,24 @@ export interface components {
             /** @description The time of the last change of its status or of `wait_reason`. */
             since: components["schemas"]["Timestamp"];
         };
+        /** @description Transactions and fees over time. */
         Activity: {
-            /** @enum {integer} */
+            /**
+             * @description How many seconds a point stands for.
+             * @enum {integer}
+             */
             seconds_per_point: 60 | 900 | 86400;
             /** @description Without gaps, oldest first. The last point is not complete yet. */
             points: components["schemas"]["ActivityPoint"][];
         };
         NotReadyReason: {
+            /** @description The part that is not ready. */
             path: string;
+            /** @description Why. */
             message: string;
         };
         ServerState: {
+            /** @description The name of the process. */
             name: string;
             /**
              * @description `idle`: it starts, or is a command. `leaving`: it stops.
@@ -5573,6 +6116,7 @@ export interface components {
             /** @description Whether it gave this response. */
             is_this: boolean;
         };
+        /** @description The service and its processes. */
         ServiceState: {
             /** @description The host and the number of the process. */
             name: string;
@@ -5580,6 +6124,7 @@ export interface components {
             version: string;
             /** @description The commit that it was built from. Null outside of a release, as in a checkout. */
             commit: string | null;
+            /** @description The version of Node.js. */
             node_version: string;
             started_at: components["schemas"]["Timestamp"];
             /**
@@ -5594,9 +6139,14 @@ export interface components {
             event_loop_ms: number;
             /** @description Why it is not ready; empty when it is. */
             not_ready: components["schemas"]["NotReadyReason"][];
+            /** @description The database. */
             database: {
-                /** @enum {string} */
+                /**
+                 * @description Its kind.
+                 * @enum {string}
+                 */
                 engine: "sqlite" | "postgres";
+                /** @description Its version. */
                 version: string;
                 /**
                  * Format: int64
@@ -5616,6 +6166,7 @@ export interface components {
             /** @description The newest first. */
             incidents: components["schemas"]["Incident"][];
         };
+        /** @description A key service, as the service sees it. */
         KeyServiceState: {
             /** @description The type of the signers. */
             type: string;
@@ -5624,11 +6175,14 @@ export interface components {
              * @description Calls for signatures.
              */
             calls: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The calls that failed.
+             */
             failed_calls: number;
             /**
              * Format: date-time
-             * @description A time: RFC 3339, UTC, with milliseconds.
+             * @description When it was last called. Null: never.
              */
             last_call_at: string | null;
             /** @description The keys that a key service does not sign with now; at most 100 are listed. */
@@ -5639,6 +6193,7 @@ export interface components {
         KeyFault: {
             address: components["schemas"]["Address"];
             at: components["schemas"]["Timestamp"];
+            /** @description Why the call failed. */
             reason: string;
         };
         Incident: {
@@ -5652,12 +6207,17 @@ export interface components {
             server: string;
             /** @description A relayer's id, the host of a node, or the type of a key service with the address of a key. */
             subject: string;
+            /** @description What happened. */
             text: string;
         };
+        /** @description What a relayer spent. */
         Spending: {
             relayer_id: components["schemas"]["Id"];
             network: components["schemas"]["NetworkName"];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The transactions that were accepted.
+             */
             accepted: number;
             /**
              * Format: int64
@@ -5683,6 +6243,7 @@ export interface components {
         Repriced: number;
         /** @description What the repriced transactions paid above what their first version would have paid in the same block, in wei, to about 15 digits. It is a part of `fees`. */
         RepricingFees: string;
+        /** @description What a caller spent. */
         CallerSpending: {
             /** @description The id of the API key, `environment` (API_KEY), or `service`: refills of relayers, and what fills gaps of nonces. */
             caller: string;
@@ -5706,7 +6267,10 @@ export interface components {
         ActivityPoint: {
             /** @description The start of the period. */
             at: components["schemas"]["Timestamp"];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The transactions that were accepted.
+             */
             accepted: number;
             /**
              * Format: int64
@@ -5752,8 +6316,12 @@ export interface components {
              */
             expires_at: string | null;
         };
+        /** @description The process answers. */
         Health: {
-            /** @constant */
+            /**
+             * @description `ok`.
+             * @constant
+             */
             status: "ok";
         };
     };
@@ -5819,7 +6387,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description The id or the name is taken (`already_exists`), other resources use the resource (`in_use`), its state does not allow the operation (`invalid_state`), or there are as many as are allowed (`limit_reached`). */
+        /** @description The id or the name is taken (`already_exists`), other resources use the resource (`in_use`), its state does not allow the operation (`invalid_state`), there are as many as are allowed (`limit_reached`), or the transaction was or may have been sent (`already_sent`, `possibly_sent`). */
         Conflict: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6749,7 +7317,7 @@ export interface components {
     };
     parameters: {
         /**
-         * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without. An operation that does not list this header refuses it (400).
+         * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. An operation that does not list this header refuses it (400).
          * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
          */
         "Idempotency-Key": string;
@@ -7634,7 +8202,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without. An operation that does not list this header refuses it (400).
+                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -7673,7 +8241,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without. An operation that does not list this header refuses it (400).
+                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -7915,7 +8483,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without. An operation that does not list this header refuses it (400).
+                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -8230,7 +8798,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without. An operation that does not list this header refuses it (400).
+                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -8269,7 +8837,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without. An operation that does not list this header refuses it (400).
+                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -9426,7 +9994,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without. An operation that does not list this header refuses it (400).
+                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -9465,7 +10033,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without. An operation that does not list this header refuses it (400).
+                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -9609,7 +10177,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without. An operation that does not list this header refuses it (400).
+                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -10146,7 +10714,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without. An operation that does not list this header refuses it (400).
+                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -10478,7 +11046,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description At most 255 printable ASCII characters, in double quotes (IETF draft) or without. An operation that does not list this header refuses it (400).
+                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];

@@ -78,15 +78,15 @@ export const isSecretOf = (
 
 /** Checks a request's or a network's submission. Null: public. Throws DomainError (400). */
 export function readSubmission(
-  { mode, after_blocks = null }: Submission,
+  { mode, after_blocks }: Submission,
   { private_rpc_urls }: Pick<Network, 'private_rpc_urls'>,
 ): PrivateSubmission | null {
-  if ((mode === 'private_then_public') !== (after_blocks !== null))
+  if ((mode === 'private_then_public') !== (after_blocks !== undefined))
     throw badRequest(['submission', 'after_blocks'], 'must be given with private_then_public, and with no other mode')
   if (mode === 'public') return null
   if (private_rpc_urls.length === 0)
     throw badRequest(['submission', 'mode'], 'must be public: the network has no private_rpc_urls')
-  return { mode, after_blocks, from_block: null, public_since: null }
+  return { mode, after_blocks: after_blocks ?? null, from_block: null, public_since: null }
 }
 
 /** As the contract shows it; absent when it was public from the beginning. */

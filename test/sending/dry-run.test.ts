@@ -83,7 +83,7 @@ test('reports an unreachable chain, a reverting call and an invalid body', async
   const unreachable = {
     status: 503,
     code: 'unavailable',
-    message: 'Service Unavailable',
+    message: 'The request cannot be carried out now',
     details: [{ path: 'network' }],
   }
   expect(await dryRun(dead, {})).toMatchObject({ accepted: false, refusals: [unreachable], ...unknown })

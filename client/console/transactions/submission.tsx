@@ -1,4 +1,4 @@
-import type { Submission, SubmissionMode } from '../../index.ts'
+import type { Submission, SubmissionMode, TransactionSubmission } from '../../index.ts'
 import { Field, Select } from '../components/fields.tsx'
 import type { Bind } from '../data/form.ts'
 import { count } from '../data/format.ts'
@@ -24,7 +24,7 @@ export const submissionValues = ({ mode, after_blocks }: Submission): typeof sub
   after_blocks: after_blocks?.toString() ?? submissionStart.after_blocks,
 })
 
-export const submissionText = ({ mode, after_blocks }: Submission): string =>
+export const submissionText = ({ mode, after_blocks }: Submission | TransactionSubmission): string =>
   mode === 'private_then_public' ? `${modes[mode]} after ${count(after_blocks ?? 0)} blocks` : modes[mode]
 
 /** Who gets the signed bytes. `none`: what it means to choose nothing; absent: one has to be chosen. */

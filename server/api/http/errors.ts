@@ -40,17 +40,30 @@ export const statusOf = {
   outcome_unknown: 503,
 } as const satisfies Record<ErrorCode, number>
 
-/** Node's phrase is of an older RFC. */
-const unprocessable = 'Unprocessable Content'
-
 /** `message` of a failure whose error has no sentence of its own, where it is not the status's phrase. */
 const sentenceOf: Partial<Record<ErrorCode, string>> = {
-  idempotency_mismatch: unprocessable,
-  gas_limit_too_low: unprocessable,
-  key_service_refused: unprocessable,
+  insufficient_funds: 'The balance is too low',
+  execution_reverted: 'The call reverts',
+  forbidden: 'The API key lacks the right',
+  policy_violation: 'A policy refuses the request',
+  already_exists: 'It exists already',
+  in_use: 'Other resources use it',
+  invalid_state: 'Its state does not allow this',
+  limit_reached: 'There are as many as are allowed',
+  already_sent: 'It was sent already',
+  possibly_sent: 'It may have been sent already',
+  precondition_failed: 'It was changed since it was read',
   payload_too_large: 'Bad Request',
   unsupported_media_type: 'Bad Request',
+  idempotency_mismatch: 'The Idempotency-Key was used with another body',
+  gas_limit_too_low: 'The gas limit is too low',
+  key_service_refused: 'The key service refused',
+  precondition_required: 'If-Match is required',
+  unavailable: 'The request cannot be carried out now',
+  outcome_unknown: 'The outcome of the request is unknown',
 }
+
+export const phraseOf = (code: ErrorCode): string => sentenceOf[code] ?? (STATUS_CODES[statusOf[code]] as string)
 
 /** The path of each subject in `details`. A member of the request is named by a JSON pointer (RFC 6901). */
 const placeOf: Record<Subject, string> = {
@@ -153,8 +166,7 @@ export const shownDryRun = (its: Omit<DryRun, 'refusals'> & { refusals: DomainEr
 })
 
 /** `message` of the failure. */
-export const messageOf = ({ code, sentence }: DomainError): string =>
-  sentence ?? sentenceOf[code] ?? (STATUS_CODES[statusOf[code]] as string)
+export const messageOf = ({ code, sentence }: DomainError): string => sentence ?? phraseOf(code)
 
 function headersOf(error: DomainError): Record<string, string> {
   if (error instanceof ApiError) return error.headers

@@ -61,7 +61,8 @@ export function callsFromPages(origins: () => Promise<ReadonlySet<string>>): Req
       response.setHeader('Cross-Origin-Resource-Policy', 'cross-origin')
     }
     if (request.method !== 'OPTIONS') return next()
-    if (!isListed) throw new ApiError('forbidden', 'Forbidden', [{ path: '/headers/origin', message: notListed }])
+    if (!isListed)
+      throw new ApiError('forbidden', 'The origin is not allowed', [{ path: '/headers/origin', message: notListed }])
     response.writeHead(204, preflight).end()
   }
 }

@@ -1,5 +1,5 @@
 import type { Caller } from '../../domain/operation.ts'
-import { ApiError, retryAfter } from './errors.ts'
+import { ApiError, phraseOf, retryAfter } from './errors.ts'
 
 /** The amount that one caller holds. */
 export interface Held {
@@ -89,8 +89,7 @@ class HeldPart implements Held {
 
 const later = 'try again when its other requests end'
 const refusal = (code: 'rate_limited' | 'unavailable', path: string, reason: string) =>
-  new ApiError(code, phraseOf[code], [{ path, message: reason }], retryAfter(retryAfterS))
-const phraseOf = { rate_limited: 'Too Many Requests', unavailable: 'Service Unavailable' }
+  new ApiError(code, phraseOf(code), [{ path, message: reason }], retryAfter(retryAfterS))
 
 /** The characters per second that all event streams of one API key may read. */
 const charactersASecond = 8_000_000

@@ -129,7 +129,9 @@ function requestOf(row: WholeTransactionRow): TransactionRequest {
     ordering_key: null,
     deduplication_id,
     submission:
-      submission === null ? { mode: 'public' } : { mode: submission.mode, after_blocks: submission.after_blocks },
+      submission === null
+        ? { mode: 'public' }
+        : { mode: submission.mode, ...(submission.after_blocks !== null && { after_blocks: submission.after_blocks }) },
   }
 }
 
