@@ -22,6 +22,8 @@ export interface paths {
         /**
          * Sign a message
          * @description Signs a message by EIP-191, version 0x45 (`personal_sign`). Give exactly one of `message`, which is signed as UTF-8 text, and `message_hex`, which is signed as bytes. In `message`, `0x12ab` is a text of six characters, not two bytes. The empty message is allowed.
+         *
+         *     **Returns** 200: The signature. `data` is `SignatureResult`.
          */
         post: operations["signMessage"];
         delete?: never;
@@ -48,6 +50,8 @@ export interface paths {
         /**
          * Sign several messages
          * @description Signs up to 1,000 messages ([Sign a message](#/signing/signmessage)) and hashes of typed data ([Sign hashed typed data](#/signing/signtypeddata)), and returns the signatures in the order of the items. The policies check every item before the first is signed. If one item is refused, nothing is signed, and `details` names the item, for example `/body/items/3`. Each signature has its own audit entry, and the rate limit counts each.
+         *
+         *     **Returns** 200: The signatures, in the order of the items. `data` is a list of `SignatureResult`.
          */
         post: operations["signBatch"];
         delete?: never;
@@ -74,6 +78,8 @@ export interface paths {
         /**
          * Sign hashed typed data
          * @description Signs EIP-712 typed data from its hashes. The digest is `keccak256(0x1901 ‖ domain_separator ‖ hash_struct_message)`. The service cannot see the data; [Sign typed data given in full](#/signing/signtypeddatafull) lets it check the data.
+         *
+         *     **Returns** 200: The signature. `data` is `SignatureResult`.
          */
         post: operations["signTypedData"];
         delete?: never;
@@ -104,6 +110,8 @@ export interface paths {
          *     Write integers as JSON integers up to 2^53 - 1, or as strings (decimal, or hex with 0x). Write bytes and addresses as hex with 0x, and booleans as `true` and `false`. null is not allowed. `types.EIP712Domain` may be absent: the domain then has the given members, in the order of the standard. A type that contains itself is refused.
          *
          *     A `chainId` other than the one of the relayer's network is refused, unless the policy `allowed_domain_separators` lists the domain.
+         *
+         *     **Returns** 200: The signature. `data` is `SignatureResult`.
          */
         post: operations["signTypedDataFull"];
         delete?: never;
@@ -128,6 +136,8 @@ export interface paths {
         /**
          * List a relayer's transactions
          * @description Newest first. The path works with and without the trailing slash. Every page costs the same. Transactions that arrive between two requests move later pages down by as many rows; the iterator of the typed client removes the repeats. With a filter, pages and totals count the matching transactions only. A page has at most 16 MiB of `data`. A larger page is refused with 400: request it with a smaller `per_page`.
+         *
+         *     **Returns** 200: A page of transactions. `data` is a list of `Transaction`.
          */
         get: operations["listTransactions"];
         put?: never;
@@ -148,6 +158,8 @@ export interface paths {
         /**
          * List the transactions of all relayers
          * @description The transactions of every relayer that the API key may see, newest first. With `pool_id`, those that were sent through the pool, also by relayers that have left it; what its relayers send by themselves is not listed. With a filter, pages and totals count the matching transactions only. Only the 10,000 newest of them can be read by page; to read older ones, set `created_before`.
+         *
+         *     **Returns** 200: A page of transactions. `data` is a list of `Transaction`.
          */
         get: operations["listAllTransactions"];
         put?: never;
@@ -174,6 +186,8 @@ export interface paths {
         /**
          * Get a transaction by its id alone
          * @description A transaction of a relayer that the API key may use, or one that was sent through a pool that it may use.
+         *
+         *     **Returns** 200: The transaction. `data` is `Transaction`.
          */
         get: operations["getTransactionById"];
         put?: never;
@@ -200,6 +214,8 @@ export interface paths {
         /**
          * Explain a transaction
          * @description Explains the current state of a transaction: a sentence for people, a code for programs, the transaction that blocks it, the nonces, prices and amounts that determine its progress, and the operations that can resolve it. The service reads the current values from the nodes; if no node answers within two seconds, these values are null. With a right to the pool only that it was sent through, of another transaction that comes before it only the nonce is told.
+         *
+         *     **Returns** 200: The explanation. `data` is `Explanation`.
          */
         get: operations["explainTransaction"];
         put?: never;
@@ -240,6 +256,8 @@ export interface paths {
          *     **Idempotency-Key**: always send one, and repeat the request with the same key when you receive no response. The same key and body return the first response again; the same key with another body returns 422. A key is valid per caller and relayer, for at least 24 hours, and as long as the transaction is kept unless the operator sets a shorter time.
          *
          *     **wait**: the response is sent when the transaction reaches the state, ends in another way, or `wait_seconds` have passed. Check `status`.
+         *
+         *     **Returns** 201: The accepted transaction, with its nonce. `data` is `AcceptedTransaction`.
          */
         post: operations["sendTransaction"];
         delete?: never;
@@ -266,6 +284,8 @@ export interface paths {
         /**
          * Send several transactions
          * @description Accepts up to 100 transactions, all or none, in one commit. They get consecutive nonces in their order. Policies that limit totals, and the check of the balance, count them together; the rate limit counts each of them. If one transaction is refused, none is accepted, and `details` names it, for example `/body/transactions/3/value`. Gas is estimated on the current state: for a transaction that needs the effect of an earlier one in the batch, give `gas_limit`. One `Idempotency-Key` applies to the whole batch.
+         *
+         *     **Returns** 201: The accepted transactions, with their nonces. `data` is a list of `AcceptedTransaction`.
          */
         post: operations["sendTransactionBatch"];
         delete?: never;
@@ -292,6 +312,8 @@ export interface paths {
         /**
          * Test a transaction without sending it
          * @description Runs every check of [Send a transaction](#/transactions/sendtransaction) without accepting it. The response says whether the transaction would be accepted, lists every refusal, and shows its gas limit, prices and cost. No nonce is taken, nothing is signed and daily limits are not used. An unknown relayer or an invalid body is refused as in [Send a transaction](#/transactions/sendtransaction).
+         *
+         *     **Returns** 200: The result of the checks. `data` is `DryRun`.
          */
         post: operations["dryRunTransaction"];
         delete?: never;
@@ -319,6 +341,8 @@ export interface paths {
         /**
          * Cancel all pending transactions
          * @description Cancels every transaction that is not mined, whatever its status: the path is a word of the OpenZeppelin SDK. Each is canceled as [Cancel a transaction](#/transactions/canceltransaction) does, from the highest nonce down, at most 10,000 per request. Repeat the request while `total_processed` is 10000 or more. Transactions are canceled in batches. A transaction that is accepted meanwhile stays; the nonces of canceled transactions below it are then used up and not returned.
+         *
+         *     **Returns** 200: The canceled transactions. `data` is `PendingCancellation`.
          */
         delete: operations["cancelPendingTransactions"];
         options?: never;
@@ -344,7 +368,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Get a transaction by its nonce */
+        /**
+         * Get a transaction by its nonce
+         * @description **Returns** 200: The transaction. `data` is `Transaction`.
+         */
         get: operations["getTransactionByNonce"];
         put?: never;
         post?: never;
@@ -372,7 +399,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Get a transaction */
+        /**
+         * Get a transaction
+         * @description **Returns** 200: The transaction. `data` is `Transaction`.
+         */
         get: operations["getTransaction"];
         /**
          * Replace a transaction
@@ -381,6 +411,8 @@ export interface paths {
          *     `If-Match` is required (428): the `revision` of the transaction that the replacement was made from, or `*`. When somebody has replaced the content since, nothing is changed (412). Without it, a body is taken only if it states `to`, `value` and `data` (or `call`), and only as long as nobody has replaced the content: so the OpenZeppelin SDK's call stays as it is. To change only the price, use [Speed up a transaction](#/transactions/speeduptransaction). Each replacement sends the event `transaction_update`, with the new revision.
          *
          *     A body with nothing but `{"submission": {"mode": "public"}}` replaces nothing: the public nodes get the signed bytes of a private transaction. Of one that is being canceled or expires they get the cancellation, which holds nothing of the transaction; its own bytes stay with the private relays. This applies to the calls of sponsorships too.
+         *
+         *     **Returns** 200: The transaction. `data` is `Transaction`.
          */
         put: operations["replaceTransaction"];
         post?: never;
@@ -389,6 +421,8 @@ export interface paths {
          * @description An unsigned transaction with the relayer's highest nonce is `canceled` at once, and its nonce is used again. Any other is replaced by a transfer of 0 wei from the relayer to itself at the same nonce; it is `canceled` when that transfer is confirmed. If the original is mined first, it continues as if it had not been canceled. A transaction that is mined or finished is refused with 409, and so is one that is being canceled with the same `max_fee_per_gas`.
          *
          *     Of a private transaction, the transfer goes to the private relays, and to the public nodes with `submission=public`: it holds nothing of the transaction, whose own bytes stay with the relays. This also applies to a transaction that is being canceled already, or that expires.
+         *
+         *     **Returns** 200: The transaction. `data` is `Transaction`.
          */
         delete: operations["cancelTransaction"];
         options?: never;
@@ -425,6 +459,8 @@ export interface paths {
          *     A transaction that is mined, finished or being canceled is refused with 409, and so is the call of a sponsorship.
          *
          *     **Idempotency-Key**: the same key and body return the first response again, and nothing is priced twice.
+         *
+         *     **Returns** 200: The transaction, to be signed at the new price. `data` is `Transaction`.
          */
         post: operations["speedUpTransaction"];
         delete?: never;
@@ -454,6 +490,8 @@ export interface paths {
         /**
          * List the signed versions of a transaction
          * @description Lists every signed version of the transaction, oldest first: its hash, its prices, the time when it was signed, the time since which a node is known to have it, and the last error of a node that refused it. Any version may be mined. The service sends a version to the nodes as soon as it is stored.
+         *
+         *     **Returns** 200: The signed versions of the transaction. `data` is a list of `Attempt`.
          */
         get: operations["listAttempts"];
         put?: never;
@@ -484,6 +522,8 @@ export interface paths {
          * @description Signs an authorization (EIP-7702) with the relayer's key, for the chain of its network. It permits the relayer's account to run the code of `address`. The policy `allow_authorizations` must be true. If the policy `allowed_delegates` or, without it, `whitelist_receivers` is set, it must contain `address`. A relayer with limits of values, tokens or functions needs one of the two. The zero address ends a delegation.
          *
          *     When a chain applies the authorization, the nonce of the account increases by one, and this service does not see it. Wait until the relayer's transactions are finished before you use the authorization, and call [Repair a relayer's nonces](#/relayers/reconcilenonce) afterwards.
+         *
+         *     **Returns** 200: The signed authorization. `data` is `Authorization`.
          */
         post: operations["signAuthorization"];
         delete?: never;
@@ -510,6 +550,8 @@ export interface paths {
         /**
          * Sign a transaction without sending it
          * @description Signs an unsigned transaction (legacy with EIP-155, EIP-2930, EIP-1559) and returns it. Its chain id must be that of the relayer's network, and it must comply with the relayer's policies. Daily limits count it each time, before it is signed. The service does not track its nonce: if you send the transaction yourself, it competes with transactions of the service that have the same nonce.
+         *
+         *     **Returns** 200: The signed transaction, ready to be sent. `data` is `SignedTransaction`.
          */
         post: operations["signTransaction"];
         delete?: never;
@@ -531,7 +573,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Get a relayer's balance */
+        /**
+         * Get a relayer's balance
+         * @description **Returns** 200: The current balance. `data` is `Balance`.
+         */
         get: operations["getRelayerBalance"];
         put?: never;
         post?: never;
@@ -557,6 +602,8 @@ export interface paths {
         /**
          * Get a relayer's status
          * @description `balance` is null while no node answers.
+         *
+         *     **Returns** 200: The current status. `data` is `RelayerStatus`.
          */
         get: operations["getRelayerStatus"];
         put?: never;
@@ -587,6 +634,8 @@ export interface paths {
          * @description Stops new transactions and returns the progress, for example to move to another key. It sets the policy `allow_transactions` to false: [Send a transaction](#/transactions/sendtransaction), batches, [Sign a transaction without sending it](#/signing/signtransaction) and [Sign an authorization](#/signing/signauthorization) return 403 from then on. Unfinished transactions continue; they can be replaced and canceled. Messages and typed data are still signed.
          *
          *     Call it again to read the progress. When `finished` is true, every transaction has ended and the relayer can be deleted. The drain is stored and survives restarts. To end it, update the relayer with `{"policies": {"allow_transactions": null}}`.
+         *
+         *     **Returns** 200: The progress. `data` is `RelayerDrain`.
          */
         post: operations["drainRelayer"];
         delete?: never;
@@ -611,6 +660,8 @@ export interface paths {
         /**
          * Get the funding of a relayer
          * @description Its settings, what it does now, and its newest refills. 404 when the relayer has none.
+         *
+         *     **Returns** 200: The funding. `data` is `FundingState`.
          */
         get: operations["getFunding"];
         /**
@@ -618,12 +669,16 @@ export interface paths {
          * @description When the relayer's balance, less what its unfinished transactions may cost, is below `min_balance`, the treasury `from` sends it what is missing to `target_balance`. Both must be on one chain. A refill is an ordinary transaction of the treasury: the treasury's policies apply to it (a `whitelist_receivers` must contain the relayer's address). At most one refill is under way at a time. A drained relayer gets only what its unfinished transactions need.
          *
          *     `max_per_day` is what bounds a loss: whoever makes the relayer burn gas burns the treasury's funds up to it. A change after which relayers fund each other in a circle is refused (409), whether it adds a funding or uncovers one.
+         *
+         *     **Returns** 200: The funding. `data` is `FundingState`.
          */
         put: operations["setFunding"];
         post?: never;
         /**
          * End the funding of a relayer
          * @description A refill that was accepted is still sent.
+         *
+         *     **Returns** 200: The resource was deleted. `data` is `Deletion`.
          */
         delete: operations["deleteFunding"];
         options?: never;
@@ -651,6 +706,8 @@ export interface paths {
          * @description Sends the whole balance, less what unfinished transactions may cost at their present prices, less the fee of this transaction: drain the relayer first. To leave exactly `keep` behind, the whole price is paid: the base fee with a margin for rising prices. When the chain requires a higher price, the service pays it, and sends as much less. With `asset`, it sends the tokens; refused (409) while an unfinished transaction could still move some.
          *
          *     Policies apply, except that a drained relayer may be swept: drain it, wait until it has finished, sweep it, and delete it. On chains of the OP stack, an upper bound of the data fee is left too; on other rollups with a data fee beside the gas, `keep` must cover it.
+         *
+         *     **Returns** 201: The accepted transaction, with its nonce. `data` is `AcceptedTransaction`.
          */
         post: operations["sweepRelayer"];
         delete?: never;
@@ -712,6 +769,8 @@ export interface paths {
          *     | -32003 | The transaction ended without being sent. |
          *     | -32005 | A limit is reached. |
          *     | -32603 | An unexpected error of the service. No transaction was accepted. |
+         *
+         *     **Returns** 200: The response to one call, or the responses to a batch in any order.
          */
         post: operations["callJsonRpc"];
         delete?: never;
@@ -740,6 +799,8 @@ export interface paths {
          *     Events are stored for a time that the operator sets (30 days). A client that was away longer resumes with the oldest stored event and detects the gap by `sequence`.
          *
          *     One API key can hold 250 of the 1,000 streams of a process; further streams get 429. A stream whose API key is revoked is closed.
+         *
+         *     **Returns** 200: The event stream. It stays open until the client disconnects.
          */
         get: operations["streamEvents"];
         put?: never;
@@ -766,6 +827,8 @@ export interface paths {
         /**
          * Get a relayer's nonce state
          * @description Compares the nonce counter of the service with the chain, and explains differences and the action taken.
+         *
+         *     **Returns** 200: The nonce state. `data` is `NonceState`.
          */
         get: operations["getNonce"];
         put?: never;
@@ -800,6 +863,8 @@ export interface paths {
          *     `{"chain_restarted": true}` is for a test chain that was reset. Unfinished transactions end with a reason, the `nonce` of every earlier transaction becomes null, the next nonce is that of the new chain, and the relayer is enabled again. The request is refused with 409 if the network is not a test network (`is_testnet`, or chain id 1337 or 31337), or if the chain was not reset.
          *
          *     `{"acknowledge_unknown": true}`: what [List the transactions that the database does not know](#/relayers/listunknowntransactions) lists was compared with what should be sent. The list becomes empty, equal requests are accepted again, and the problem `external_transactions` ends.
+         *
+         *     **Returns** 200: The nonce state. `data` is `NonceState`.
          */
         post: operations["reconcileNonce"];
         delete?: never;
@@ -826,6 +891,8 @@ export interface paths {
          * @description Lists the transactions of the address that this service found when it started, on chain or in a node's pool, and that its database does not know, by nonce: the database was restored from an older backup, or another program uses the key.
          *
          *     Until they are acknowledged ([Repair a relayer's nonces](#/relayers/reconcilenonce) with `acknowledge_unknown`), a request with the receiver, value and data of one of them is refused with 409 `possibly_sent`, also through the relayer's pools. While one of them is not found (its `hash` is null), every request is.
+         *
+         *     **Returns** 200: Transactions that the database does not know. `data` is a list of `UnknownTransaction`.
          */
         get: operations["listUnknownTransactions"];
         put?: never;
@@ -846,6 +913,8 @@ export interface paths {
         /**
          * List notifications
          * @description In order of creation. A key that is limited to relayers sees only its own notifications.
+         *
+         *     **Returns** 200: A page of notifications. `data` is a list of `Notification`.
          */
         get: operations["listNotifications"];
         put?: never;
@@ -854,6 +923,8 @@ export interface paths {
          * @description The signing key is never returned; `has_signing_key` shows whether the notification has one. If the `id` is taken, the request is refused and the existing notification is unchanged.
          *
          *     A notification belongs to the API key that created it. A key that is limited to relayers sees, uses and changes only its own notifications, at most 100; any other answers 404. Other keys see all notifications. Ids are unique across all keys, so a 409 can reveal the id of another key's notification; generated ids cannot be guessed.
+         *
+         *     **Returns** 201: The notification. `data` is `Notification`.
          */
         post: operations["createNotification"];
         delete?: never;
@@ -875,13 +946,18 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Get a notification */
+        /**
+         * Get a notification
+         * @description **Returns** 200: The notification. `data` is `Notification`.
+         */
         get: operations["getNotification"];
         put?: never;
         post?: never;
         /**
          * Delete a notification
          * @description Refused with 409 while a relayer uses it.
+         *
+         *     **Returns** 200: The resource was deleted. `data` is `Deletion`.
          */
         delete: operations["deleteNotification"];
         options?: never;
@@ -889,6 +965,8 @@ export interface paths {
         /**
          * Update a notification
          * @description A JSON merge patch: absent members are unchanged. A `signing_key` that is absent or null is kept; the empty string removes it; any other text replaces it.
+         *
+         *     **Returns** 200: The notification. `data` is `Notification`.
          */
         patch: operations["updateNotification"];
         trace?: never;
@@ -909,6 +987,8 @@ export interface paths {
         /**
          * Get a notification's health
          * @description Shows whether deliveries are enabled and how many are pending. An endpoint that responded 410, or failed for 120 hours, is disabled; an update of its URL or signing key enables it.
+         *
+         *     **Returns** 200: The current health. `data` is `NotificationHealth`.
          */
         get: operations["getNotificationHealth"];
         put?: never;
@@ -935,6 +1015,8 @@ export interface paths {
         /**
          * List deliveries
          * @description Newest first, each with its attempts and with the relayer and transaction that its event is about.
+         *
+         *     **Returns** 200: A page of deliveries. `data` is a list of `Delivery`.
          */
         get: operations["listDeliveries"];
         put?: never;
@@ -969,6 +1051,8 @@ export interface paths {
          *     - `status: pending`: every delivery that waits for its next attempt is due now, in the order of the events, for example after the endpoint was mended. This attempt does not count in the retry schedule. The first success after a minute or more of failures does the same.
          *
          *     More than 500 are processed in the background, in batches, also after a restart.
+         *
+         *     **Returns** 200: The number of deliveries that are sent again. `data` is `Redelivery`.
          */
         post: operations["redeliver"];
         delete?: never;
@@ -995,6 +1079,8 @@ export interface paths {
         /**
          * Send a test event
          * @description Sends one event `test`, signed like any other, without retries, and returns the result of the attempt. It does not appear in the list of deliveries.
+         *
+         *     **Returns** 200: The result of the attempt. `data` is `DeliveryAttempt`.
          */
         post: operations["testNotification"];
         delete?: never;
@@ -1013,12 +1099,16 @@ export interface paths {
         /**
          * List relayers
          * @description In order of creation.
+         *
+         *     **Returns** 200: A page of relayers. `data` is a list of `Relayer`.
          */
         get: operations["listRelayers"];
         put?: never;
         /**
          * Create a relayer
          * @description Creates a relayer from a signer and a network. Each chain id allows one relayer per address: a second one would compete for nonces and is refused with 400. The same address may be used on another chain id; `warnings` then lists the policies on messages and typed data that apply to both.
+         *
+         *     **Returns** 201: The relayer. `data` is `Relayer`.
          */
         post: operations["createRelayer"];
         delete?: never;
@@ -1040,13 +1130,18 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Get a relayer */
+        /**
+         * Get a relayer
+         * @description **Returns** 200: The relayer. `data` is `Relayer`.
+         */
         get: operations["getRelayer"];
         put?: never;
         post?: never;
         /**
          * Delete a relayer
          * @description Refused with 409 while the relayer has unfinished transactions. Its signer stays. The nonce counter of its address stays too, so a later relayer with the same address continues from it. A new relayer with the same id starts with an empty list of transactions.
+         *
+         *     **Returns** 200: The resource was deleted. `data` is `Deletion`.
          */
         delete: operations["deleteRelayer"];
         options?: never;
@@ -1054,6 +1149,8 @@ export interface paths {
         /**
          * Update a relayer
          * @description A JSON merge patch (RFC 7396): absent members are unchanged, null removes, and `policies` is merged member by member. After the response, a paused relayer signs and sends nothing. A key that is limited to relayers can attach only notifications that it created; any other is refused with 400, as an unknown one.
+         *
+         *     **Returns** 200: The relayer. `data` is `Relayer`.
          */
         patch: operations["updateRelayer"];
         trace?: never;
@@ -1070,6 +1167,8 @@ export interface paths {
          * @description Lists, for every relayer that the API key may use, the number of unfinished transactions and the first one, for which all others wait. Relayers are in the order of their creation. No node is called.
          *
          *     Made for the console: a minor version may change or remove its members, and the changelog says so.
+         *
+         *     **Returns** 200: A page of queues. `data` is a list of `Queue`.
          */
         get: operations["listQueues"];
         put?: never;
@@ -1094,6 +1193,8 @@ export interface paths {
          *     A transaction that a reorganization removed and that is mined again counts twice.
          *
          *     Made for the console: a minor version may change or remove its members, and the changelog says so.
+         *
+         *     **Returns** 200: The activity, oldest point first. `data` is `Activity`.
          */
         get: operations["getActivity"];
         put?: never;
@@ -1116,6 +1217,8 @@ export interface paths {
          * @description The fees that each relayer paid in the last days (UTC, with today), the highest first within each network, with the number of its transactions. Values that were sent are not fees. Relayers that did nothing, and deleted ones, are not listed. Counts of former days are kept for 100 days.
          *
          *     Made for the console: a minor version may change or remove its members, and the changelog says so.
+         *
+         *     **Returns** 200: What each relayer spent. `data` is a list of `Spending`.
          */
         get: operations["getSpending"];
         put?: never;
@@ -1138,6 +1241,8 @@ export interface paths {
          * @description The fees of the last days (UTC, with today) by the API key that asked for the transactions and by network, the highest first within each network. A fee counts for the day on which its transaction became final. Fees of transactions that an earlier version of the service accepted are not counted. Fees are kept for 100 days.
          *
          *     Made for the console: a minor version may change or remove its members, and the changelog says so.
+         *
+         *     **Returns** 200: What the transactions of each API key cost. `data` is a list of `CallerSpending`.
          */
         get: operations["getSpendingByCaller"];
         put?: never;
@@ -1158,6 +1263,8 @@ export interface paths {
         /**
          * List signers
          * @description In order of creation.
+         *
+         *     **Returns** 200: A page of signers, without their keys. `data` is a list of `Signer`.
          */
         get: operations["listSigners"];
         put?: never;
@@ -1166,6 +1273,8 @@ export interface paths {
          * @description Imports a private key (`plain`), imports it from an encrypted keystore (`keystore`) or generates one (`generated`). The service stores it encrypted under the master key. No operation returns it.
          *
          *     A key can also be in a key service (`aws_kms`, `google_cloud_kms`, `azure_key_vault`, `pkcs11`, `remote`, `vault`): the service then stores only the address and an encrypted reference to the key. It first requests the public key and a signature of random content from the key service, within 15 s. If the key is not a secp256k1 key that makes valid signatures, or the key service refuses, the response is 422 with the reason. If the key service does not answer, the response is 503. In both cases nothing is stored.
+         *
+         *     **Returns** 201: The signer, without its key. `data` is `Signer`.
          */
         post: operations["createSigner"];
         delete?: never;
@@ -1187,13 +1296,18 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Get a signer */
+        /**
+         * Get a signer
+         * @description **Returns** 200: The signer, without its key. `data` is `Signer`.
+         */
         get: operations["getSigner"];
         put?: never;
         post?: never;
         /**
          * Delete a signer
          * @description Deletes a local private key permanently. A key in a key service stays there. Refused with 409 while a relayer uses it.
+         *
+         *     **Returns** 200: The resource was deleted. `data` is `Deletion`.
          */
         delete: operations["deleteSigner"];
         options?: never;
@@ -1211,12 +1325,16 @@ export interface paths {
         /**
          * List networks
          * @description In order of creation.
+         *
+         *     **Returns** 200: A page of networks. `data` is a list of `Network`.
          */
         get: operations["listNetworks"];
         put?: never;
         /**
          * Create a network
          * @description The id is `evm:<name>`. Several networks may have the same chain id. The nodes need not be reachable yet.
+         *
+         *     **Returns** 201: The network. `data` is `Network`.
          */
         post: operations["createNetwork"];
         delete?: never;
@@ -1238,13 +1356,18 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Get a network */
+        /**
+         * Get a network
+         * @description **Returns** 200: The network. `data` is `Network`.
+         */
         get: operations["getNetwork"];
         put?: never;
         post?: never;
         /**
          * Delete a network
          * @description Refused with 409 while a relayer uses it. To correct a wrong chain id, delete the network and create it again. The nonce counters of addresses stay: they belong to the chain id.
+         *
+         *     **Returns** 200: The resource was deleted. `data` is `Deletion`.
          */
         delete: operations["deleteNetwork"];
         options?: never;
@@ -1252,6 +1375,8 @@ export interface paths {
         /**
          * Update a network
          * @description A JSON merge patch (RFC 7396): absent members are unchanged. null clears `symbol` and `average_blocktime_ms`, and sets the others to their defaults. Name, type and chain id cannot change.
+         *
+         *     **Returns** 200: The network. `data` is `Network`.
          */
         patch: operations["updateNetwork"];
         trace?: never;
@@ -1274,6 +1399,8 @@ export interface paths {
          * @description Asks every node in `rpc_urls` for its chain id and its newest block, at most every two seconds, and reports its health as this process sees it. The nodes in the `custom_rpc_urls` of relayers are not included.
          *
          *     Made for the console: a minor version may change or remove its members, and the changelog says so.
+         *
+         *     **Returns** 200: The nodes of the network, in the order of `rpc_urls`. `data` is a list of `NetworkNode`.
          */
         get: operations["listNodes"];
         put?: never;
@@ -1294,12 +1421,16 @@ export interface paths {
         /**
          * List pools
          * @description In order of creation.
+         *
+         *     **Returns** 200: The pools. `data` is a list of `Pool`.
          */
         get: operations["listPools"];
         put?: never;
         /**
          * Create a pool
          * @description All relayers must be on the network. A relayer may be in several pools, and is still used by itself too.
+         *
+         *     **Returns** 201: The pool. `data` is `Pool`.
          */
         post: operations["createPool"];
         delete?: never;
@@ -1324,6 +1455,8 @@ export interface paths {
         /**
          * Get a pool
          * @description Its relayers with their addresses. An API key that is limited to relayers sees its `pool_ids`, and the pools that have relayers, all of which it may use.
+         *
+         *     **Returns** 200: The pool. `data` is `Pool`.
          */
         get: operations["getPool"];
         put?: never;
@@ -1331,6 +1464,8 @@ export interface paths {
         /**
          * Delete a pool
          * @description Its relayers and their transactions stay. A new pool with the same id continues its idempotency keys. A pool that an API key is limited to, that sends the calls of a sponsorship or the payments of a facilitator, or without which its relayers would be funded in a circle by way of another pool, is not deleted (409).
+         *
+         *     **Returns** 200: The resource was deleted. `data` is `Deletion`.
          */
         delete: operations["deletePool"];
         options?: never;
@@ -1338,6 +1473,8 @@ export interface paths {
         /**
          * Update a pool
          * @description A relayer that is left out gets no new transactions of the pool; those that it has stay with it, and until they have ended, a transaction with one of their ordering keys is refused (503). A relayer that stays keeps its weight.
+         *
+         *     **Returns** 200: The pool. `data` is `Pool`.
          */
         patch: operations["updatePool"];
         trace?: never;
@@ -1369,6 +1506,8 @@ export interface paths {
         /**
          * Change the weight of a relayer in a pool
          * @description 0 gives it no new transactions of the pool, except those whose `ordering_key` has unfinished transactions there.
+         *
+         *     **Returns** 200: The pool. `data` is `Pool`.
          */
         patch: operations["updatePoolRelayer"];
         trace?: never;
@@ -1393,6 +1532,8 @@ export interface paths {
          * @description As [Send a transaction](#/transactions/sendtransaction), through the relayer that the service chooses; the response names it in `relayer_id`, and everything else about the transaction is asked of that relayer. The API key must be permitted to use the pool (`pool_ids`) or every relayer of the pool. The policies of the chosen relayer apply; one that they or its balance refuse is not chosen. If none can take the transaction, the response is the refusal of the first choice.
          *
          *     **Idempotency-Key** belongs to the pool: a repeated request returns the first response, whichever relayer it has.
+         *
+         *     **Returns** 201: The accepted transaction, with its nonce. `data` is `AcceptedTransaction`.
          */
         post: operations["sendPoolTransaction"];
         delete?: never;
@@ -1419,6 +1560,8 @@ export interface paths {
         /**
          * Send several transactions through a pool
          * @description As [Send several transactions](#/transactions/sendtransactionbatch): all or none, in one commit, at consecutive nonces of one relayer, which the service chooses for the whole batch. So their order on the chain is their order here. Members with an `ordering_key` must have the same one. The `Idempotency-Key` belongs to the pool.
+         *
+         *     **Returns** 201: The accepted transactions, with their nonces. `data` is a list of `AcceptedTransaction`.
          */
         post: operations["sendPoolTransactionBatch"];
         delete?: never;
@@ -1445,6 +1588,8 @@ export interface paths {
         /**
          * Check a transaction of a pool without sending it
          * @description As [Test a transaction without sending it](#/transactions/dryruntransaction), for the relayer that would take it now (`relayer_id`). If none would, the answer is that of the first choice.
+         *
+         *     **Returns** 200: The result of the checks. `data` is `DryRun`.
          */
         post: operations["dryRunPoolTransaction"];
         delete?: never;
@@ -1478,6 +1623,8 @@ export interface paths {
          * @description For a transaction of the pool that was never signed and waits behind others of a stuck relayer. In one commit, it is canceled there (its `status_reason` names the new one), and accepted again for another relayer of the pool, with a new id and nonce; the response is the new transaction. All checks are those of a new transaction.
          *
          *     One that was signed is never moved, since its bytes could still be sent (409); neither is one with an `ordering_key`. A nonce that it leaves between others is used up by a transfer of nothing.
+         *
+         *     **Returns** 201: The accepted transaction, with its nonce. `data` is `AcceptedTransaction`.
          */
         post: operations["movePoolTransaction"];
         delete?: never;
@@ -1502,6 +1649,8 @@ export interface paths {
         /**
          * Stream the events of a pool's transactions
          * @description As [Stream a relayer's events](#/transactions/streamevents), of the transactions that were sent through the pool. Sequence numbers are those of each relayer, so the `id` of an event is a position in all of them: send it unchanged as `Last-Event-ID` to resume without a gap. A relayer that joined the pool meanwhile starts with its next event.
+         *
+         *     **Returns** 200: The event stream. It stays open until the client disconnects.
          */
         get: operations["streamPoolEvents"];
         put?: never;
@@ -1535,6 +1684,8 @@ export interface paths {
          *     - `eth_sendTransaction` without `from` is [Send a transaction through a pool](#/pools/sendpooltransaction): the service chooses the relayer. With `from`, that relayer sends it, and the limits of the pool count too. `nonce` requires `from`, and must be the next nonce.
          *     - `personal_sign`, `eth_signTypedData_v4` and `eth_signTransaction` are signed by the relayer with the given address. The API key must be permitted to use that relayer itself; a key that is limited to the pool by `pool_ids` signs nothing.
          *     - Hashes of the transactions that were sent through the pool stay valid.
+         *
+         *     **Returns** 200: The response to one call, or the responses to a batch in any order.
          */
         post: operations["callPoolJsonRpc"];
         delete?: never;
@@ -1559,17 +1710,23 @@ export interface paths {
         /**
          * Get the funding of a pool
          * @description Its settings and the state of each relayer. 404 when the pool has none.
+         *
+         *     **Returns** 200: The funding of the pool. `data` is `PoolFundingState`.
          */
         get: operations["getPoolFunding"];
         /**
          * Fund the relayers of a pool
          * @description As [Fund a relayer from another one](#/funding/setfunding), for every relayer that the pool has now or later, except those with a funding of their own. `max_per_day` bounds the refills of all of them together. A relayer of several funded pools is funded by the one that was created first. The treasury cannot be in the pool, or get its funds from it (409).
+         *
+         *     **Returns** 200: The funding of the pool. `data` is `PoolFundingState`.
          */
         put: operations["setPoolFunding"];
         post?: never;
         /**
          * End the funding of a pool
          * @description Refills that were accepted are still sent.
+         *
+         *     **Returns** 200: The resource was deleted. `data` is `Deletion`.
          */
         delete: operations["deletePoolFunding"];
         options?: never;
@@ -1587,12 +1744,16 @@ export interface paths {
         /**
          * List ABIs
          * @description In order of creation, without their entries.
+         *
+         *     **Returns** 200: The ABIs. `data` is a list of `ListedAbi`.
          */
         get: operations["listAbis"];
         put?: never;
         /**
          * Register the ABI of a contract
          * @description Every transaction to this contract that is accepted from now on shows its decoded call and custom errors, also when it was given as `data` or by JSON-RPC. An ABI decodes only: it encodes and allows nothing. A contract has at most one ABI; to change it, delete it and register it again.
+         *
+         *     **Returns** 201: The ABI. `data` is `Abi`.
          */
         post: operations["createAbi"];
         delete?: never;
@@ -1614,13 +1775,18 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Get an ABI */
+        /**
+         * Get an ABI
+         * @description **Returns** 200: The ABI. `data` is `Abi`.
+         */
         get: operations["getAbi"];
         put?: never;
         post?: never;
         /**
          * Delete an ABI
          * @description Transactions that were accepted before stay decoded.
+         *
+         *     **Returns** 200: The resource was deleted. `data` is `Deletion`.
          */
         delete: operations["deleteAbi"];
         options?: never;
@@ -1640,6 +1806,8 @@ export interface paths {
          * @description All present problems of what the API key may see, the most urgent first, each once per cause and resource. Balances and nonces are read from the chain at most once a minute, nodes every 10 seconds, and only while someone asks. What could not be found out is a problem too, of the kind `unchecked`: an empty list means that all is well. Acknowledged problems are listed, and are last.
          *
          *     Made for the console: a minor version may change or remove its members, and the changelog says so.
+         *
+         *     **Returns** 200: The problems. `data` is a list of `Problem`.
          */
         get: operations["listProblems"];
         put?: never;
@@ -1669,12 +1837,16 @@ export interface paths {
          * @description Says to others that somebody deals with the problem, until a time. When the problem ends and comes back for another cause, it is a new one. A problem of a network or of the service is one of everybody: only an API key for all relayers acknowledges it (403).
          *
          *     Made for the console: a minor version may change or remove its members, and the changelog says so.
+         *
+         *     **Returns** 200: The problem. `data` is `Problem`.
          */
         put: operations["acknowledgeProblem"];
         post?: never;
         /**
          * Withdraw an acknowledgement
          * @description Made for the console: a minor version may change or remove its members, and the changelog says so.
+         *
+         *     **Returns** 200: The problem. `data` is `Problem`.
          */
         delete: operations["deleteAcknowledgement"];
         options?: never;
@@ -1694,6 +1866,8 @@ export interface paths {
          * @description Finds relayers, networks, signers, notifications and ABIs by id, name or address, and transactions by id, hash, nonce (`12`; `nonce 12` and `#12` find nothing else), receiver, reference or metadata (`name:value`), among what the API key may see. Names are found by their parts; nonces and metadata as a whole; everything else by its beginning, from 4 characters on. At most 50 results: first those that have exactly this text, of which transactions are the newest. A short beginning that many transactions share finds some of them. `total_items` is larger than 50 when more were found; it is then a lower bound.
          *
          *     Made for the console: a minor version may change or remove its members, and the changelog says so.
+         *
+         *     **Returns** 200: What was found. `data` is a list of `SearchResult`.
          */
         get: operations["search"];
         put?: never;
@@ -1714,6 +1888,8 @@ export interface paths {
         /**
          * Get the rights of the API key
          * @description Describes the API key that makes the request. Every valid API key may call it.
+         *
+         *     **Returns** 200: The API key. `data` is `Caller`.
          */
         get: operations["getApiKeySelf"];
         put?: never;
@@ -1734,12 +1910,16 @@ export interface paths {
         /**
          * List sponsorships
          * @description In order of creation.
+         *
+         *     **Returns** 200: The sponsorships. `data` is a list of `Sponsorship`.
          */
         get: operations["listSponsorships"];
         put?: never;
         /**
          * Create a sponsorship
          * @description The response contains its API key, which is shown only once. Rotate it with [Rotate the token of an API key](#/api-keys/rotateapikey).
+         *
+         *     **Returns** 201: The sponsorship, and its API key. `data` is `SponsorshipCreation`.
          */
         post: operations["createSponsorship"];
         delete?: never;
@@ -1764,6 +1944,8 @@ export interface paths {
         /**
          * Get a sponsorship
          * @description Its settings, and what its budget has left now.
+         *
+         *     **Returns** 200: The sponsorship. `data` is `Sponsorship`.
          */
         get: operations["getSponsorship"];
         put?: never;
@@ -1771,6 +1953,8 @@ export interface paths {
         /**
          * Delete a sponsorship
          * @description Its API key is revoked with it. Accepted transactions stay.
+         *
+         *     **Returns** 200: The resource was deleted. `data` is `Deletion`.
          */
         delete: operations["deleteSponsorship"];
         options?: never;
@@ -1778,6 +1962,8 @@ export interface paths {
         /**
          * Update a sponsorship
          * @description `paused: true` refuses every call from the next one on. Calls that were accepted are sent; to stop them, cancel their transactions.
+         *
+         *     **Returns** 200: The sponsorship. `data` is `Sponsorship`.
          */
         patch: operations["updateSponsorship"];
         trace?: never;
@@ -1803,6 +1989,8 @@ export interface paths {
         /**
          * Get what a user has left
          * @description The use of the limits in `per_user`.
+         *
+         *     **Returns** 200: What the user has left. `data` is `SponsoredUser`.
          */
         get: operations["getSponsoredUser"];
         put?: never;
@@ -1833,6 +2021,8 @@ export interface paths {
          * @description The call is simulated first: one that would revert is refused (400) and costs nothing. An equal forward request, or an equal call of an account, is the same call for 24 hours: it returns the same `id`.
          *
          *     With the key of the sponsorship, or with any key for all relayers that has the scope `send`.
+         *
+         *     **Returns** 201: The call. `data` is `SponsoredCall`.
          */
         post: operations["sendSponsoredCall"];
         delete?: never;
@@ -1862,6 +2052,8 @@ export interface paths {
         /**
          * Get a sponsored call
          * @description Its state, its hash and what it cost.
+         *
+         *     **Returns** 200: The call. `data` is `SponsoredCall`.
          */
         get: operations["getSponsoredCall"];
         put?: never;
@@ -1882,12 +2074,16 @@ export interface paths {
         /**
          * List facilitators
          * @description In order of creation.
+         *
+         *     **Returns** 200: The facilitators. `data` is a list of `Facilitator`.
          */
         get: operations["listFacilitators"];
         put?: never;
         /**
          * Create a facilitator
          * @description The response contains its API key, which is shown only once. Rotate it with [Rotate the token of an API key](#/api-keys/rotateapikey).
+         *
+         *     **Returns** 201: The facilitator, and its API key. `data` is `FacilitatorCreation`.
          */
         post: operations["createFacilitator"];
         delete?: never;
@@ -1912,6 +2108,8 @@ export interface paths {
         /**
          * Get a facilitator
          * @description Its settings, and what its budget has left now.
+         *
+         *     **Returns** 200: The facilitator. `data` is `Facilitator`.
          */
         get: operations["getFacilitator"];
         put?: never;
@@ -1919,6 +2117,8 @@ export interface paths {
         /**
          * Delete a facilitator
          * @description Its API key is revoked with it. Accepted transactions stay.
+         *
+         *     **Returns** 200: The resource was deleted. `data` is `Deletion`.
          */
         delete: operations["deleteFacilitator"];
         options?: never;
@@ -1926,6 +2126,8 @@ export interface paths {
         /**
          * Update a facilitator
          * @description A change counts from the next request on. Accepted payments are settled.
+         *
+         *     **Returns** 200: The facilitator. `data` is `Facilitator`.
          */
         patch: operations["updateFacilitator"];
         trace?: never;
@@ -1946,6 +2148,8 @@ export interface paths {
         /**
          * Get the supported kinds of payment
          * @description As x402 version 2 has it, without the envelope of the other operations.
+         *
+         *     **Returns** 200: The kinds of payment, and the addresses that send them.
          */
         get: operations["getSupportedPayments"];
         put?: never;
@@ -1974,6 +2178,8 @@ export interface paths {
         /**
          * Verify a payment
          * @description Every check of [Settle a payment](#/facilitators/settlepayment), a simulation included; nothing is sent. An authorization that is used already is not valid, also when this facilitator settled it: one payment buys one answer. Request and response are those of x402 version 2, without the envelope of the other operations.
+         *
+         *     **Returns** 200: Whether the payment can be settled.
          */
         post: operations["verifyPayment"];
         delete?: never;
@@ -2002,6 +2208,8 @@ export interface paths {
          * @description Sends the payer's authorization through the pool, once for each payload however often it is asked for, and waits until it is mined, up to `wait_seconds` of the facilitator. Until then the answer is `success: false` with `errorReason: "settlement_pending"` and the hash in `transaction`: the payment is under way, and the same request tells its outcome later. It is not failed; a payer who signs again pays twice. An authorization that somebody else submitted is a success with the hash of that transaction.
          *
          *     Request and response are those of x402 version 2, without the envelope of the other operations. A refused payment is answered 200 with `success: false` and the reason in `errorReason`.
+         *
+         *     **Returns** 200: What became of the payment.
          */
         post: operations["settlePayment"];
         delete?: never;
@@ -2031,6 +2239,8 @@ export interface paths {
         /**
          * Get a payment
          * @description Its state, and the transaction that carried it out.
+         *
+         *     **Returns** 200: The payment. `data` is `Payment`.
          */
         get: operations["getPayment"];
         put?: never;
@@ -2063,6 +2273,8 @@ export interface paths {
          *     | `relayer_getFeeData` | `chainId`, optional `token` (the zero address) | `{chainId, gasPrice, rate, expiry, token}` |
          *
          *     Errors: 4100 not allowed by the sponsorship, 4205 budget used up, 4206 another chain, 4208 unknown id, 4210 invalid authorization, 4211 would revert (with the bytes of the revert in `data`).
+         *
+         *     **Returns** 200: The response to one call, or the responses to a batch in any order.
          */
         post: operations["callSponsoredJsonRpc"];
         delete?: never;
@@ -2081,12 +2293,16 @@ export interface paths {
         /**
          * List API keys
          * @description In order of creation. The key of the setting `API_KEY` is not listed.
+         *
+         *     **Returns** 200: A page of API keys. `data` is a list of `ApiKey`.
          */
         get: operations["listApiKeys"];
         put?: never;
         /**
          * Create an API key
          * @description The response shows the token of the key once; it cannot be read again. `scopes`, `relayer_ids`, `allowed_cidrs`, `rate_limit`, `budget` and `expires_at` limit the key. No two keys have the same name (409): a revoked key frees its name, and [Rotate the token of an API key](#/api-keys/rotateapikey) gives a key another token.
+         *
+         *     **Returns** 201: The API key, with its token. `data` is `NewApiKey`.
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -2111,6 +2327,8 @@ export interface paths {
         /**
          * Get an API key
          * @description The token is not included: the service stores only its digest.
+         *
+         *     **Returns** 200: The API key. `data` is `ApiKey`.
          */
         get: operations["getApiKey"];
         put?: never;
@@ -2118,6 +2336,8 @@ export interface paths {
         /**
          * Revoke an API key
          * @description Effective from the next request, in every process. Event streams of the key are closed.
+         *
+         *     **Returns** 200: The resource was deleted. `data` is `Deletion`.
          */
         delete: operations["deleteApiKey"];
         options?: never;
@@ -2125,6 +2345,8 @@ export interface paths {
         /**
          * Update an API key
          * @description A JSON merge patch (RFC 7396): absent members are unchanged, null removes a limit. Effective from the next request, in every process. The name of another key is refused (409).
+         *
+         *     **Returns** 200: The API key. `data` is `ApiKey`.
          */
         patch: operations["updateApiKey"];
         trace?: never;
@@ -2147,6 +2369,8 @@ export interface paths {
         /**
          * Rotate the token of an API key
          * @description The response shows the new token once. The previous token stays valid for `former_valid_seconds`, and older tokens until the end that their rotation promised. With 0, all of them become invalid at once.
+         *
+         *     **Returns** 200: The API key, with its token. `data` is `NewApiKey`.
          */
         post: operations["rotateApiKey"];
         delete?: never;
@@ -2165,6 +2389,8 @@ export interface paths {
         /**
          * List the audit trail
          * @description Lists every operation that changes something or signs, whether it succeeded or was refused after the format of the request was validated, and every signature that the service makes in the background for a transaction. The newest entry comes first. Signed texts and secrets are not included. A filter searches the whole trail, which can take long.
+         *
+         *     **Returns** 200: A page of the audit trail. `data` is a list of `AuditEntry`.
          */
         get: operations["listAudit"];
         put?: never;
@@ -2185,6 +2411,8 @@ export interface paths {
         /**
          * Get the head of the audit trail
          * @description Returns the number of entries in the trail, and the hash that covers all of them. `npm run audit -- verify` reads the whole trail and prints the same values if no entry was changed or removed. Store them elsewhere to prove later that no entry is missing at the end.
+         *
+         *     **Returns** 200: The head of the audit trail. `data` is `AuditHead`.
          */
         get: operations["getAuditHead"];
         put?: never;
@@ -2205,6 +2433,8 @@ export interface paths {
         /**
          * Check liveness
          * @description Liveness: responds 200 while the process can respond.
+         *
+         *     **Returns** 200: The check passed. `data` is `Health`.
          */
         get: operations["getHealth"];
         put?: never;
@@ -2225,6 +2455,8 @@ export interface paths {
         /**
          * Check readiness
          * @description Readiness of this process and its store. An unreachable chain does not affect it. On 503, `details` names the part that is not ready.
+         *
+         *     **Returns** 200: The check passed. `data` is `Health`.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -2245,6 +2477,8 @@ export interface paths {
         /**
          * Get the state of the service
          * @description The server that answers, its database, the servers beside it (on PostgreSQL), what this server saw of key services since its start, and the incidents that all servers noticed, also before their start: the 500 newest.
+         *
+         *     **Returns** 200: The state now. `data` is `ServiceState`.
          */
         get: operations["getService"];
         put?: never;

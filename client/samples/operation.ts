@@ -8,11 +8,17 @@ type PathItem = { parameters?: Parameter[] } & Partial<Record<Method, Operation>
 
 export interface Operation {
   operationId?: string
+  description?: string
   parameters?: Parameter[]
   requestBody?: { required?: boolean; content?: Record<string, Media> }
-  responses?: Record<string, { content?: Record<string, Media> }>
+  responses?: Record<string, Response>
   security?: unknown[]
   'x-codeSamples'?: Sample[]
+}
+
+interface Response {
+  description?: string
+  content?: Record<string, Media>
 }
 
 interface Parameter {
@@ -22,8 +28,14 @@ interface Parameter {
   example?: unknown
 }
 
+interface Schema {
+  $ref?: string
+  properties?: Record<string, Schema>
+  items?: Schema
+}
+
 interface Media {
-  schema?: { properties?: Record<string, unknown>; $ref?: string }
+  schema?: Schema
   examples?: Record<string, { value?: unknown }>
 }
 
@@ -47,15 +59,36 @@ export interface ExampleCall {
   answer: 'data' | 'json' | 'events' | 'empty'
 }
 
-/** Every operation with its call. Throws when an operation lacks an example that its call needs. */
-export function exampleCalls(document: Document): { operation: Operation; call: ExampleCall }[] {
-  const resolve = <T>(part: T): T => {
+/** Looks up references into the document. */
+const resolver =
+  (document: Document) =>
+  <T>(part: T): T => {
     const reference = (part as { $ref?: string } | undefined)?.$ref
     if (reference === undefined) return part
     const names = reference.replace('#/', '').split('/')
-    return resolve(names.reduce((at, name) => (at as Record<string, unknown>)[name], document as unknown) as T)
+    return resolver(document)(
+      names.reduce((at, name) => (at as Record<string, unknown>)[name], document as unknown) as T,
+    )
   }
 
+/** A sentence that says what the operation answers when it succeeds. */
+export function returnsOf(document: Document, { responses = {} }: Operation): string {
+  const resolve = resolver(document)
+  const [status = '', response = {}] = Object.entries(responses).find(([status]) => status.startsWith('2')) ?? []
+  const { description = '', content } = resolve(response)
+  const data = resolve(content?.['application/json']?.schema)?.properties?.data
+  const nameOf = (schema: Schema) => `\`${schema.$ref?.split('/').at(-1)}\``
+  const shape = !data
+    ? ''
+    : data.items
+      ? ` \`data\` is a list of ${nameOf(data.items)}.`
+      : ` \`data\` is ${nameOf(data)}.`
+  return `**Returns** ${status}: ${description.trim()}${shape}`
+}
+
+/** Every operation with its call. Throws when an operation lacks an example that its call needs. */
+export function exampleCalls(document: Document): { operation: Operation; call: ExampleCall }[] {
+  const resolve = resolver(document)
   return Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
     methods.flatMap((method) => {
       const operation = item[method]

@@ -1,16 +1,19 @@
 import { curlSample } from './curl.ts'
 import { goSample } from './go.ts'
 import { joinLines } from './one-line.ts'
-import { type Document, exampleCalls } from './operation.ts'
+import { type Document, exampleCalls, returnsOf } from './operation.ts'
 import { pythonSample } from './python.ts'
 import { typescriptSample } from './typescript.ts'
 
 /** Where a first start listens. */
 const baseUrl = 'http://127.0.0.1:8080'
 
-/** A plugin of Redocly CLI: gives every operation of the bundled contract samples, made from its examples, and joins lines of text. */
+/** A plugin of Redocly CLI: gives every operation of the bundled contract samples, made from its examples, says what it returns, and joins lines of text. */
 export default function samplesPlugin() {
-  return { id: 'samples', decorators: { oas3: { 'code-samples': addSamples, 'one-line': joinDescriptions } } }
+  return {
+    id: 'samples',
+    decorators: { oas3: { 'code-samples': addSamples, returns: addReturns, 'one-line': joinDescriptions } },
+  }
 }
 
 const addSamples = () => ({
@@ -23,6 +26,18 @@ const addSamples = () => ({
           { lang: 'Python', label: 'Python', source: pythonSample(baseUrl, call) },
           { lang: 'Go', label: 'Go', source: goSample(baseUrl, call) },
         ]
+      }
+    },
+  },
+})
+
+const addReturns = () => ({
+  Root: {
+    leave(document: Document) {
+      for (const { operation } of exampleCalls(document)) {
+        operation.description = [operation.description?.trim() ?? [], returnsOf(document, operation)]
+          .flat()
+          .join('\n\n')
       }
     },
   },
