@@ -1883,6 +1883,28 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "What the server asked for."
   ]
  ],
+ "post /api/v1/mcp": [
+  [
+   "jsonrpc",
+   "text (required)",
+   ""
+  ],
+  [
+   "id",
+   "text or number",
+   ""
+  ],
+  [
+   "method",
+   "text (required)",
+   ""
+  ],
+  [
+   "params",
+   "object",
+   ""
+  ]
+ ],
  "post /api/v1/api-keys": [
   [
    "name",

@@ -2283,6 +2283,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Call a tool (MCP)
+         * @description The [Model Context Protocol](https://modelcontextprotocol.io) over streamable HTTP, without sessions: each request holds one message, and each answer is JSON. Agents connect with this URL and the `Authorization` header. Each tool is an operation of this reference, with its scope, policies, limits and audit entry; give the key a `budget` ([Create an API key](#/api-keys/createapikey)).
+         *
+         *     | tool | operation |
+         *     |---|---|
+         *     | `get_budget` | [Get the rights of the API key](#/api-keys/getapikeyself) |
+         *     | `get_balance` | [Get a relayer's balance](#/relayers/getrelayerbalance) |
+         *     | `read_contract` | `eth_call` of [Call a relayer as a JSON-RPC node](#/json-rpc/calljsonrpc) |
+         *     | `simulate` | [Test a transaction without sending it](#/transactions/dryruntransaction) |
+         *     | `send_call` | [Send a transaction](#/transactions/sendtransaction), with `request_id` as its `Idempotency-Key` |
+         *     | `sign_payment` | [Sign typed data given in full](#/signing/signtypeddatafull): an authorization of EIP-3009 |
+         *     | `get_transaction` | [Get a transaction](#/transactions/gettransaction) |
+         *
+         *     A refusal is a result with `isError` and the sentences of the operation. A transaction that waits is a result like any other.
+         *
+         *     **Returns** 200: The response to a request.
+         */
+        post: operations["callMcp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/api-keys": {
         parameters: {
             query?: never;
@@ -3934,6 +3968,16 @@ export interface components {
                 message: string;
                 /** @description The reason for the error. */
                 data?: unknown;
+            };
+        };
+        /** @description A request or a notification of the Model Context Protocol, which is a call of JSON-RPC 2.0. */
+        McpMessage: {
+            /** @constant */
+            jsonrpc: "2.0";
+            id?: components["schemas"]["JsonRpcId"];
+            method: string;
+            params?: {
+                [key: string]: unknown;
             };
         };
         ReconcileNonceRequest: {
@@ -6913,6 +6957,18 @@ export interface components {
                 "application/json": components["schemas"]["RelayerStatusResponse"];
             };
         };
+        /** @description The response to a request. */
+        McpResponse: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["JsonRpcAnswer"];
+            };
+        };
         /** @description The response to one call, or the responses to a batch in any order. */
         JsonRpcResponse: {
             headers: {
@@ -7835,6 +7891,7 @@ export type JsonRpcRequest = components['schemas']['JsonRpcRequest'];
 export type JsonRpcResult = components['schemas']['JsonRpcResult'];
 export type JsonRpcId = components['schemas']['JsonRpcId'];
 export type JsonRpcAnswer = components['schemas']['JsonRpcAnswer'];
+export type McpMessage = components['schemas']['McpMessage'];
 export type ReconcileNonceRequest = components['schemas']['ReconcileNonceRequest'];
 export type RelayerDrain = components['schemas']['RelayerDrain'];
 export type FundingSettings = components['schemas']['FundingSettings'];
@@ -8054,6 +8111,7 @@ export type ResponsePendingCancellationSuccess = components['responses']['Pendin
 export type ResponseSignedTransactionSuccess = components['responses']['SignedTransactionSuccess'];
 export type ResponseBalanceSuccess = components['responses']['BalanceSuccess'];
 export type ResponseRelayerStatusSuccess = components['responses']['RelayerStatusSuccess'];
+export type ResponseMcpResponse = components['responses']['McpResponse'];
 export type ResponseJsonRpcResponse = components['responses']['JsonRpcResponse'];
 export type ResponseRelayerDrainSuccess = components['responses']['RelayerDrainSuccess'];
 export type ResponsePoolFundingSuccess = components['responses']['PoolFundingSuccess'];
@@ -11302,6 +11360,40 @@ export interface operations {
             200: components["responses"]["JsonRpcResponse"];
             /** @description The request is a notification, which has no response. */
             204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    callMcp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["McpMessage"];
+            };
+        };
+        responses: {
+            200: components["responses"]["McpResponse"];
+            /** @description The message is a notification, which has no response. */
+            202: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];

@@ -302,6 +302,9 @@ export const documentClaims: Claims = {
     'policies/budgets.test: refuses every operation that moves something and that no budget counts',
     'policies/budgets.test: judges what JSON-RPC signs and sends, and the members of batches',
   ],
+  'agent-payment-once': [
+    'api/json-rpc/mcp.test: sends each of 100 calls once that were cut off and repeated with their request_id',
+  ],
   'sponsored-budget': [
     'sponsorships/sponsorships.test: accepts 40 calls of 100 users at once under a budget of 40, and counts what they paid once they are mined',
     'sponsorships/sponsorships.test: holds the limits of each user, whom a signature or a server names, never a browser',

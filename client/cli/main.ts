@@ -7,6 +7,7 @@ import { addDeliveries } from './deliveries.ts'
 import { addDoctor } from './doctor.ts'
 import { CommandError, exitCodeOf, exitCodes, exitCodesHelp, isUnreached, unreachedReason } from './exit-codes.ts'
 import { addListen } from './listen.ts'
+import { addMcp } from './mcp.ts'
 import { addPayouts } from './payouts.ts'
 import { addPolicies } from './policies.ts'
 import { addRelayerActions } from './relayer-actions.ts'
@@ -44,6 +45,7 @@ const parts = [
   addPolicies,
   addDeliveries,
   addListen,
+  addMcp,
   addDoctor,
   addVerifyRelease,
 ]

@@ -13,6 +13,7 @@ import { listen } from '../api/http/server.ts'
 import { SharedRateLimit } from '../api/http/shared-rate-limit.ts'
 import { Shares, StreamPace } from '../api/http/shares.ts'
 import { jsonRpc } from '../api/json-rpc/json-rpc.ts'
+import { mcp } from '../api/json-rpc/mcp.ts'
 import { sponsoredJsonRpc } from '../api/json-rpc/sponsored.ts'
 import type { Fault } from '../domain/errors.ts'
 import type { Caller, Handlers } from '../domain/operation.ts'
@@ -152,7 +153,7 @@ function createHandlers({ foundation, sending, webhooks, rateLimit, problems, is
   }
   const operations = createOperations(context)
   const forJsonRpc = { ...context, operations, contract: contract.document }
-  return { ...operations, ...jsonRpc(forJsonRpc), ...sponsoredJsonRpc(forJsonRpc) }
+  return { ...operations, ...jsonRpc(forJsonRpc), ...sponsoredJsonRpc(forJsonRpc), ...mcp(forJsonRpc) }
 }
 
 /** Counts the members of a batch beside the request itself. */

@@ -14,6 +14,9 @@ type Parameter<Id extends OperationId, In extends 'path' | 'query' | 'header'> =
   operations[Id]['parameters'][In]
 >
 
+/** Those whose methods and tools are operations themselves. */
+export type JsonRpcOperation = 'callJsonRpc' | 'callPoolJsonRpc' | 'callSponsoredJsonRpc' | 'callMcp'
+
 /** The query parameters with a default in the contract, which are always present. A test compares this list with the contract. */
 type Defaulted = 'page' | 'per_page' | 'status' | 'wait' | 'wait_seconds' | 'period' | 'days' | 'submission'
 type Query<Id extends OperationId> = WithDefaults<Parameter<Id, 'query'>>
@@ -36,7 +39,7 @@ type Result<Id extends OperationId> = {
       : operations[Id]['responses'][Status] extends { content: { 'text/event-stream': string } }
         ? AsyncIterable<string>
         : never
-    : Status extends 204
+    : Status extends 202 | 204
       ? undefined
       : never
 }[keyof operations[Id]['responses']]
@@ -148,10 +151,10 @@ export interface OperationRequest<Id extends OperationId> {
    */
   beginAudit(operation: OperationId): { auditEntry: PendingAuditEntry; end(result: number, error?: unknown): void }
   /**
-   * Authenticates the caller again and checks its rights to an operation on the relayer of the path: before each member of a batch, and
+   * Authenticates the caller again and checks its rights to an operation on a relayer, which is that of the path unless another is given: before each member of a batch, and
    * before a key is used. Throws DomainError (401, 403, 404).
    */
-  authorize(operation: OperationId): Promise<Caller>
+  authorize(operation: OperationId, relayerId?: string): Promise<Caller>
   /** The request's access to nodes. */
   nodes: NodeAccess
   /**

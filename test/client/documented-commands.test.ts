@@ -60,6 +60,7 @@ async function start() {
 test.each([
   ['README.md', ['curl', 'curl', 'api'], 1],
   ['docs/clients.md', ['RELAYER_API_KEY', 'export'], 3],
+  ['docs/agents.md', ['cat', 'export'], 1],
 ])('runs the shell blocks of %s', async (file, beginnings, sent) => {
   const { client, run } = await start()
   const blocks = blocksOf(file).filter((block) => !elsewhere.test(block))

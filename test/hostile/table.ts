@@ -208,6 +208,16 @@ export const table: Record<string, Make> = {
       })),
     )(stored, attempt),
   ],
+  callMcp: send('POST', '/mcp', (_, attempt) => ({
+    ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+    params: {
+      name: 'send_call',
+      arguments: {
+        ...{ relayer_id: 'demo', to, function: 'batch(bytes[])', request_id: `hostile-${attempt}` },
+        arguments: [Array.from({ length: 900 }, () => `0x${'ab'.repeat(500)}`)],
+      },
+    },
+  })),
   getNonce: get('/relayers/full/nonce', '/relayers/demo/nonce'),
   listUnknownTransactions: get(`/relayers/full/unknown-transactions?${page}&page={last}`),
   reconcileNonce: send('POST', '/relayers/full/nonce/reconcile'),

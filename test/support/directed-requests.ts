@@ -141,6 +141,13 @@ async function sign(relayer: string, ask: Ask): Promise<void> {
 async function callNode(relayer: string, ask: Ask): Promise<void> {
   for (const id of ['getRelayer', 'getRelayerBalance', 'getRelayerStatus', 'getNonce', 'streamEvents'])
     await ask(id, [relayer])
+  for (const name of ['get_budget', 'send_call'])
+    await ask('callMcp', [], {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name, arguments: { relayer_id: relayer } },
+    })
   await ask('callJsonRpc', [relayer], { jsonrpc: '2.0', id: 1, method: 'eth_accounts', params: [] })
   await ask('reconcileNonce', [relayer], {})
 }

@@ -1,4 +1,4 @@
-import type { Handlers } from '../../domain/operation.ts'
+import type { Handlers, JsonRpcOperation } from '../../domain/operation.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import { abis } from './abis.ts'
 import { apiKeys } from './api-keys.ts'
@@ -16,9 +16,7 @@ import { sponsorships } from './sponsorships.ts'
 import { transactions } from './transactions.ts'
 
 /** All operations of the contract, except JSON-RPC, which uses them. A missing one does not compile. */
-export const createOperations = (
-  dependencies: ServicesContext,
-): Omit<Handlers, 'callJsonRpc' | 'callPoolJsonRpc' | 'callSponsoredJsonRpc'> => ({
+export const createOperations = (dependencies: ServicesContext): Omit<Handlers, JsonRpcOperation> => ({
   ...signing(dependencies),
   ...transactions(dependencies),
   ...notifications(dependencies),

@@ -207,10 +207,11 @@ export async function authorize(
   request: Request,
   operation: Pick<Operation, 'id' | 'roles' | 'anyRole' | 'isCounted'>,
   identify: (request: Request) => Caller | Promise<Caller>,
+  relayerId = request.params.relayer_id as string | undefined,
 ): Promise<Caller> {
   const caller = await identify(request)
   checkRoles(caller, operation)
-  checkRelayer(caller, operation, request.params.relayer_id as string | undefined)
+  checkRelayer(caller, operation, relayerId)
   return caller
 }
 

@@ -29,6 +29,7 @@ interface ContractOperation {
   'x-bare'?: boolean
   'x-audit'?: Audited
   'x-budget'?: 'counted'
+  'x-tools'?: Record<string, { description: string; inputSchema: { type: 'object' } }>
   parameters?: Parameter[]
   requestBody?: { required?: boolean; content: Record<string, { schema: object }> }
   responses: Record<string, unknown>
@@ -44,6 +45,8 @@ export interface OperationFacts {
   path: string
   /** The status of its only success with a body. */
   status: number
+  /** The status of a success without a body. */
+  emptyStatus: number
   /** Whether its success is a stream of events instead of JSON. */
   streams: boolean
   /** Whether it requires a token. */
@@ -86,6 +89,7 @@ export function describeOperations(document: ContractDocument): OperationFacts[]
     method,
     path,
     status: Number(successOf(operation)),
+    emptyStatus: '202' in operation.responses ? 202 : 204,
     streams: JSON.stringify(operation.responses['200'] ?? {}).includes('text/event-stream'),
     guarded: operation.security?.length !== 0,
     roles: rolesOf(operation),
@@ -144,7 +148,7 @@ const dereference = (parameter: Parameter, parameters: Record<string, Parameter>
 
 /** The status of its only success with a body. Throws, so that an error in the contract fails at startup instead of in a request. */
 export function successOf({ operationId, responses }: ContractOperation): string {
-  const successes = Object.keys(responses).filter((status) => status.startsWith('2') && status !== '204')
+  const successes = Object.keys(responses).filter((status) => /^2(?!0[24])/.test(status))
   if (successes.length !== 1)
     throw new Error(`${operationId} must declare exactly one 2XX response with a body; it declares ${successes.length}`)
   if (!('default' in responses)) throw new Error(`${operationId} must declare the response "default"`)

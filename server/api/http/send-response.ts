@@ -7,16 +7,16 @@ import { yieldToEventLoop } from '../../lib/timers.ts'
 import type { Operation } from './contract.ts'
 
 /**
- * Sends a body after its validation against the contract; undefined: 204, without a body. `hold`: called with the length before
+ * Sends a body after its validation against the contract; undefined: none, with 204 or 202. `hold`: called with the length before
  * anything is written; an error ends it. Rejects when the body violates the contract.
  */
 export async function answer(
   response: Response,
-  { status, checkResponse }: Pick<Operation, 'status' | 'checkResponse'>,
+  { status, emptyStatus, checkResponse }: Pick<Operation, 'status' | 'emptyStatus' | 'checkResponse'>,
   body: unknown,
   hold: (bytes: number) => void,
 ): Promise<void> {
-  if (body === undefined) return void response.status(204).end()
+  if (body === undefined) return void response.status(emptyStatus).end()
   response.status(status)
   if (!checkResponse) return void response.json(body)
   if (isLongList(body)) return sendPieces(response, await encodeList(body, checkResponse), hold)

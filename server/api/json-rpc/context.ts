@@ -1,16 +1,18 @@
 import type { components } from '../../../generated/openapi.ts'
-import type { Handlers, OperationId, OperationRequest } from '../../domain/operation.ts'
+import { DomainError } from '../../domain/errors.ts'
+import type { Caller, Handlers, JsonRpcOperation, OperationId, OperationRequest } from '../../domain/operation.ts'
 import type { PendingAuditEntry, PoolRow, RelayerRow } from '../../domain/rows.ts'
 import type { SerialQueue } from '../../lib/in-order.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import type { WaitPlace } from '../../services/transactions/wait-for-status.ts'
 import type { ContractDocument } from '../http/document.ts'
+import { statusOf } from '../http/errors.ts'
 import { schemaCheck } from '../http/schema-check.ts'
 import { codes, inTheirNames, invalidParams, JsonRpcError } from './errors.ts'
 
 /** What a call needs of the service. Most methods are an operation of the contract, with its rights, policies and limits. */
 export interface JsonRpcDependencies extends ServicesContext {
-  operations: Omit<Handlers, 'callJsonRpc' | 'callPoolJsonRpc' | 'callSponsoredJsonRpc'>
+  operations: Omit<Handlers, JsonRpcOperation>
   contract: ContractDocument
 }
 
@@ -40,6 +42,29 @@ export interface Context extends Call {
   as<T>(operation: OperationId, status: number, work: (auditEntry: PendingAuditEntry) => Promise<T>): Promise<T>
   /** The same call by the relayer with this address, which the caller must be permitted to use itself. Throws JsonRpcError. */
   by(account: unknown): Context
+}
+
+/** Carries out an operation for a request that the caller has the right to, with an audit entry of its own. `status`: on success. */
+export async function withAudit<T>(
+  { authorize, beginAudit }: Pick<Request, 'authorize' | 'beginAudit'>,
+  operation: OperationId,
+  { status, relayer_id, check }: { status: number; relayer_id?: string | undefined; check?(caller: Caller): unknown },
+  work: (auditEntry: PendingAuditEntry) => Promise<T>,
+): Promise<T> {
+  const caller = await authorize(operation)
+  await check?.(caller)
+  const { auditEntry, end } = beginAudit(operation)
+  if (relayer_id !== undefined) auditEntry.relayer_id = relayer_id
+  try {
+    const result = await work(auditEntry)
+    end(status)
+    return result
+  } catch (error) {
+    const status =
+      error instanceof DomainError ? statusOf[error.code] : error instanceof JsonRpcError ? error.status : 500
+    end(status, error)
+    throw error
+  }
 }
 
 export type Method = (context: Context) => Promise<unknown>

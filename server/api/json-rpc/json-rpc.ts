@@ -2,14 +2,13 @@ import pLimit from 'p-limit'
 import type { JsonRpcAnswer as Answer } from '../../../generated/openapi.ts'
 import { RpcError } from '../../chain/rpc.ts'
 import { revertDataOf } from '../../chain/rpc-error.ts'
-import { DomainError, errorOf, relayerNotFound } from '../../domain/errors.ts'
+import { errorOf, relayerNotFound } from '../../domain/errors.ts'
 import type { Caller, Handlers } from '../../domain/operation.ts'
 import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { SerialQueue } from '../../lib/in-order.ts'
 import { findPool } from '../../services/pools.ts'
 import { unavailable } from '../../services/transactions/pick-relayer.ts'
 import { WaitPlace } from '../../services/transactions/wait-for-status.ts'
-import { statusOf } from '../http/errors.ts'
 import { AnswerBudget } from './budget.ts'
 import {
   type Context,
@@ -19,8 +18,9 @@ import {
   type Method,
   type Request,
   readCall,
+  withAudit,
 } from './context.ts'
-import { codes, errorObject, JsonRpcError, methodNotFound } from './errors.ts'
+import { codes, errorObject, type JsonRpcError, methodNotFound } from './errors.ts'
 import { hashMethods, readingMethods } from './reading.ts'
 import { sendingMethods } from './sending.ts'
 import { signingMethods } from './signing.ts'
@@ -91,21 +91,8 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
 
   const asOperation =
     (request: Request, check: Endpoint['check'], relayer: RelayerRow | undefined): Context['as'] =>
-    async (operation, status, work) => {
-      await check(await request.authorize(operation))
-      const { auditEntry, end } = request.beginAudit(operation)
-      if (relayer) auditEntry.relayer_id = relayer.id
-      try {
-        const result = await work(auditEntry)
-        end(status)
-        return result
-      } catch (error) {
-        const status =
-          error instanceof DomainError ? statusOf[error.code] : error instanceof JsonRpcError ? error.status : 500
-        end(status, error)
-        throw error
-      }
-    }
+    (operation, status, work) =>
+      withAudit(request, operation, { status, relayer_id: relayer?.id, check }, work)
 
   /** One place for all calls of a request. */
   function placeOf(request: Request): Context['place'] {

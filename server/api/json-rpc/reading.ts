@@ -46,7 +46,7 @@ const askNode = (
     return answer.result ?? null
   })
 
-function asNodes({ code, message, data }: NonNullable<NodeAnswer['error']>): JsonRpcError {
+export function asNodes({ code, message, data }: NonNullable<NodeAnswer['error']>): JsonRpcError {
   const revert = revertDataOf({ code, message, data })
   // Nodes answer a revert with many codes; libraries decode it from this one.
   if (revert !== undefined) return new JsonRpcError(codes.reverted, message, revert ?? '0x')

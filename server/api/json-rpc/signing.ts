@@ -61,7 +61,13 @@ export function signingMethods({
 }
 
 /** The members of a request of any operation. */
-export const partsOf = ({ relayer, request }: Context) => ({
+export const partsOf = ({
+  relayer,
+  request,
+}: {
+  relayer: Pick<Context['relayer'], 'id'>
+  request: Omit<Context['request'], 'body' | 'header' | 'query'>
+}) => ({
   path: { relayer_id: relayer.id },
   query: undefined as never,
   header: undefined as never,

@@ -112,6 +112,7 @@ describe('rights of a key', () => {
         'explainTransaction',
         'streamPoolEvents',
         'callPoolJsonRpc',
+        'callMcp',
         'movePoolTransaction',
       ],
       ...['listProblems', 'acknowledgeProblem', 'deleteAcknowledgement', 'search'],

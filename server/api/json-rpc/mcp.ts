@@ -1,0 +1,222 @@
+import { createHash } from 'node:crypto'
+import type { CallToolResult, JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
+import type { FunctionFragment } from 'ethers/abi'
+import type { JsonRpcAnswer, TypedData } from '../../../generated/openapi.ts'
+import { decodeAbi, readAbiEntry } from '../../domain/decoding/abi.ts'
+import { encodeCall } from '../../domain/decoding/contract-call.ts'
+import { badRequest, DomainError } from '../../domain/errors.ts'
+import type { Handlers, OperationId, OperationRequest } from '../../domain/operation.ts'
+import type { PendingAuditEntry } from '../../domain/rows.ts'
+import { callNode } from '../../services/accounts.ts'
+import { toFailure } from '../http/errors.ts'
+import { contractAjv } from '../http/schema-check.ts'
+import { AnswerBudget } from './budget.ts'
+import { checked, type JsonRpcDependencies, withAudit } from './context.ts'
+import { asNodes } from './reading.ts'
+import { partsOf } from './signing.ts'
+
+/* The Model Context Protocol. The SDK speaks it; each tool of the contract (`x-tools`) is an operation, with its rights and audit entry. */
+
+type Request = Omit<OperationRequest<'callMcp'>, 'path'>
+
+/** `as`: carries out an operation on the relayer of the arguments, with an audit entry of its own. */
+interface ToolCall {
+  args: Arguments
+  request: Request
+  dependencies: JsonRpcDependencies
+  as<T>(operation: OperationId, status: number, work: (parts: Parts) => Promise<T>): Promise<T>
+}
+
+/** Of all tools; the contract's schemas check which a tool has. */
+interface Arguments {
+  relayer_id: string
+  to: string
+  function?: string
+  arguments?: unknown[]
+  value?: string
+  request_id: string
+  wait_seconds?: number
+  transaction_id: string
+  requirements: Requirements
+}
+
+/** Of an x402 payment, scheme `exact` on EVM. */
+interface Requirements {
+  network: string
+  asset: string
+  amount: string
+  payTo: string
+  maxTimeoutSeconds: number
+  extra: { name: string; version: string }
+}
+
+type Parts = ReturnType<typeof partsOf> & { auditEntry: PendingAuditEntry }
+
+const defaultWaitSeconds = 10
+const authorizationType = [
+  ...[
+    { name: 'from', type: 'address' },
+    { name: 'to', type: 'address' },
+    { name: 'value', type: 'uint256' },
+  ],
+  ...[
+    { name: 'validAfter', type: 'uint256' },
+    { name: 'validBefore', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+]
+
+const tools: Record<string, (call: ToolCall) => Promise<unknown>> = {
+  get_budget: ({ as, dependencies }) =>
+    as('getApiKeySelf', 200, (parts) => dependencies.operations.getApiKeySelf(parts as never)),
+
+  get_balance: ({ as, dependencies }) =>
+    as('getRelayerBalance', 200, (parts) => dependencies.operations.getRelayerBalance({ ...parts, body: undefined })),
+
+  get_transaction: ({ as, args, dependencies }) =>
+    as('getTransaction', 200, ({ path, ...parts }) =>
+      dependencies.operations.getTransaction({
+        ...parts,
+        path: { ...path, transaction_id: args.transaction_id },
+        body: undefined,
+      }),
+    ),
+
+  simulate: ({ as, args, dependencies }) =>
+    as('dryRunTransaction', 200, (parts) =>
+      dependencies.operations.dryRunTransaction({ ...parts, body: bodyOf(dependencies, args) }),
+    ),
+
+  send_call: ({ as, args, request, dependencies }) =>
+    as('sendTransaction', 201, (parts) =>
+      dependencies.operations.sendTransaction({
+        ...parts,
+        query: { wait: 'mined', wait_seconds: args.wait_seconds ?? defaultWaitSeconds },
+        body: bodyOf(dependencies, args),
+        idempotency: { caller: request.caller.id, key: args.request_id },
+      }),
+    ),
+
+  async read_contract({ as, args, dependencies }) {
+    const text = (args.function as string).trim().replace(/^function\s+/, '')
+    const entry = readAbiEntry(`function ${text}`, ['function']) as FunctionFragment
+    const { data } = encodeCall({ function: entry.format('sighash'), args: args.arguments ?? [] }, '0')
+    const call = { method: 'eth_call', params: [{ to: args.to, data }, 'latest'] }
+    const answer = await as('getRelayerStatus', 200, ({ nodes }) =>
+      callNode(dependencies, nodes, args.relayer_id, call),
+    )
+    if (answer.error) throw asNodes(answer.error)
+    return { results: decodeAbi(entry.outputs, String(answer.result).slice(2)) }
+  },
+
+  sign_payment: ({ as, args, request, dependencies }) =>
+    as('signTypedDataFull', 200, async (parts) => {
+      const { contract, keyring, now, operations } = dependencies
+      const { address, chain_id } = await keyring.findRelayer(args.relayer_id)
+      const { network, asset, amount, payTo, maxTimeoutSeconds, extra } = args.requirements
+      const own = `eip155:${chain_id}`
+      if (network !== own)
+        throw badRequest(['requirements', 'network'], `must be ${own}, as the relayer's network has it`)
+      const authorization = {
+        ...{ from: address, to: payTo, value: amount, validAfter: '0' },
+        validBefore: `${Math.floor(now() / 1_000) + maxTimeoutSeconds}`,
+        nonce: nonceOf(request.caller.id, args),
+      }
+      const domain = { name: extra.name, version: extra.version, chainId: chain_id, verifyingContract: asset }
+      const types = { TransferWithAuthorization: authorizationType }
+      const document = { domain, types, primaryType: 'TransferWithAuthorization', message: authorization }
+      const body: TypedData = checked(contract, 'TypedData', document)
+      const { sig: signature } = await operations.signTypedDataFull({ ...parts, body })
+      const payment = { x402Version: 2, accepted: args.requirements, payload: { signature, authorization } }
+      return { ...payment, payment_signature: Buffer.from(JSON.stringify(payment)).toString('base64') }
+    }),
+}
+
+/** One payment has one nonce: the token takes it once. */
+const nonceOf = (caller: string, { relayer_id, request_id }: Arguments): string =>
+  `0x${createHash('sha256')
+    .update(JSON.stringify([caller, relayer_id, request_id]))
+    .digest('hex')}`
+
+const bodyOf = (
+  { contract }: JsonRpcDependencies,
+  { to, value = '0', function: name, arguments: args = [] }: Arguments,
+) =>
+  checked(contract, 'SendTransactionRequest', {
+    to,
+    value,
+    ...(name !== undefined && { call: { function: name, args } }),
+  })
+
+export function mcp(dependencies: JsonRpcDependencies): Pick<Handlers, 'callMcp'> {
+  const { contract, unexpected } = dependencies
+  const declared = contract.paths['/api/v1/mcp']?.post?.['x-tools'] ?? {}
+  const ajv = contractAjv()
+
+  async function run(request: Request, name: string, given: unknown): Promise<CallToolResult> {
+    const tool = Object.hasOwn(declared, name) ? declared[name] : undefined
+    const work = tools[name]
+    if (!tool || !work) return refused(`there is no tool ${name.slice(0, 100)}`)
+    const check = ajv.getSchema(name) ?? ajv.addSchema(tool.inputSchema, name).getSchema(name)
+    if (!check?.(given)) return refused(`Bad Request: the arguments ${ajv.errorsText(check?.errors, { dataVar: '' })}`)
+    const args = given as Arguments
+    const as: ToolCall['as'] = (operation, status, carryOut) => {
+      const authorize = (id: OperationId) => request.authorize(id, args.relayer_id)
+      const its = { ...request, authorize }
+      return withAudit(its, operation, { status, relayer_id: args.relayer_id }, (auditEntry) =>
+        carryOut({ ...partsOf({ relayer: { id: args.relayer_id }, request: its }), auditEntry }),
+      )
+    }
+    try {
+      const result = (await work({ args, request, dependencies, as })) as CallToolResult['structuredContent']
+      return { content: [{ type: 'text', text: JSON.stringify(result) }], structuredContent: result }
+    } catch (error) {
+      if (!(error instanceof DomainError)) unexpected(error)
+      const { caller, auditEntry } = request
+      const { code, message, details = [] } = toFailure(error, { caller, request_id: auditEntry.request_id ?? '' }).body
+      const reasons = details.map(
+        (one) => `${one.path}: ${one.message}${one.resets_at ? ` (until ${one.resets_at})` : ''}`,
+      )
+      return {
+        ...refused([message, reasons.join('; ')].filter(Boolean).join(': ')),
+        structuredContent: { code, message, details },
+      }
+    }
+  }
+
+  return {
+    async callMcp(request) {
+      const sdk = await loadSdk()
+      const server = new sdk.Server(
+        { name: 'evm-relayer-service', version: contract.info.version },
+        { capabilities: { tools: {} } },
+      )
+      server.setRequestHandler(sdk.ListToolsRequestSchema, () => ({
+        tools: Object.entries(declared).map(([name, tool]) => ({ name, ...tool })),
+      }))
+      server.setRequestHandler(sdk.CallToolRequestSchema, ({ params }) =>
+        run(request, params.name, params.arguments ?? {}),
+      )
+      const [near, far] = sdk.InMemoryTransport.createLinkedPair()
+      await server.connect(far)
+      const answered = new Promise<JSONRPCMessage>((resolve) => {
+        near.onmessage = resolve
+      })
+      await near.send(request.body as JSONRPCMessage)
+      if (request.body.id === undefined) return undefined
+      return new AnswerBudget(request.holdAnswer).spend((await answered) as JsonRpcAnswer)
+    },
+  }
+}
+
+const refused = (text: string): CallToolResult => ({ isError: true, content: [{ type: 'text', text }] })
+
+/** It takes 90 ms, in short turns, and 30 MB, which a service without agents does without. */
+async function loadSdk() {
+  const [{ Server }, { InMemoryTransport }, { CallToolRequestSchema, ListToolsRequestSchema }] = await Promise.all([
+    import('@modelcontextprotocol/sdk/server/index.js'),
+    import('@modelcontextprotocol/sdk/inMemory.js'),
+    import('@modelcontextprotocol/sdk/types.js'),
+  ])
+  return { Server, InMemoryTransport, CallToolRequestSchema, ListToolsRequestSchema }
+}
