@@ -99,7 +99,9 @@ test('runs each command of the README of the command line', async () => {
     const waiting = { to: address, value: 1n, max_fee_per_gas: 1n, max_priority_fee_per_gas: 1n }
     const isSpedUp = line.includes('speed-up')
     const sent = line.includes('$TRANSACTION')
-      ? await client.transactions.send('demo', isSpedUp ? waiting : { to: address }, { wait: 'submitted' })
+      ? await (isSpedUp
+          ? client.transactions.send('demo', waiting)
+          : client.transactions.send('demo', { to: address }, { wait: 'submitted' }))
       : undefined
     const env = { RELAYER_API_KEY: api_key, RELAYER_ID: 'demo', TOKEN: address, RECEIVER: address }
     const command = line.replace('http://localhost:3000/webhook', receiver.url)

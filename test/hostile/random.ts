@@ -26,7 +26,7 @@ const rate = { per_second: 10, burst: 20 }
 const signMs = 25
 /** Between two transactions of another caller. */
 const sendMs = 500
-const maxFactor = 3
+const maxFactor = 2
 /** Latencies below this are not compared. */
 const leastMs = 5
 const maxGrowthMb = 150

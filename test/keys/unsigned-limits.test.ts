@@ -36,6 +36,8 @@ async function start() {
     return service.raw(`/api/v1/relayers/${id}/sign-transaction`, { method: 'POST', body })
   }
   const entries = async () => {
+    // Equal refusals are written as one entry after a minute.
+    passedMs += 60_000
     const query = { operation: 'signTransaction', relayer_id: id, per_page: 100 }
     return (await service.client.get('/api/v1/audit', { query })).data
   }

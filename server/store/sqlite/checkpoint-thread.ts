@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
-import { type CheckpointOrder, isClosed, isClosing, numberOfCommits } from './checkpoints.ts'
+import { type CheckpointOrder, isClosed, isClosing, longPages, numberOfCommits, type Progress } from './checkpoints.ts'
 
-// The thread of checkpoints.ts. It waits for commits without an event loop, and posts an error that SQLite has reported.
+// The thread of checkpoints.ts. It waits for commits without an event loop, and posts that it has opened the file, and SQLite's error.
 
 /** As many pages of the log as SQLite's own automatic checkpoint waits for: 4 MB. */
 const duePages = 1_000
@@ -10,13 +10,6 @@ const duePages = 1_000
 const restMs = 50
 /** Commits during a checkpoint need another one, and the log restarts only when none is left. */
 const maxRounds = 5
-
-interface Progress {
-  busy: 0 | 1
-  /** Pages in the log, and how many of them are in the database file. */
-  log: number
-  checkpointed: number
-}
 
 const { file, state }: CheckpointOrder = workerData
 const db = new Database(file)
@@ -28,7 +21,7 @@ const checkpoint = (statement: typeof noop) => statement.get() as Progress
 
 function checkpointWhatIsDue(): void {
   let { log, checkpointed } = checkpoint(noop)
-  if (log - checkpointed < duePages) return
+  if (log - checkpointed < (log > longPages ? 1 : duePages)) return
   for (let round = 0; round < maxRounds && checkpointed < log; round += 1) {
     const done = checkpoint(passive)
     if (done.busy === 1) return
@@ -37,6 +30,7 @@ function checkpointWhatIsDue(): void {
 }
 
 try {
+  parentPort?.postMessage({})
   while (Atomics.load(state, isClosing) === 0) {
     const seen = Atomics.load(state, numberOfCommits)
     checkpointWhatIsDue()

@@ -13,7 +13,7 @@ import {
   type Transaction,
 } from '../queries/database.ts'
 import { auditHeadOf, Trail } from './audit.ts'
-import { startCheckpoints } from './checkpoints.ts'
+import { type Progress, startCheckpoints } from './checkpoints.ts'
 import { createCommit, GroupCommit, isUntrustworthy } from './commit.ts'
 import { migrate, openDatabase, openReader } from './open-database.ts'
 import { SqliteRights } from './row-mac.ts'
@@ -57,20 +57,27 @@ export function connect(file: string, dependencies: Partial<StoreDependencies> =
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
   const version = () => dataVersion.get() as number
   const rights = new SqliteRights(db, file, { version, write: (work) => write(work) })
-  const checkpoints = checkpointsApart ? startCheckpoints(file, checkpointsFailed) : undefined
-  if (checkpoints) db.pragma(`wal_autocheckpoint = ${maxLogPages}`)
-
-  function checkpointsFailed(error: unknown): void {
-    // The thread of a service that is closed at once may still report that it could not open the file.
-    if (!db.open) return
-    db.pragma('wal_autocheckpoint = 1000')
-    if (isUntrustworthy(error)) broken(error)
-  }
+  const logProgress = db.prepare<[], Progress>('PRAGMA wal_checkpoint(NOOP)')
+  const checkpoints = checkpointsApart
+    ? startCheckpoints(file, {
+        progress: () => logProgress.get() as Progress,
+        // The service may have been closed at once.
+        started: () => void (db.open && db.pragma(`wal_autocheckpoint = ${maxLogPages}`)),
+        failed(error) {
+          if (!db.open) return
+          db.pragma('wal_autocheckpoint = 1000')
+          if (isUntrustworthy(error)) broken(error)
+        },
+      })
+    : undefined
 
   const commit = createCommit(db, { effects, trail, rights, broken, committed: observer.committed })
   const ordered = writersOf(file)
   const write: Connection['write'] = async (work, auditEntry) => {
-    const done = await ordered.run(() => commit(auditEntry, work))
+    const done = await ordered.run(async () => {
+      await checkpoints?.keptUp()
+      return commit(auditEntry, work)
+    })
     checkpoints?.committed()
     return done
   }
@@ -146,5 +153,5 @@ function writersOf(file: string): SerialQueue {
 /** By file: a service has one. */
 const writers = new Map<string, SerialQueue>()
 
-/** The length of the log at which a commit does the checkpoint itself, because the thread does not keep up: 64 MB. */
-const maxLogPages = 16_000
+/** The length of the log at which a commit does the checkpoint itself, because the thread has not kept up for a second: 256 MB. */
+const maxLogPages = 64_000

@@ -85,7 +85,7 @@ test('C1: a lost answer to COMMIT is an unknown outcome in every interface', asy
 
 test('C1: HTTP answers 201 for an accepted transaction, though the database goes down while the caller waits', async () => {
   const { rig, account, proxy, heal } = await start()
-  const sent = fetch(`${rig.url()}/api/v1/relayers/${account.relayer_id}/transactions?wait=confirmed`, {
+  const sent = fetch(`${rig.url()}/api/v1/relayers/${account.relayer_id}/transactions?wait=confirmed&wait_seconds=5`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${rig.api_key}`, 'Content-Type': 'application/json' },
     body: JSON.stringify({ to: receiver, value: '9', gas_limit: 21_000 }),
