@@ -15,6 +15,8 @@ one that is created later; a relayer of an earlier chain is reset.
   --port N            the chain's port (default: CHAIN_PORT, or 8545, which the network \`local\` expects)
   --block-time S      seconds between blocks (default: 1)
   --base-fee WEI      the base fee of the first block
+  --token             a token of EIP-3009 with the name USD Coin, and 1,000,000 units of it for the account
+                      0x70997970c51812dc3a010c7d01b50e0d17dc79c8 (docs/settlement.md)
   --help
 
 Environment:
@@ -39,6 +41,7 @@ try {
   const every = Number(options['block-time'])
   say(`The development chain is at ${chain.url}: chain id ${chain.chain_id}, a block every ${every} s. Ctrl-C ends it.`)
   try {
+    if (options.token) await addToken(chain)
     await fundForEver(chain)
   } finally {
     await chain.stop()
@@ -46,6 +49,13 @@ try {
 } catch (error) {
   // Ctrl-C reaches anvil as well, and a call to it that was under way then fails.
   if (!stopping.signal.aborted) complain(error)
+}
+
+async function addToken(chain: Anvil): Promise<void> {
+  const { deployMoney } = await import('./support/payments.ts')
+  const { token, mint } = await deployMoney(chain)
+  await mint(chain.accounts[1]?.address ?? '')
+  say(`The token USD Coin is at ${token}.`)
 }
 
 function complain(error: unknown): void {
@@ -60,6 +70,7 @@ function readOptions() {
         port: { type: 'string', default: CHAIN_PORT },
         'block-time': { type: 'string', default: '1' },
         'base-fee': { type: 'string' },
+        token: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
     })

@@ -115,8 +115,10 @@ async function planOf(world: Context, state: Map<Kind, Entry[]>, prune: boolean)
     }
     if (!prune) continue
     for (const [name, { id, scopes }] of known) {
-      // The key that carries this out, and those of sponsorships, which go with them.
-      if (kind === 'api_keys' && (id === own || (scopes as string[]).includes('relay'))) continue
+      // The key that carries this out, and those of sponsorships and facilitators, which go with them.
+      const isOfResource =
+        kind === 'api_keys' && ['relay', 'settle'].some((scope) => (scopes as string[]).includes(scope))
+      if (isOfResource || (kind === 'api_keys' && id === own)) continue
       const call = {
         method: 'delete',
         path: `${path}/{${parameter}}`,

@@ -1,15 +1,8 @@
 import { Wallet } from 'ethers'
 import { expect, test } from 'vitest'
 import type { X402Request } from '../../client/index.ts'
-import {
-  amount,
-  authorizationIn,
-  malleable,
-  maxFee,
-  type PaymentRig,
-  paymentRig,
-  tokenAbi,
-} from '../support/payments.ts'
+import { type PaymentRig, paymentRig } from '../support/payment-rig.ts'
+import { amount, authorizationIn, malleable, maxFee, tokenAbi } from '../support/payments.ts'
 import { until } from '../support/until.ts'
 
 const requirementsOf = (request: X402Request) => request.paymentRequirements as Record<string, string>

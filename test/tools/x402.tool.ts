@@ -1,45 +1,17 @@
 import { spawn } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
-import { amount, type PaymentRig, paymentRig } from '../support/payments.ts'
+import { type PaymentRig, paymentRig } from '../support/payment-rig.ts'
+import { amount } from '../support/payments.ts'
+import { startTestService } from '../support/service.ts'
 import { folderWith, run } from './tool.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+const examples = join('client', 'examples', 'x402')
 
 /** The packages as their documentation has them; the facilitator's URL and key, the token and the payee are ours. */
 const folder = folderWith({
-  'package.json': JSON.stringify({ private: true, type: 'module' }),
-  'server.js': `
-import express from "express"
-import { paymentMiddleware, x402ResourceServer } from "@x402/express"
-import { ExactEvmScheme } from "@x402/evm/exact/server"
-import { HTTPFacilitatorClient } from "@x402/core/server"
-
-const { FACILITATOR_URL: url, FACILITATOR_KEY: key, TOKEN: asset, PAYEE: payTo, NETWORK: network } = process.env
-const headers = { Authorization: "Bearer " + key }
-const createAuthHeaders = async () => ({ verify: headers, settle: headers, supported: headers })
-const facilitatorClient = new HTTPFacilitatorClient({ url, createAuthHeaders })
-const resourceServer = new x402ResourceServer(facilitatorClient).register(network, new ExactEvmScheme())
-const price = { amount: "${amount}", asset, extra: { name: "USD Coin", version: "2" } }
-const accepts = { scheme: "exact", price, network, payTo }
-const app = express()
-app.use(paymentMiddleware({ "GET /paid": { accepts, description: "An answer" } }, resourceServer))
-app.get("/paid", (request, response) => response.json({ answer: 42 }))
-const server = app.listen(0, "127.0.0.1", () => console.log("PORT" + server.address().port))
-`,
-  'pay.js': `
-import { wrapFetchWithPayment, x402Client, decodePaymentResponseHeader } from "@x402/fetch"
-import { ExactEvmScheme } from "@x402/evm"
-import { privateKeyToAccount } from "viem/accounts"
-
-const client = new x402Client().register(process.env.NETWORK, new ExactEvmScheme(privateKeyToAccount(process.env.PAYER_KEY)))
-client.setSpendControls({ allowedAssets: true })
-const response = await wrapFetchWithPayment(fetch, client)(process.env.PAID_URL)
-const settled = response.headers.get("PAYMENT-RESPONSE")
-console.log("RESULT" + JSON.stringify({
-  status: response.status,
-  body: await response.json(),
-  settled: settled && decodePaymentResponseHeader(settled),
-}))
-`,
   'settle.py': `
 import json, os
 from eth_account import Account
@@ -75,8 +47,8 @@ print("RESULT" + json.dumps({
 const python = (name: string) => join(folder, 'venv', 'bin', name)
 
 beforeAll(async () => {
-  const packages = ['@x402/core@2.27.0', '@x402/express@2.27.0', '@x402/fetch@2.27.0', '@x402/evm@2.27.0']
-  await run(folder, 'npm', ['install', '--no-audit', '--no-fund', ...packages, 'express@5', 'viem@2'])
+  cpSync(join(root, examples), folder, { recursive: true })
+  await run(folder, 'npm', ['install', '--no-audit', '--no-fund'])
   await run(folder, 'python3', ['-m', 'venv', 'venv'])
   await run(folder, python('pip'), ['install', '--quiet', 'x402[evm,clients]==2.25.0', 'x402-conformance==1.6.0'])
 })
@@ -87,43 +59,77 @@ const envOf = ({ rig, token, payee, token_of_key }: PaymentRig): Record<string, 
 })
 const resultOf = (printed: string) => JSON.parse(/RESULT(.*)/.exec(printed)?.[1] ?? printed)
 
-/** The URL of a server that asks for payment. */
-async function startServer(env: Record<string, string>): Promise<string> {
-  const server = spawn(process.execPath, ['server.js'], { cwd: folder, env: { ...process.env, ...env } })
-  onTestFinished(() => void server.kill())
-  const port = await new Promise<string>((resolve, reject) => {
+/** What a program has printed once it matches; the program ends with the test. */
+function printedBy(program: string, parameters: string[], wanted: RegExp, options: { cwd: string; env: object }) {
+  const child = spawn(program, parameters, { ...options, env: { ...process.env, ...options.env }, detached: true })
+  onTestFinished(() => void process.kill(-(child.pid as number)))
+  return new Promise<string>((resolve, reject) => {
     let text = ''
     const read = (part: Buffer) => {
       text += part
-      const found = /PORT(\d+)/.exec(text)?.[1]
+      const found = wanted.exec(text)?.[0]
       if (found !== undefined) resolve(found)
     }
-    server.stdout.on('data', read)
-    server.stderr.on('data', read)
-    server.once('exit', () => reject(new Error(text)))
+    child.stdout.on('data', read)
+    child.stderr.on('data', read)
+    child.once('exit', () => reject(new Error(text)))
   })
-  return `http://127.0.0.1:${port}/paid`
 }
+
+const paidUrl = /http:\S+\/paid/
+/** The URL of a server that asks for payment. */
+const startServer = (env: Record<string, string>) =>
+  printedBy(process.execPath, ['server.mjs'], paidUrl, { cwd: folder, env: { ...env, PORT: '0' } })
 
 test('@x402/express is paid by @x402/fetch, for each request once', async () => {
   const its = await paymentRig()
   const env = envOf(its)
-  const PaidUrl = await startServer(env)
+  const served = await startServer(env)
   for (const count of [1n, 2n]) {
-    const PayerKey = (await its.newPayer()).privateKey
-    const { status, body, settled } = resultOf(
-      await run(folder, process.execPath, ['pay.js'], { ...env, PAID_URL: PaidUrl, PAYER_KEY: PayerKey }),
-    )
-    expect({ status, body, success: settled?.success }).toEqual({ status: 200, body: { answer: 42 }, success: true })
-    expect(settled.transaction).toMatch(/^0x[0-9a-f]{64}$/)
+    const payerKey = (await its.newPayer()).privateKey
+    const printed = await run(folder, process.execPath, ['pay.mjs'], { ...env, PAID_URL: served, PAYER_KEY: payerKey })
+    expect(printed).toMatch(/^200 {"answer":42} 0x[0-9a-f]{64}$/)
     expect(await its.received()).toBe(count * BigInt(amount))
   }
 })
 
+test('the commands of docs/settlement.md lead to a paid request in 120 s', async () => {
+  const blocks = [...readFileSync(join(root, 'docs', 'settlement.md'), 'utf8').matchAll(/```sh\n(.*?)```/gs)].map(
+    ([, block = '']) => block,
+  )
+  const [install = '', chain = '', create = '', serve = '', pay = ''] = blocks
+  expect([blocks.length, install, chain]).toEqual([5, 'npm ci && npm start\n', 'npm run chain -- --token\n'])
+  const { client, url, api_key } = await startTestService()
+  const clone = folderWith({})
+  mkdirSync(join(clone, 'data'))
+  writeFileSync(join(clone, 'data', 'api-key'), api_key)
+  cpSync(join(root, examples), join(clone, examples), { recursive: true })
+  const began = performance.now()
+  const env = {
+    RELAYER_URL: url,
+    RELAYER_API_KEY: api_key,
+    FACILITATOR_URL: `${url}/api/v1/facilitators/shop`,
+    PORT: '0',
+  }
+  const script = [join(root, 'test', 'development-chain.ts'), '--port', '0', '--token']
+  const told = await printedBy(process.execPath, script, /is at (http:\S+):[\s\S]*The token USD Coin is at \S+\./, {
+    ...{ cwd: clone, env },
+  })
+  await client.networks.update('evm:local', { rpc_urls: [/http:\S+\d/.exec(told)?.[0] ?? ''] })
+  const bash = ['--norc', '-euo', 'pipefail', '-c']
+  const ofThis = (block: string) => block.replaceAll('http://127.0.0.1:8080', url)
+  expect(await run(clone, 'bash', [...bash, ofThis(create)], env)).not.toContain('"success":false')
+  const served = await printedBy('bash', [...bash, ofThis(serve)], paidUrl, { cwd: clone, env })
+  expect(await run(clone, 'bash', [...bash, pay], { ...env, PAID_URL: served })).toMatch(/^200 {"answer":42} 0x/)
+  const tookS = (performance.now() - began) / 1_000
+  process.stdout.write(`docs/settlement.md: ${tookS.toFixed(1)} s without npm ci\n`)
+  expect(tookS).toBeLessThan(120)
+})
+
 test('the packages of Python verify and settle, and get one hash for one payload', async () => {
   const its = await paymentRig()
-  const PayerKey = (await its.newPayer()).privateKey
-  const result = resultOf(await run(folder, python('python'), ['settle.py'], { ...envOf(its), PAYER_KEY: PayerKey }))
+  const payerKey = (await its.newPayer()).privateKey
+  const result = resultOf(await run(folder, python('python'), ['settle.py'], { ...envOf(its), PAYER_KEY: payerKey }))
   expect(result).toMatchObject({ valid: true, success: true, spent: 'invalid_exact_evm_nonce_already_used' })
   expect(new Set(result.hashes).size).toBe(1)
   expect(await its.received()).toBe(BigInt(amount))

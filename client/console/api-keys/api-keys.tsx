@@ -27,13 +27,13 @@ export const ApiKeys = () => (
   />
 )
 
-/** Its rights do not change, and it ends with its sponsorship. */
-const isOfSponsorship = (key: ApiKey) => key.scopes.includes('relay')
+/** Its rights do not change, and it ends with its sponsorship or facilitator. */
+const isOfResource = (key: ApiKey) => key.scopes.some((scope) => scope === 'relay' || scope === 'settle')
 
 const columns: Column<ApiKey>[] = [
   { name: 'Name', by: ({ name }) => name, cell: ({ id, name }) => <span title={id}>{name}</span> },
   { name: 'Scopes', by: (key) => key.scopes.length, cell: (key) => key.scopes.join(', ') },
-  { name: 'Relayers', cell: (key) => (isOfSponsorship(key) ? 'its sponsorship' : relayersText(key)) },
+  { name: 'Relayers', cell: (key) => (isOfResource(key) ? 'what it belongs to' : relayersText(key)) },
   {
     name: 'Expires',
     isTime: true,
@@ -46,7 +46,7 @@ const columns: Column<ApiKey>[] = [
 
 function KeyActions({ apiKey }: { apiKey: ApiKey }) {
   const { id, name } = apiKey
-  const mayChange = !isOfSponsorship(apiKey)
+  const mayChange = !isOfResource(apiKey)
   return (
     <div className="buttons">
       {mayChange && <EditKey apiKey={apiKey} />}

@@ -77,6 +77,8 @@ const events: EventName[] = [
   'relayer_enabled',
   'relayer_low_balance',
   'relayer_funding',
+  'payment_settled',
+  'payment_failed',
 ]
 const statuses: TransactionStatus[] = [
   ...(['pending', 'sent', 'submitted', 'mined', 'confirmed', 'failed', 'canceled', 'expired'] as const),

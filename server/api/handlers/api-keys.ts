@@ -15,7 +15,7 @@ type ApiKeys = Pick<
   'createApiKey' | 'listApiKeys' | 'getApiKey' | 'updateApiKey' | 'deleteApiKey' | 'rotateApiKey' | 'getApiKeySelf'
 >
 
-const scopes: GrantedScopes = ['sign', 'send', 'read', 'notifications', 'manage', 'relay']
+const scopes: GrantedScopes = ['sign', 'send', 'read', 'notifications', 'manage', 'relay', 'settle']
 
 export const apiKeys = (context: Pick<ServicesContext, 'store' | 'makeId' | 'now'>): ApiKeys => ({
   createApiKey: ({ body, auditEntry }) => createApiKey(context, body, auditEntry),
