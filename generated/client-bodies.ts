@@ -1887,22 +1887,22 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "jsonrpc",
    "text (required)",
-   ""
+   "The version of JSON-RPC."
   ],
   [
    "id",
    "text or number",
-   ""
+   "The id of the request."
   ],
   [
    "method",
    "text (required)",
-   ""
+   "The method of MCP."
   ],
   [
    "params",
    "object",
-   ""
+   "Its parameters."
   ]
  ],
  "post /api/v1/api-keys": [

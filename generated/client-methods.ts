@@ -53,8 +53,6 @@ export interface GeneratedMethods {
     getBalance(relayerId: string, options?: Options<'/api/v1/relayers/{relayer_id}/balance', 'get'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/balance', 'get'>>
     /** Get a relayer's status. */
     getStatus(relayerId: string, options?: Options<'/api/v1/relayers/{relayer_id}/status', 'get'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/status', 'get'>>
-    /** Drain a relayer. */
-    drain(relayerId: string, options?: Options<'/api/v1/relayers/{relayer_id}/drain', 'post'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/drain', 'post'>>
     /** Send all that is left. */
     sweep(relayerId: string, body: Body<'/api/v1/relayers/{relayer_id}/sweep', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/sweep', 'post'> & Once): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/sweep', 'post'>>
     /** Get a relayer's nonce state. */
@@ -282,7 +280,6 @@ export const methods = {
   relayers: {
     getBalance: ['get', '/api/v1/relayers/{relayer_id}/balance', 'plain'],
     getStatus: ['get', '/api/v1/relayers/{relayer_id}/status', 'plain'],
-    drain: ['post', '/api/v1/relayers/{relayer_id}/drain', 'plain'],
     sweep: ['post', '/api/v1/relayers/{relayer_id}/sweep', 'once'],
     getNonce: ['get', '/api/v1/relayers/{relayer_id}/nonce', 'plain'],
     reconcileNonce: ['post', '/api/v1/relayers/{relayer_id}/nonce/reconcile', 'body'],

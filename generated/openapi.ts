@@ -614,36 +614,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/relayers/{relayer_id}/drain": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The relayer's id.
-                 * @example demo
-                 */
-                relayer_id: components["parameters"]["relayer_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Drain a relayer
-         * @description Stops new transactions and returns the progress, for example to move to another key. It sets the policy `allow_transactions` to false: [Send a transaction](#/transactions/sendtransaction), batches, [Sign a transaction without sending it](#/signing/signtransaction) and [Sign an authorization](#/signing/signauthorization) return 403 from then on. Unfinished transactions continue; they can be replaced and canceled. Messages and typed data are still signed.
-         *
-         *     Call it again to read the progress. When `finished` is true, every transaction has ended and the relayer can be deleted. The drain is stored and survives restarts. To end it, update the relayer with `{"policies": {"allow_transactions": null}}`.
-         *
-         *     **Returns** 200: The progress. `data` is `RelayerDrain`.
-         */
-        post: operations["drainRelayer"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/relayers/{relayer_id}/funding": {
         parameters: {
             query?: never;
@@ -2660,12 +2630,6 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        RelayerDrainResponse: {
-            success: components["schemas"]["Succeeded"];
-            data: components["schemas"]["RelayerDrain"];
-            error: components["schemas"]["NoError"];
-            pagination: components["schemas"]["Pagination"];
-        };
         PoolFundingResponse: {
             success: components["schemas"]["Succeeded"];
             data: components["schemas"]["PoolFundingState"];
@@ -3972,10 +3936,16 @@ export interface components {
         };
         /** @description A request or a notification of the Model Context Protocol, which is a call of JSON-RPC 2.0. */
         McpMessage: {
-            /** @constant */
+            /**
+             * @description The version of JSON-RPC.
+             * @constant
+             */
             jsonrpc: "2.0";
+            /** @description The id of the request. Absent in a notification. */
             id?: components["schemas"]["JsonRpcId"];
+            /** @description The method of MCP. */
             method: string;
+            /** @description Its parameters. */
             params?: {
                 [key: string]: unknown;
             };
@@ -3993,21 +3963,6 @@ export interface components {
              * @default false
              */
             acknowledge_unknown?: boolean;
-        };
-        /** @description What is left until the relayer is empty. */
-        RelayerDrain: {
-            /**
-             * Format: int64
-             * @description The number of transactions that are not mined yet.
-             */
-            pending_transactions_count: number;
-            /**
-             * Format: int64
-             * @description The number of mined transactions that wait for confirmations.
-             */
-            mined_transactions_count: number;
-            /** @description Whether both numbers are 0. */
-            finished: boolean;
         };
         FundingSettings: {
             /** @description The treasury, a relayer on the same chain. */
@@ -5979,7 +5934,7 @@ export interface components {
             token_limits?: components["schemas"]["TokenLimit"][];
             /** @description The highest number of transfers of 0 wei to itself per hour that the relayer makes without a request: to fill nonces without a transaction below a signed nonce, and to use the nonces of transactions that can never be accepted. Default: 10. 0 disables them. */
             max_gap_fills_per_hour?: number;
-            /** @description Whether the relayer accepts and signs new transactions and authorizations. Default: true. [Drain a relayer](#/relayers/drainrelayer) sets it to false. Accepted transactions continue, and can be replaced and canceled. */
+            /** @description Whether the relayer accepts and signs new transactions and authorizations. Default: true. False drains the relayer. Accepted transactions continue, and can be replaced and canceled. */
             allow_transactions?: boolean;
             /** @description Whether the relayer signs messages (EIP-191). Default: true. */
             allow_messages?: boolean;
@@ -6088,7 +6043,7 @@ export interface components {
             token_limits?: components["schemas"]["TokenLimitInput"][];
             /** @description The highest number of transfers of 0 wei to itself per hour that the relayer makes without a request: to fill nonces without a transaction below a signed nonce, and to use the nonces of transactions that can never be accepted. Default: 10. 0 disables them. */
             max_gap_fills_per_hour?: number;
-            /** @description Whether the relayer accepts and signs new transactions and authorizations. Default: true. [Drain a relayer](#/relayers/drainrelayer) sets it to false. Accepted transactions continue, and can be replaced and canceled. */
+            /** @description Whether the relayer accepts and signs new transactions and authorizations. Default: true. False drains the relayer. Accepted transactions continue, and can be replaced and canceled. */
             allow_transactions?: boolean;
             /** @description Whether the relayer signs messages (EIP-191). Default: true. */
             allow_messages?: boolean;
@@ -6134,7 +6089,7 @@ export interface components {
             token_limits?: components["schemas"]["TokenLimitInput"][] | null;
             /** @description The highest number of transfers of 0 wei to itself per hour that the relayer makes without a request: to fill nonces without a transaction below a signed nonce, and to use the nonces of transactions that can never be accepted. Default: 10. 0 disables them. */
             max_gap_fills_per_hour?: number | null;
-            /** @description Whether the relayer accepts and signs new transactions and authorizations. Default: true. [Drain a relayer](#/relayers/drainrelayer) sets it to false. Accepted transactions continue, and can be replaced and canceled. */
+            /** @description Whether the relayer accepts and signs new transactions and authorizations. Default: true. False drains the relayer. Accepted transactions continue, and can be replaced and canceled. */
             allow_transactions?: boolean | null;
             /** @description Whether the relayer signs messages (EIP-191). Default: true. */
             allow_messages?: boolean | null;
@@ -6981,18 +6936,6 @@ export interface components {
                 "application/json": components["schemas"]["JsonRpcResult"];
             };
         };
-        /** @description The progress. */
-        RelayerDrainSuccess: {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["RelayerDrainResponse"];
-            };
-        };
         /** @description The funding of the pool. */
         PoolFundingSuccess: {
             headers: {
@@ -7755,7 +7698,6 @@ export type PendingCancellationResponse = components['schemas']['PendingCancella
 export type SignedTransactionResponse = components['schemas']['SignedTransactionResponse'];
 export type BalanceResponse = components['schemas']['BalanceResponse'];
 export type RelayerStatusResponse = components['schemas']['RelayerStatusResponse'];
-export type RelayerDrainResponse = components['schemas']['RelayerDrainResponse'];
 export type PoolFundingResponse = components['schemas']['PoolFundingResponse'];
 export type FundingResponse = components['schemas']['FundingResponse'];
 export type NonceStateResponse = components['schemas']['NonceStateResponse'];
@@ -7893,7 +7835,6 @@ export type JsonRpcId = components['schemas']['JsonRpcId'];
 export type JsonRpcAnswer = components['schemas']['JsonRpcAnswer'];
 export type McpMessage = components['schemas']['McpMessage'];
 export type ReconcileNonceRequest = components['schemas']['ReconcileNonceRequest'];
-export type RelayerDrain = components['schemas']['RelayerDrain'];
 export type FundingSettings = components['schemas']['FundingSettings'];
 export type Funding = components['schemas']['Funding'];
 export type FundingStatus = components['schemas']['FundingStatus'];
@@ -8113,7 +8054,6 @@ export type ResponseBalanceSuccess = components['responses']['BalanceSuccess'];
 export type ResponseRelayerStatusSuccess = components['responses']['RelayerStatusSuccess'];
 export type ResponseMcpResponse = components['responses']['McpResponse'];
 export type ResponseJsonRpcResponse = components['responses']['JsonRpcResponse'];
-export type ResponseRelayerDrainSuccess = components['responses']['RelayerDrainSuccess'];
 export type ResponsePoolFundingSuccess = components['responses']['PoolFundingSuccess'];
 export type ResponseFundingSuccess = components['responses']['FundingSuccess'];
 export type ResponseNonceStateSuccess = components['responses']['NonceStateSuccess'];
@@ -8954,31 +8894,6 @@ export interface operations {
         requestBody?: never;
         responses: {
             200: components["responses"]["RelayerStatusSuccess"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            503: components["responses"]["Unavailable"];
-            default: components["responses"]["FailureResponse"];
-        };
-    };
-    drainRelayer: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The relayer's id.
-                 * @example demo
-                 */
-                relayer_id: components["parameters"]["relayer_id"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: components["responses"]["RelayerDrainSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];

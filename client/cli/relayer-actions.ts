@@ -47,7 +47,7 @@ export function addRelayerActions(program: Command, context: () => Context): voi
     print.one(await client.relayers.update(id, body), `${id} signs and sends`)
   })
   add('drain', 'accept no new transactions, and finish those that there are', async ({ client, print }, id) => {
-    const drained = await client.relayers.drain(id)
+    const drained = await client.relayers.update(id, { policies: { allow_transactions: false } })
     print.one(drained, `${id} accepts no new transactions; to continue: relayer resume ${id}`)
   })
   const addFunding = (name: string, about: string) =>

@@ -1,10 +1,4 @@
-import type {
-  CreateRelayerRequest,
-  Relayer,
-  RelayerDrain,
-  ResourceWarning,
-  UpdateRelayerRequest,
-} from '../../generated/openapi.ts'
+import type { CreateRelayerRequest, Relayer, ResourceWarning, UpdateRelayerRequest } from '../../generated/openapi.ts'
 import { badRequest, conflict, namedError, relayerNotFound, unknownReference } from '../domain/errors.ts'
 import type { NodeAccess } from '../domain/node-access.ts'
 import { type Caller, creatorSeenBy } from '../domain/operation.ts'
@@ -91,35 +85,6 @@ export async function updateRelayer(
   if (typeof updated === 'string') throw refusal(updated, body)
   context.changed()
   return shown(context, updated, caller)
-}
-
-/** Accepts no more transactions, and tells how many are unfinished. Throws DomainError (404). */
-export async function drainRelayer(
-  { store, changed }: Pick<ServicesContext, 'store' | 'changed'>,
-  id: string,
-  auditEntry: PendingAuditEntry,
-): Promise<RelayerDrain> {
-  const drained = (current: RelayerRow): RelayerRow => ({
-    ...current,
-    policies: { ...current.policies, allow_transactions: false },
-  })
-  let relayer = await store.getRelayer(id)
-  if (!relayer) throw relayerNotFound(id)
-  if (relayer.policies.allow_transactions !== false) {
-    const updated = await store.updateRelayer(id, drained, { auditEntry })
-    if (updated === 'missing') throw relayerNotFound(id)
-    if (typeof updated === 'string') throw refusal(updated)
-    relayer = updated
-    changed()
-  }
-  const { row_id } = relayer
-  const mined = (await store.listTransactions(row_id, { offset: 0, limit: 0 }, { status: ['mined'] })).total_items
-  const pending = await store.countUnfinished(row_id)
-  return {
-    pending_transactions_count: pending,
-    mined_transactions_count: mined,
-    finished: pending + mined === 0,
-  }
 }
 
 /** Throws DomainError (404, 409, 412). */

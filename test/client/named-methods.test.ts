@@ -90,7 +90,7 @@ test.each([400, 403, 409, 422, 500])('does not repeat a transaction after %i', a
 
 test('repeats nothing else after a lost connection', async () => {
   const { keys, client } = answering(lost)
-  await expect(client.relayers.drain('demo')).rejects.toThrow('fetch failed')
+  await expect(client.relayers.reconcileNonce('demo')).rejects.toThrow('fetch failed')
   expect(keys).toEqual([null])
 })
 

@@ -242,7 +242,6 @@ export const table: Record<string, Make> = {
   })),
   getRelayer: get('/relayers/full'),
   updateRelayer: send('PATCH', '/relayers/full', () => ({ policies })),
-  drainRelayer: send('POST', '/relayers/kept-{attempt}/drain'),
   getFunding: get('/relayers/kept-0/funding'),
   setFunding: send('PUT', '/relayers/kept-{attempt}/funding', () => ({
     ...{ from: 'demo', min_balance: '1', target_balance: '2', max_per_day: '3', max_fee_per_gas: '4' },

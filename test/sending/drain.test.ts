@@ -7,10 +7,16 @@ test('refuses new transactions of a drained relayer, finishes accepted ones and 
   const rig = await testRig({ chain: { noMining: true } })
   const account = await rig.addAccount()
   const path = { relayer_id: account.relayer_id }
-  const drain = async () => (await rig.client().post('/api/v1/relayers/{relayer_id}/drain', { path })).data
+  const allow = (allowTransactions: false | null) =>
+    rig
+      .client()
+      .patch('/api/v1/relayers/{relayer_id}', { path, body: { policies: { allow_transactions: allowTransactions } } })
+  const pending = async () =>
+    (await rig.client().get('/api/v1/relayers/{relayer_id}/status', { path })).data.pending_transactions_count
   const to = `0x${'5a'.repeat(20)}`
   const [first] = await account.send(2)
-  expect(await drain()).toEqual({ pending_transactions_count: 2, mined_transactions_count: 0, finished: false })
+  await allow(false)
+  expect(await pending()).toBe(2)
 
   const send = () => rig.client().post('/api/v1/relayers/{relayer_id}/transactions', { path, body: { to, value: '1' } })
   const refused = { status: 403, code: 'policy_violation', details: [{ path: 'policies/allow_transactions' }] }
@@ -41,15 +47,13 @@ test('refuses new transactions of a drained relayer, finishes accepted ones and 
   })
 
   await rig.restart()
-  expect((await drain()).pending_transactions_count).toBe(2)
+  expect(await pending()).toBe(2)
+  await expect(send()).rejects.toMatchObject(refused)
   await account.finished(() => rig.chain.mine())
-  expect(await drain()).toEqual({ pending_transactions_count: 0, mined_transactions_count: 0, finished: true })
+  expect(await pending()).toBe(0)
   expect(await account.score()).toEqual(clean(2))
 
-  await rig.client().patch('/api/v1/relayers/{relayer_id}', { path, body: { policies: { allow_transactions: null } } })
+  await allow(null)
   expect((await send()).data.status).toBe('pending')
   await account.finished(() => rig.chain.mine())
-  await expect(
-    rig.client().post('/api/v1/relayers/{relayer_id}/drain', { path: { relayer_id: 'none' } }),
-  ).rejects.toMatchObject({ status: 404 })
 })

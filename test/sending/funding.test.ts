@@ -253,7 +253,7 @@ test.each<[string, string, Change]>([
 
 test('does not refill a drained relayer that needs nothing', async () => {
   const { rig, relayer, treasury, client, path, fund, reaches } = await start()
-  await client.post('/api/v1/relayers/{relayer_id}/drain', { path })
+  await client.patch('/api/v1/relayers/{relayer_id}', { path, body: { policies: { allow_transactions: false } } })
   await rig.chain.setBalance(relayer.address, 0n)
   await fund()
   await reaches('sufficient')
@@ -290,7 +290,7 @@ test('sends all that is left, exactly, and keeps what is asked; also of a draine
   await relayer.finished()
   expect(await balanceOf(relayer.relayer_id)).toBe(3n * ether)
 
-  await client.post('/api/v1/relayers/{relayer_id}/drain', { path })
+  await client.patch('/api/v1/relayers/{relayer_id}', { path, body: { policies: { allow_transactions: false } } })
   const first = await sweep({}, 'all')
   await relayer.finished()
   expect(await balanceOf(relayer.relayer_id)).toBe(0n)

@@ -81,7 +81,6 @@ async function createAndDelete(name: string, chain: Anvil, deadUrl: string, ask:
   await ask('createSigner', [], { id: spare, type: 'generated', config: {} })
   await ask('createRelayer', [], example('createRelayer', { id: spare, network: spare, signer_id: spare }))
   await ask('createNotification', [], example('createNotification', { id: spare, url: `${deadUrl}/hook` }))
-  await ask('drainRelayer', [spare])
   await ask('deleteRelayer', [spare])
   await ask('deleteSigner', [spare])
   await ask('createAbi', [], example('createAbi', { id: spare, network: spare }))

@@ -179,9 +179,6 @@ async function world() {
       const body = { from: 'reserve', ...amounts }
       return client.put('/api/v1/pools/{pool_id}/funding', { path: { pool_id: 'payouts' }, body })
     },
-    // The relayer was drained before.
-    sendPoolTransaction: () =>
-      client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { policies: { allow_transactions: null } } }),
     // It pauses the relayer, which then sends nothing that was not sent before.
     updateRelayer: () => until('nothing is unfinished', isFinished, () => chain.mine()),
     deleteNetwork: async () => {

@@ -181,8 +181,8 @@ function RelayerActions({ relayer }: { relayer: Relayer }) {
             have ended, it can be deleted. To end the drain, clear the policy <code>allow_transactions</code>.
           </p>
         }
-        run={(client) => client.relayers.drain(id)}
-        message={(status) => drainedText(id, status.pending_transactions_count + status.mined_transactions_count)}
+        run={(client) => client.relayers.update(id, { policies: { allow_transactions: false } })}
+        message={`${id} takes no new transactions. When its unfinished transactions have ended, it can be deleted.`}
       />
       <Action
         label="Delete"
@@ -247,9 +247,3 @@ function EditRelayer({ relayer }: { relayer: Relayer }) {
     </Action>
   )
 }
-
-/** A drain refuses new transactions while the unfinished ones continue, before a relayer is deleted. */
-const drainedText = (id: string, left: number) =>
-  left === 0
-    ? `${id} is drained: it takes no new transactions. None is unfinished, so it can be deleted.`
-    : `${id} is being drained: it takes no new transactions. Unfinished: ${count(left)}.`

@@ -12,12 +12,9 @@ import {
 } from '../../services/funding/settings.ts'
 import { sweep } from '../../services/funding/sweep.ts'
 import { findPool } from '../../services/pools.ts'
-import { createRelayer, deleteRelayer, drainRelayer, getRelayer, updateRelayer } from '../../services/relayers.ts'
+import { createRelayer, deleteRelayer, getRelayer, updateRelayer } from '../../services/relayers.ts'
 
-type Relayers = Pick<
-  Handlers,
-  'createRelayer' | 'listRelayers' | 'getRelayer' | 'updateRelayer' | 'deleteRelayer' | 'drainRelayer'
->
+type Relayers = Pick<Handlers, 'createRelayer' | 'listRelayers' | 'getRelayer' | 'updateRelayer' | 'deleteRelayer'>
 
 export const relayers = (context: ServicesContext): Relayers => ({
   createRelayer: ({ body, caller, auditEntry, nodes }) => createRelayer(context, { caller, nodes }, body, auditEntry),
@@ -29,8 +26,6 @@ export const relayers = (context: ServicesContext): Relayers => ({
 
   updateRelayer: ({ path, body, caller, auditEntry, ifMatch, nodes }) =>
     updateRelayer(context, { caller, nodes }, path.relayer_id, { body, auditEntry, ifMatch }),
-
-  drainRelayer: ({ path, auditEntry }) => drainRelayer(context, path.relayer_id, auditEntry),
 
   async deleteRelayer({ path, auditEntry, ifMatch }) {
     await deleteRelayer(context, path.relayer_id, { auditEntry, ifMatch })

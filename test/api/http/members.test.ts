@@ -4,6 +4,7 @@ import { readContract } from '../../../server/api/http/contract.ts'
 interface Schema {
   $ref?: string
   type?: string | string[]
+  format?: string
   description?: string
   properties?: Record<string, Schema>
   required?: string[]
@@ -70,6 +71,18 @@ test('a member of an answer is required, or never null', () => {
   expect(members.filter(({ isRequired, schema }) => !isRequired && isNullable(schema)).map(({ name }) => name)).toEqual(
     [],
   )
+})
+
+test('the name of a time ends in at, since or until', () => {
+  const isTime = (schema: Schema): boolean =>
+    schema.format === 'date-time' || [...branchesOf(schema), ...(schema.$ref ? [lookUp(schema)] : [])].some(isTime)
+  const members = Object.entries(schemas).flatMap(([name, schema]) => membersOf(schema, name))
+  const times = members.filter(({ schema }) => isTime(schema)).map(({ name }) => name)
+  expect(times.length).toBeGreaterThan(50)
+  expect(times.filter((name) => !/[._](?:at|since|until)$/.test(name))).toEqual([
+    'RelayerStatus.last_confirmed_transaction_timestamp',
+    'Event.timestamp',
+  ])
 })
 
 test('every member and parameter has a description', () => {
