@@ -290,6 +290,7 @@ export const documentClaims: Claims = {
   'key-budget': [
     'policies/budgets.test: accepts each of two keys exactly its budget of 50 concurrent transfers and signatures, on two services',
     "policies/budgets.test: counts beside the relayer's own limit, which is exact too",
+    'policies/budgets.test: counts a key exactly over relayers that different services sign for',
   ],
   'key-budget-counts': [
     'policies/budgets.test: counts transfers, approvals and signatures of a key in one sum, and tells what is left',

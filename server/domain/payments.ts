@@ -138,7 +138,7 @@ export const simulationFailed = `${prefix}_transaction_simulation_failed`
 export const transactionFailed = `${prefix}_transaction_failed`
 export const pending = 'settlement_pending'
 
-const authorizationTypes = {
+export const authorizationTypes = {
   TransferWithAuthorization: [
     { name: 'from', type: 'address' },
     { name: 'to', type: 'address' },

@@ -166,9 +166,16 @@ test('lists every column of bytes as sealed and rotated, or as not secret', asyn
     .all()
   db.close()
   const sealed = ['notifications.former_key', 'notifications.signing_key', 'signers.secret', 'vault_check.sealed']
-  const macs = ['api_keys', 'networks', 'notifications', 'pools', 'relayers', 'signers', 'sponsorships'].map(
-    (table) => `${table}.rights_mac`,
-  )
+  const macs = [
+    'api_keys',
+    'facilitators',
+    'networks',
+    'notifications',
+    'pools',
+    'relayers',
+    'signers',
+    'sponsorships',
+  ].map((table) => `${table}.rights_mac`)
   const open = [
     'attempts.raw',
     'transaction_data.data',

@@ -4,6 +4,8 @@ import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import type { ApiKeyBudgetInput, TypedData } from '../../generated/openapi.ts'
 import { readContract } from '../../server/api/http/contract.ts'
 import { describeOperations } from '../../server/api/http/document.ts'
+import { sendingMethods } from '../../server/api/json-rpc/sending.ts'
+import { signingMethods } from '../../server/api/json-rpc/signing.ts'
 import { testChain, testFaultProxy } from '../support/chain.ts'
 import { asOnlyWriter } from '../support/only-writer.ts'
 import { unsigned } from '../support/policies.ts'
@@ -268,6 +270,26 @@ test('accepts each of two keys exactly its budget of 50 concurrent transfers and
   expect(sums).toEqual([15, 20])
 })
 
+test('counts a key exactly over relayers that different services sign for', async () => {
+  const first = await startTestService()
+  const services = [first, await startTestService({ DATA_DIR: first.data_dir })]
+  const other = await createRelayer(first.client, {})
+  const paths = [demo, { relayer_id: other.id }]
+  for (const limit of [3, 20, 37]) {
+    const { token: key } = await createKey(first, { assets: [dayOf(`${limit}`)] }, `limit ${limit}`)
+    const clients = services.map((service) => clientOf(service, key))
+    const results = await Promise.all(
+      Array.from({ length: 100 }, (_, index) => {
+        const asked = unsigned({ to: token, data: callOf('transfer', to, 1) })
+        const [client, path] = [clients[index % 2] as RelayerClient, paths[index % 2] as typeof demo]
+        return refusalOf(client.post(signPath, { path, body: { unsigned_transaction: asked } }))
+      }),
+    )
+    expect(results.filter((refusals) => refusals.length === 0)).toHaveLength(limit)
+    expect((await selfOf(clients[0] as RelayerClient))?.assets[0]?.used).toBe(`${limit}`)
+  }
+})
+
 test("counts beside the relayer's own limit, which is exact too", async () => {
   const { services, service } = await startOnChain(2)
   const policies = { max_value_per_day: '30' }
@@ -458,7 +480,14 @@ test('judges what JSON-RPC signs and sends, and the members of batches', async (
   const prices = { gas: '0xea60', maxFeePerGas: '0x1', maxPriorityFeePerGas: '0x1', nonce: '0x0' }
   const transfer = { to: token, data: callOf('transfer', to, 11), ...prices }
   const { address } = relayer
-  // Every method of the table that signs or sends (json-rpc/signing.ts, sending.ts).
+  // Every method that signs or sends is tried below.
+  const methods = { ...signingMethods({} as never), ...sendingMethods({} as never) }
+  expect(Object.keys(methods).sort()).toEqual(
+    [
+      ...['personal_sign', 'eth_signTypedData', 'eth_signTypedData_v4', 'eth_signTransaction'],
+      ...['eth_sendTransaction', 'wallet_sendTransaction'],
+    ].sort(),
+  )
   expect(await call('eth_sign', address, `0x${'ab'.repeat(32)}`)).toContain('-32601')
   expect(await call('eth_sendRawTransaction', '0x00')).toContain('-32601')
   expect(await call('personal_sign', `0x${'ab'.repeat(32)}`, address)).toContain('4001 api_key/budget/assets')

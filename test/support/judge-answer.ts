@@ -45,7 +45,7 @@ function acceptanceFault({ target, headers, body }: TestRequest, operation: Cont
   if (parameter !== undefined || Object.keys(operation.bodies).length === 0) return parameter
   if (!operation.bodyRequired && (body ?? '').length === 0) return undefined
   // Of two Content-Type headers Node keeps the first.
-  const [type = operation.id.endsWith('JsonRpc') ? 'application/json' : ''] = [headers['Content-Type']].flat()
+  const [type = /JsonRpc$|^callMcp$/.test(operation.id) ? 'application/json' : ''] = [headers['Content-Type']].flat()
   const mediaType = type.split(';')[0]?.trim().toLowerCase() ?? ''
   if (!(mediaType in operation.bodies)) return `media type ${mediaType}`
   const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.from(body ?? ''))

@@ -6,12 +6,14 @@ import { decodeAbi, readAbiEntry } from '../../domain/decoding/abi.ts'
 import { encodeCall } from '../../domain/decoding/contract-call.ts'
 import { badRequest, DomainError } from '../../domain/errors.ts'
 import type { Handlers, OperationId, OperationRequest } from '../../domain/operation.ts'
+import { authorizationTypes, networkOf } from '../../domain/payments.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { callNode } from '../../services/accounts.ts'
 import { toFailure } from '../http/errors.ts'
 import { contractAjv } from '../http/schema-check.ts'
 import { AnswerBudget } from './budget.ts'
 import { checked, type JsonRpcDependencies, withAudit } from './context.ts'
+import { JsonRpcError } from './errors.ts'
 import { asNodes } from './reading.ts'
 import { partsOf } from './signing.ts'
 
@@ -53,18 +55,6 @@ interface Requirements {
 type Parts = ReturnType<typeof partsOf> & { auditEntry: PendingAuditEntry }
 
 const defaultWaitSeconds = 10
-const authorizationType = [
-  ...[
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-  ],
-  ...[
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-]
 
 const tools: Record<string, (call: ToolCall) => Promise<unknown>> = {
   get_budget: ({ as, dependencies }) =>
@@ -106,7 +96,11 @@ const tools: Record<string, (call: ToolCall) => Promise<unknown>> = {
       callNode(dependencies, nodes, args.relayer_id, call),
     )
     if (answer.error) throw asNodes(answer.error)
-    return { results: decodeAbi(entry.outputs, String(answer.result).slice(2)) }
+    try {
+      return { results: decodeAbi(entry.outputs, String(answer.result).slice(2)) }
+    } catch {
+      throw badRequest(['function'], `has other results, or ${args.to} has no such function`)
+    }
   },
 
   sign_payment: ({ as, args, request, dependencies }) =>
@@ -114,7 +108,7 @@ const tools: Record<string, (call: ToolCall) => Promise<unknown>> = {
       const { contract, keyring, now, operations } = dependencies
       const { address, chain_id } = await keyring.findRelayer(args.relayer_id)
       const { network, asset, amount, payTo, maxTimeoutSeconds, extra } = args.requirements
-      const own = `eip155:${chain_id}`
+      const own = networkOf(chain_id)
       if (network !== own)
         throw badRequest(['requirements', 'network'], `must be ${own}, as the relayer's network has it`)
       const authorization = {
@@ -123,8 +117,12 @@ const tools: Record<string, (call: ToolCall) => Promise<unknown>> = {
         nonce: nonceOf(request.caller.id, args),
       }
       const domain = { name: extra.name, version: extra.version, chainId: chain_id, verifyingContract: asset }
-      const types = { TransferWithAuthorization: authorizationType }
-      const document = { domain, types, primaryType: 'TransferWithAuthorization', message: authorization }
+      const document = {
+        domain,
+        types: authorizationTypes,
+        primaryType: 'TransferWithAuthorization',
+        message: authorization,
+      }
       const body: TypedData = checked(contract, 'TypedData', document)
       const { sig: signature } = await operations.signTypedDataFull({ ...parts, body })
       const payment = { x402Version: 2, accepted: args.requirements, payload: { signature, authorization } }
@@ -171,6 +169,7 @@ export function mcp(dependencies: JsonRpcDependencies): Pick<Handlers, 'callMcp'
       const result = (await work({ args, request, dependencies, as })) as CallToolResult['structuredContent']
       return { content: [{ type: 'text', text: JSON.stringify(result) }], structuredContent: result }
     } catch (error) {
+      if (error instanceof JsonRpcError) return refused(error.message)
       if (!(error instanceof DomainError)) unexpected(error)
       const { caller, auditEntry } = request
       const { code, message, details = [] } = toFailure(error, { caller, request_id: auditEntry.request_id ?? '' }).body

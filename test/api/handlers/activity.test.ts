@@ -273,6 +273,7 @@ test('shows an API key its rights', async () => {
     scopes: ['sign', 'send', 'read', 'notifications', 'manage'],
     relayer_ids: null,
     pool_ids: [],
+    budget: null,
     may_administer: true,
     expires_at: null,
   })
@@ -286,6 +287,7 @@ test('shows an API key its rights', async () => {
     scopes: ['sign'],
     relayer_ids: ['demo'],
     pool_ids: [],
+    budget: null,
     may_administer: false,
     expires_at: expiresAt,
   })

@@ -169,7 +169,14 @@ test('reads a contract, and tells what a call reverts with', async () => {
   expect((await read('balanceOf(address) view returns (uint256)', relayer.address)).structuredContent).toEqual({
     results: ['1000'],
   })
-  expect(await read('missing() view returns (uint256)')).toMatchObject({ isError: true })
+  expect(await read('missing() view returns (uint256)')).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringContaining('execution reverted') }],
+  })
+  const none = { ...demo, to: token, function: 'symbol() view returns (string)' }
+  expect((await call('read_contract', none)).content[0]?.text).toContain('has no such function')
+  const long = { ...demo, to: contract, function: 'x'.repeat(900), value: '9'.repeat(78), request_id: 'long' }
+  expect((await call('send_call', long)).content[0]?.text).toMatch(/uint256|must have the types/)
 })
 
 test('gives each tool the rights of its operation, and each its audit entry', async () => {
