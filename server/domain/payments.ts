@@ -24,6 +24,8 @@ export interface Payment {
   digest: Buffer
   signature: string
   deployment: Deployment | undefined
+  /** The request, whose rules are checked (ruleAgainst). */
+  asked: Request
 }
 
 /** Why a payment is not settled. `reason`: the words of @x402/evm, where it has one. */
@@ -80,63 +82,64 @@ type Request = v.InferOutput<typeof requestSchema>
 
 export const networkOf = (chainId: number): string => `eip155:${chainId}`
 
-/** Reads a request of x402 version 2, and checks it by the rules; the time is checked apart. */
-export function readPayment(
-  facilitator: FacilitatorRules & { chain_id: number },
-  body: object,
-): Payment | PaymentRefusal {
+/** Reads a request of x402 version 2. What the rules and the time say of it is asked apart: a known payment is answered by its row. */
+export function readPayment(chainId: number, body: object): Payment | PaymentRefusal {
   const { paymentPayload } = body as { paymentPayload?: { x402Version?: unknown; accepted?: { scheme?: unknown } } }
   if (paymentPayload?.x402Version !== 2) return { reason: 'invalid_x402_version' }
   if (paymentPayload.accepted?.scheme !== 'exact') return { reason: 'unsupported_scheme' }
   const read = v.safeParse(requestSchema, body)
   if (!read.success) return { reason: 'invalid_payload', message: read.issues[0].message.slice(0, 500) }
-  const payment = paymentIn(read.output, facilitator.chain_id)
-  if (!payment) return { reason: 'invalid_payload' }
-  const refusal = ruleAgainst(facilitator, read.output)
-  return refusal ? { ...refusal, payer: payment.payer } : payment
+  return paymentIn(read.output, chainId) ?? { reason: 'invalid_payload' }
 }
 
 const prefix = 'invalid_exact_evm'
 
-/** The first rule that the payment breaks. */
-function ruleAgainst(
-  { assets, pay_to, chain_id }: FacilitatorRules & { chain_id: number },
-  { paymentPayload: { accepted, payload }, paymentRequirements: wanted }: Request,
+/** The first rule of the facilitator that the payment breaks. */
+export function ruleAgainst(
+  { assets, pay_to, chain_id }: Pick<FacilitatorRules, 'assets' | 'pay_to'> & { chain_id: number },
+  { asked, payer }: Payment,
 ): PaymentRefusal | undefined {
+  const { paymentPayload, paymentRequirements: wanted } = asked
+  const { accepted, payload } = paymentPayload
   const { authorization } = payload
   const asset = assets.find((one) => one.address === wanted.asset)
   const isAccepted = (['scheme', 'amount', 'asset', 'payTo'] as const).every((name) => accepted[name] === wanted[name])
-  if (wanted.scheme !== 'exact') return { reason: 'unsupported_scheme' }
+  const refuse = (reason: string, message?: string) => ({ reason, payer, ...(message !== undefined && { message }) })
+  if (wanted.scheme !== 'exact') return refuse('unsupported_scheme')
   if (wanted.network !== networkOf(chain_id) || accepted.network !== wanted.network)
-    return { reason: `${prefix}_network_mismatch` }
-  if (!wanted.extra?.name || !wanted.extra.version) return { reason: `${prefix}_missing_eip712_domain` }
-  if (!asset) return { reason: 'asset_not_accepted', message: 'the facilitator does not list this asset' }
-  if (wanted.payTo !== pay_to || authorization.to !== pay_to) return { reason: `${prefix}_recipient_mismatch` }
+    return refuse(`${prefix}_network_mismatch`)
+  if (!wanted.extra?.name || !wanted.extra.version) return refuse(`${prefix}_missing_eip712_domain`)
+  if (!asset) return refuse('asset_not_accepted', 'the facilitator does not list this asset')
+  if (wanted.payTo !== pay_to || authorization.to !== pay_to) return refuse(`${prefix}_recipient_mismatch`)
   if (BigInt(authorization.value) !== BigInt(wanted.amount))
-    return { reason: `${prefix}_payload_authorization_value_mismatch` }
+    return refuse(`${prefix}_payload_authorization_value_mismatch`)
   if (BigInt(wanted.amount) > BigInt(asset.max_amount))
-    return { reason: 'amount_too_large', message: `a payment may be at most ${asset.max_amount}` }
-  return isAccepted ? undefined : { reason: 'accepted_mismatch', message: 'accepted and paymentRequirements differ' }
+    return refuse('amount_too_large', `a payment may be at most ${asset.max_amount}`)
+  return isAccepted ? undefined : refuse('accepted_mismatch', 'accepted and paymentRequirements differ')
 }
 
 /** A block may be this much later, in seconds: as @x402/evm has it. */
 const leastLeftS = 6n
 
 /** `now`: milliseconds since the Unix epoch. */
-export function timeAgainst({ valid_after, valid_before }: Payment, now: number): PaymentRefusal | undefined {
+export function timeAgainst({ valid_after, valid_before, payer }: Payment, now: number): PaymentRefusal | undefined {
   const nowS = BigInt(Math.floor(now / 1_000))
-  if (valid_before < nowS + leastLeftS) return { reason: expired }
-  return valid_after > nowS ? { reason: `${prefix}_payload_authorization_valid_after` } : undefined
+  if (valid_before < nowS + leastLeftS) return { reason: reasons.expired, payer }
+  return valid_after > nowS ? { reason: `${prefix}_payload_authorization_valid_after`, payer } : undefined
 }
 
-export const expired = `${prefix}_payload_authorization_valid_before`
-export const nonceUsed = `${prefix}_nonce_already_used`
-export const wrongSignature = `${prefix}_signature`
-export const notSupported = `${prefix}_eip3009_not_supported`
-export const tooLittleBalance = `${prefix}_insufficient_balance`
-export const simulationFailed = `${prefix}_transaction_simulation_failed`
-export const transactionFailed = `${prefix}_transaction_failed`
-export const pending = 'settlement_pending'
+export const reasons = {
+  pending: 'settlement_pending',
+  expired: `${prefix}_payload_authorization_valid_before`,
+  nonceUsed: `${prefix}_nonce_already_used`,
+  signature: `${prefix}_signature`,
+  notSupported: `${prefix}_eip3009_not_supported`,
+  balance: `${prefix}_insufficient_balance`,
+  simulation: `${prefix}_transaction_simulation_failed`,
+  failed: `${prefix}_transaction_failed`,
+  budget: 'budget_used_up',
+  maxFee: 'max_fee_exceeded',
+} as const
 
 export const authorizationTypes = {
   TransferWithAuthorization: [
@@ -150,7 +153,9 @@ export const authorizationTypes = {
 }
 
 /** Undefined: it is no authorization that somebody can have signed. */
-function paymentIn({ paymentPayload: { payload }, paymentRequirements }: Request, chainId: number) {
+function paymentIn(asked: Request, chainId: number): Payment | undefined {
+  const { paymentPayload, paymentRequirements } = asked
+  const { payload } = paymentPayload
   const { authorization } = payload
   const { asset, extra } = paymentRequirements
   const read = readPaymentSignature(payload.signature)
@@ -166,7 +171,7 @@ function paymentIn({ paymentPayload: { payload }, paymentRequirements }: Request
       nonce: authorization.nonce,
       valid_after: BigInt(authorization.validAfter),
       valid_before: BigInt(authorization.validBefore),
-      ...{ digest, ...read },
+      ...{ digest, ...read, asked },
     }
   } catch (error) {
     if (error instanceof DomainError) return undefined

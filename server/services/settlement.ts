@@ -5,23 +5,17 @@ import { DomainError, notFound, refusedBy } from '../domain/errors.ts'
 import type { NodeAccess } from '../domain/node-access.ts'
 import {
   endOf,
-  expired,
   facilitatorBudget,
   laneOfPayment,
   networkOf,
-  nonceUsed,
-  notSupported,
   ofKey,
   type Payment,
   type PaymentRefusal,
-  pending,
   readPayment,
-  simulationFailed,
+  reasons,
+  ruleAgainst,
   timeAgainst,
-  tooLittleBalance,
-  transactionFailed,
   transferOf,
-  wrongSignature,
 } from '../domain/payments.ts'
 import { feeOf } from '../domain/policies/fee-policies.ts'
 import type { PoolRow } from '../domain/rows.ts'
@@ -76,16 +70,17 @@ export async function verifyPayment(
   facilitator: FacilitatorRow,
   body: object,
 ): Promise<X402Verified> {
-  const payment = readPayment(facilitator, body)
+  const payment = readPayment(facilitator.chain_id, body)
   if ('reason' in payment) return invalid(payment)
   const { payer } = payment
   const known = await context.store.getPayment(facilitator.row_id, payment.id)
-  if (known?.status === 'settled') return invalid({ reason: nonceUsed, message: `paid by ${known.hash}`, payer })
-  if (known?.status === 'failed') return invalid({ reason: known.error_reason ?? transactionFailed, payer })
+  if (known?.status === 'settled')
+    return invalid({ reason: reasons.nonceUsed, message: `paid by ${known.hash}`, payer })
+  if (known?.status === 'failed') return invalid({ reason: known.error_reason ?? reasons.failed, payer })
   // What is under way is paid, or can be.
   if (known) return { isValid: true, payer }
-  const late = timeAgainst(payment, context.now())
-  if (late) return invalid({ ...late, payer })
+  const refusal = ruleAgainst(facilitator, payment) ?? timeAgainst(payment, context.now())
+  if (refusal) return invalid(refusal)
   const { client, first } = await findSenders(context, nodes, facilitator)
   const checked = await checkOnChain(client, payment)
   if ('reason' in checked) return invalid({ ...checked, payer })
@@ -94,34 +89,33 @@ export async function verifyPayment(
   if (error) return invalid({ ...(await whyReverts(client, payment, error.message)), payer })
   const { remaining } = await context.store.usage(facilitatorBudget(facilitator))
   return BigInt(remaining) < BigInt(facilitator.max_fee)
-    ? invalid({ reason: budgetUsed, payer })
+    ? invalid({ reason: reasons.budget, payer })
     : { isValid: true, payer }
 }
 
-const budgetUsed = 'budget_used_up'
 /** Enough for the signature check of a contract, and for the deployment of one. */
 const maxSimulatedGas = 3_000_000
 
 /** What can be told of an authorization without running it. A payer whose account exists by now needs no deployment. */
 async function checkOnChain({ callers }: NetworkClient, payment: Payment): Promise<Payment | PaymentRefusal> {
-  const isUsed = await ask(callers.authorizationState(payment))
-  if (isUsed === undefined) return { reason: notSupported }
-  if (isUsed) return { reason: nonceUsed }
   const { payer, digest, signature } = payment
   const key = ofKey(signature)
   const publicKey = key && curve.recover(digest, key)
-  if (publicKey && addressOf(publicKey) === payer) return payment
-  const isContract = (await ask(callers.code(payer))).length > 0
-  if (!isContract && !payment.deployment) return { reason: wrongSignature }
+  const isOfKey = publicKey !== undefined && addressOf(publicKey) === payer
+  const isContract = !isOfKey && (await ask(callers.code(payer))).length > 0
+  if (!isOfKey && !isContract && !payment.deployment) return { reason: reasons.signature }
+  const isUsed = await ask(callers.authorizationState(payment))
+  if (isUsed === undefined) return { reason: reasons.notSupported }
+  if (isUsed) return { reason: reasons.nonceUsed }
   return isContract ? { ...payment, deployment: undefined } : payment
 }
 
 /** Why the nodes refuse the transfer. */
 async function whyReverts({ callers }: NetworkClient, payment: Payment, message: string): Promise<PaymentRefusal> {
   const { asset, payer, amount } = payment
-  if (await ask(callers.authorizationState(payment))) return { reason: nonceUsed }
-  if ((await ask(callers.tokenBalance(asset, payer))) < BigInt(amount)) return { reason: tooLittleBalance }
-  return { reason: simulationFailed, message: message.slice(0, 1_000) }
+  if (await ask(callers.authorizationState(payment))) return { reason: reasons.nonceUsed }
+  if ((await ask(callers.tokenBalance(asset, payer))) < BigInt(amount)) return { reason: reasons.balance }
+  return { reason: reasons.simulation, message: message.slice(0, 1_000) }
 }
 
 /** A settlement as it was asked for. `place`: it waits there. */
@@ -140,16 +134,18 @@ export async function settlePayment(
   facilitator: FacilitatorRow,
 ): Promise<X402Settled> {
   const { store, waits, elapsed } = context
-  const payment = readPayment(facilitator, asked.body)
+  const payment = readPayment(facilitator.chain_id, asked.body)
   if ('reason' in payment) return refused(facilitator, payment)
   const read = () => store.getPayment(facilitator.row_id, payment.id)
   let row = await read()
   if (!row) {
     const refusal = await accept(context, asked, facilitator, payment)
     row = await read()
-    if (!row) return refusal ?? refused(facilitator, { reason: nonceUsed, payer: payment.payer })
+    if (!row) return refusal ?? refused(facilitator, { reason: reasons.nonceUsed, payer: payment.payer })
   }
-  const { client } = await findSenders(context, asked.nodes, facilitator)
+  if (row.status !== 'pending') return answerOf(facilitator, row)
+  const client = await context.chains.clientFor(asked.nodes, await context.keyring.findRelayer(row.relayer_id))
+  if (!client) throw notFound('The network of the payment was deleted')
   const endsAt = elapsed() + facilitator.wait_seconds * 1_000
   for (const until of ['mined', 'confirmed'] as const) {
     if (row.status !== 'pending') break
@@ -168,23 +164,25 @@ async function accept(
   facilitator: FacilitatorRow,
   given: Payment,
 ): Promise<X402Settled | undefined> {
-  const late = timeAgainst(given, context.now())
-  if (late) return refused(facilitator, { ...late, payer: given.payer })
+  const early = ruleAgainst(facilitator, given) ?? timeAgainst(given, context.now())
+  if (early) return refused(facilitator, early)
   const { client, pool } = await findSenders(context, asked.nodes, facilitator)
   const payment = await checkOnChain(client, given)
   const refusal = 'reason' in payment ? payment : await send(context, asked, { facilitator, pool, payment, client })
   if (!refusal) return undefined
   const { payer } = given
-  if (refusal.reason !== nonceUsed) return refused(facilitator, { ...refusal, payer })
+  if (refusal.reason !== reasons.nonceUsed) return refused(facilitator, { ...refusal, payer })
   const { proof, seen } = await proveTransfer(
     client,
     given,
     blocksSince(client, context.now() - searchedMs, context.now()),
   )
-  const hash = proof?.fact.hash ?? seen
-  if (hash === undefined) return refused(facilitator, { ...refusal, payer })
-  const answer = { network: networkOf(facilitator.chain_id), transaction: hash, payer, amount: given.amount }
-  return proof ? { success: true, ...answer } : { success: false, errorReason: pending, ...answer }
+  const hash = proof?.fact.hash
+  const answer = { network: networkOf(facilitator.chain_id), payer, amount: given.amount }
+  if (hash !== undefined) return { success: true, transaction: hash, ...answer }
+  // What some node shows is under way, unless it is proven that nobody has paid.
+  if (proof || seen === undefined) return refused(facilitator, { ...refusal, payer })
+  return { success: false, errorReason: reasons.pending, transaction: seen, ...answer }
 }
 
 /** How far back somebody else's transaction is looked for, when this service has none. */
@@ -235,8 +233,8 @@ async function send(
   }
   const authorize = async () => {
     current = await asked.authorize()
-    const again = readPayment(current, asked.body)
-    if ('reason' in again) throw new Refused(again)
+    const refusal = ruleAgainst(current, payment)
+    if (refusal) throw new Refused(refusal)
     return (await store.getPool(pool.id)) ?? pool
   }
   const idempotency = { caller: facilitatorBudget(facilitator).holder, key: id, body_hash: id }
@@ -269,7 +267,7 @@ function refusalIn(error: unknown): PaymentRefusal | undefined {
   const message = fault?.message ?? error.message
   if (error.code === 'policy_violation') {
     if (fault?.of !== 'facilitator') return { reason: 'policy_violation', message }
-    return { reason: fault.field[0] === 'max_fee' ? 'max_fee_exceeded' : budgetUsed, message }
+    return { reason: fault.field[0] === 'max_fee' ? reasons.maxFee : reasons.budget, message }
   }
   // Another payload with this authorization has the lane.
   if (error.code === 'invalid_state' && fault?.field[0] === 'data') return { reason: 'duplicate_settlement' }
@@ -286,7 +284,11 @@ function answerOf({ chain_id }: FacilitatorRow, row: PaymentRow): X402Settled {
   const { id, status, payer, amount, hash, error_reason } = showPayment(row)
   const its = { payer, network: networkOf(chain_id), transaction: hash ?? '', extra: { payment: id } }
   if (status === 'settled') return { success: true, amount, ...its }
-  return { success: false, errorReason: status === 'pending' ? pending : (error_reason ?? transactionFailed), ...its }
+  return {
+    success: false,
+    errorReason: status === 'pending' ? reasons.pending : (error_reason ?? reasons.failed),
+    ...its,
+  }
 }
 
 /** With a margin: blocks may come faster than the network's setting says. */
@@ -314,7 +316,8 @@ export async function concludePayment(context: ConcludeContext, client: NetworkC
   const { hash } = proof.fact
   if (hash !== undefined) await store.endPayment(row, { status: 'settled', hash })
   else if (isFinal(status)) {
-    const reason = error?.code === 'reverted' ? transactionFailed : status === 'expired' ? expired : nonceUsed
+    const reason =
+      error?.code === 'reverted' ? reasons.failed : status === 'expired' ? reasons.expired : reasons.nonceUsed
     return store.endPayment(row, { status: 'failed', error_reason: reason })
   }
   if (!isUnmined(status)) return

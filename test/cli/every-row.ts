@@ -167,8 +167,7 @@ export const everyPayment = () =>
 
 /** Its id. */
 export async function everyPaymentId(): Promise<string> {
-  const rules = { assets: [{ address: paidIn.token, max_amount: amount }], pay_to: paidIn.payee, chain_id: 31_337 }
-  const read = readPayment({ ...rules, max_fee: '0', budget_per_day: '0', wait_seconds: 0 }, await everyPayment())
+  const read = readPayment(paidIn.chain_id, await everyPayment())
   if ('reason' in read) throw new Error(read.reason)
   return read.id
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createRelayerClient, RelayerError } from '../../client/index.ts'
 import { testChain } from '../support/chain.ts'
 import { paymentRig } from '../support/payment-rig.ts'
-import { amount, anyToken, maxFee, signPayment } from '../support/payments.ts'
+import { amount, anyToken, authorizationIn, maxFee, signPayment } from '../support/payments.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { createRelayer } from '../support/resources.ts'
 import { startTestService } from '../support/service.ts'
@@ -101,13 +101,13 @@ test('reports a settled payment once, to notifications and in the streams of rel
     filter: { events: ['payment_settled', 'payment_failed'] },
   })
   await client.relayers.update(relayerId, { notification_id: 'hook' })
-  const streams = [`/relayers/${relayerId}/events`, '/pools/payers/events'].map(async (path) => {
-    const headers = { Authorization: `Bearer ${rig.api_key}` }
-    const stream = await fetch(`${rig.url()}/api/v1${path}`, { headers })
+  // They are read from the beginning: the answer to a fetch that nobody reads is closed when its garbage is collected.
+  const followed = [`/relayers/${relayerId}/events`, '/pools/payers/events'].map(async (path) => {
+    const stream = await fetch(`${rig.url()}/api/v1${path}`, { headers: { Authorization: `Bearer ${rig.api_key}` } })
     expect(stream.status).toBe(200)
-    return stream.body as ReadableStream<Uint8Array>
+    return { told: untilSettled(stream.body as ReadableStream<Uint8Array>) }
   })
-  const open = await Promise.all(streams)
+  const open = await Promise.all(followed)
   const request = await its.pay(await its.newPayer())
   const answers = await Promise.all(Array.from({ length: 5 }, () => its.settle(request)))
   await until('it is delivered', () => receiver.got.length > 0)
@@ -119,15 +119,17 @@ test('reports a settled payment once, to notifications and in the streams of rel
       payload: { payload_type: 'payment_settled', facilitator_id: 'shop', payment },
     }),
   ])
-  for (const stream of open) {
-    let text = ''
-    for await (const part of stream) {
-      text += Buffer.from(part).toString()
-      if (text.includes('payment_settled')) break
-    }
-    expect(text).toContain('payment_settled')
-  }
+  for (const { told } of open) expect(await told).toContain('payment_settled')
 })
+
+async function untilSettled(stream: ReadableStream<Uint8Array>): Promise<string> {
+  let text = ''
+  for await (const part of stream) {
+    text += Buffer.from(part).toString()
+    if (text.includes('payment_settled')) break
+  }
+  return text
+}
 
 test('believes one node neither that somebody has paid, nor that nobody can any more', async () => {
   const its = await paymentRig({ wait_seconds: 0 }, { proxies: 3 })
@@ -162,6 +164,24 @@ test('believes one node neither that somebody has paid, nor that nobody can any 
     }
   }
   expect(await state()).toBe('pending')
+  // Nobody has paid this one, and nobody can: one node shows a transfer, and is not believed.
+  const payer = await its.newPayer()
+  const over = await its.pay(payer)
+  await its.submit(
+    await its.pay(payer, { nonce: authorizationIn(over).authorization.nonce, to: `0x${'5'.repeat(40)}` }),
+  )
+  liar?.setLiar(({ method, params = [] }) => {
+    const [{ topics = [] } = {}] = params as { topics?: string[] }[]
+    const isUse = topics[0]?.startsWith('0x98de') === true
+    return method === 'eth_getLogs'
+      ? { result: [isUse ? log('0x0', '0x') : log('0x1', word(BigInt(amount)))] }
+      : undefined
+  })
+  for (let count = 0; count < 3; count += 1)
+    expect(await its.settle(over)).toMatchObject({
+      success: false,
+      errorReason: 'invalid_exact_evm_nonce_already_used',
+    })
   liar?.setLiar(undefined)
   for (const proxy of rig.proxies) await proxy.setFault(undefined)
   await until('it is settled', async () => (await its.settle(request)).success)

@@ -2,7 +2,7 @@ import { Wallet } from 'ethers'
 import { expect, test } from 'vitest'
 import type { X402Request } from '../../client/index.ts'
 import { type PaymentRig, paymentRig } from '../support/payment-rig.ts'
-import { amount, authorizationIn, malleable, maxFee, tokenAbi } from '../support/payments.ts'
+import { amount, authorizationIn, malleable, maxFee, signPayment, tokenAbi } from '../support/payments.ts'
 import { until } from '../support/until.ts'
 
 const requirementsOf = (request: X402Request) => request.paymentRequirements as Record<string, string>
@@ -89,6 +89,15 @@ const refusals: Record<string, [(its: PaymentRig, payer: Wallet) => Promise<X402
     ({ pay }) => pay(Wallet.createRandom() as unknown as Wallet),
     `${evm}_insufficient_balance`,
   ],
+  'with a forged signature over an authorization that is settled': [
+    async (its, payer) => {
+      const request = await its.pay(payer)
+      await its.submit(request)
+      const { authorization } = authorizationIn(request)
+      return its.pay(payer, { ...authorization, signer: Wallet.createRandom() as unknown as Wallet })
+    },
+    `${evm}_signature`,
+  ],
   'whose nonce is used for something else': [
     async (its, payer) => {
       const request = await its.pay(payer)
@@ -105,7 +114,8 @@ const refusals: Record<string, [(its: PaymentRig, payer: Wallet) => Promise<X402
       const { revision } = await its.client.facilitators.get('shop')
       const assets = [{ address: another, max_amount: '10000' }]
       await its.client.facilitators.update('shop', { assets }, { revision })
-      return its.pay(payer, {}, { asset: another })
+      const valid = Math.floor(Date.now() / 1_000) + 600
+      return signPayment(payer, { chain_id: 31_337, token: another, payee: its.payee, valid_before: valid })
     },
     `${evm}_eip3009_not_supported`,
   ],
@@ -163,6 +173,18 @@ test('tells of a payment that is not mined in time that it is pending, with one 
   await until('it is settled', async () => (await its.settle(request)).success)
   expect((await its.settle(request)).transaction).toBe(answers[0]?.transaction)
   expect(await its.received()).toBe(BigInt(amount))
+})
+
+test('tells of a payment that is under way also after the rules of its facilitator were changed', async () => {
+  const its = await paymentRig({ wait_seconds: 0 }, { chain: { noMining: true } })
+  const request = await its.pay(await its.newPayer())
+  await until('it is sent', async () => (await its.settle(request)).transaction !== '')
+  const { revision } = await its.client.facilitators.get('shop')
+  await its.client.facilitators.update('shop', { pay_to: another }, { revision })
+  expect(await its.settle(request)).toMatchObject({ success: false, errorReason: 'settlement_pending' })
+  await its.rig.chain.mine()
+  await until('it is settled', async () => (await its.settle(request)).success)
+  expect((await its.settle(await its.pay(await its.newPayer()))).errorReason).toBe(`${evm}_recipient_mismatch`)
 })
 
 test('accepts 40 payments of 100 at once under a budget of 40, and counts what they paid once they are mined', async () => {
