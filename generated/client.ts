@@ -3949,6 +3949,8 @@ export interface components {
             params?: {
                 [key: string]: unknown;
             };
+        } & {
+            [key: string]: unknown;
         };
         ReconcileNonceRequest: {
             /**
