@@ -42,9 +42,9 @@ export const answerExamples = Object.values(document.components.responses).flatM
   return Object.values(examples).map(({ value }) => ({ schema: name, value }))
 })
 
-/** Their schemas. `JsonRpcResult` is any JSON. */
+/** Their schemas, but those of JSON-RPC: a result is any JSON, and an id is a number, which Rust writes as 1.0. */
 export const answerSchemas = [...new Set(answerExamples.map(({ schema }) => schema))].filter(
-  (name) => name !== 'JsonRpcResult',
+  (name) => !name.startsWith('JsonRpc'),
 )
 
 /** The first code block of the language in the webhook guide. Without a language: the whole guide. */

@@ -276,7 +276,6 @@ test('shows an API key its rights', async () => {
     budget: null,
     may_administer: true,
     expires_at: null,
-    budget: null,
   })
   const expiresAt = new Date(Date.now() + minuteMs).toISOString()
   const body = { name: 'signer', scopes: ['sign' as const], relayer_ids: ['demo'], expires_at: expiresAt }
@@ -291,7 +290,6 @@ test('shows an API key its rights', async () => {
     budget: null,
     may_administer: false,
     expires_at: expiresAt,
-    budget: null,
   })
   rig.clock.passed_ms += 2 * minuteMs
   await expect(rights(its)).rejects.toMatchObject({ status: 401 })
