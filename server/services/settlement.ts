@@ -144,7 +144,7 @@ export async function settlePayment(
     if (!row) return refusal ?? refused(facilitator, { reason: reasons.nonceUsed, payer: payment.payer })
   }
   if (row.status !== 'pending') return answerOf(facilitator, row)
-  const client = await context.chains.clientFor(asked.nodes, await context.keyring.findRelayer(row.relayer_id))
+  const client = await context.chains.clientFor(asked.nodes, await nodesOf(store, row, facilitator))
   if (!client) throw notFound('The network of the payment was deleted')
   const endsAt = elapsed() + facilitator.wait_seconds * 1_000
   for (const until of ['mined', 'confirmed'] as const) {
@@ -156,6 +156,10 @@ export async function settlePayment(
   }
   return answerOf(facilitator, row)
 }
+
+/** Where the outcome of a payment is looked for: at the nodes of its relayer, or of the network when that was deleted meanwhile. */
+const nodesOf = async (store: Context['store'], { relayer_row_id }: PaymentRow, { network }: FacilitatorRow) =>
+  (await store.getRelayerByRowId(relayer_row_id)) ?? { network, custom_rpc_urls: [] }
 
 /** Undefined: it is accepted. Otherwise why not, or what somebody else has settled. Throws DomainError. */
 async function accept(
@@ -315,12 +319,12 @@ export async function concludePayment(context: ConcludeContext, client: NetworkC
   if (!proof) return
   const { hash } = proof.fact
   if (hash !== undefined) await store.endPayment(row, { status: 'settled', hash })
-  else if (isFinal(status)) {
+  else if (status === null || isFinal(status)) {
     const reason =
       error?.code === 'reverted' ? reasons.failed : status === 'expired' ? reasons.expired : reasons.nonceUsed
     return store.endPayment(row, { status: 'failed', error_reason: reason })
   }
-  if (!isUnmined(status)) return
+  if (status === null || !isUnmined(status)) return
   const reason = hash === undefined ? 'Its authorization cannot be used any more' : `The payment was settled by ${hash}`
   const { relayer_row_id, transaction_id } = row
   await store.withdraw({ relayer_row_id, id: transaction_id }, { intent: 'cancel', status_reason: reason })
@@ -367,8 +371,9 @@ export class Settlements {
   }
 
   async #conclude(row: PaymentRow): Promise<void> {
-    const relayer = await this.#context.store.getRelayerByRowId(row.relayer_row_id)
-    const client = relayer && (await this.#context.networkClient(relayer))
+    const { store, networkClient } = this.#context
+    const facilitator = await store.facilitatorByRowId(row.facilitator_row_id)
+    const client = facilitator && (await networkClient(await nodesOf(store, row, facilitator)))
     if (client) await concludePayment(this.#context, client, row)
   }
 }

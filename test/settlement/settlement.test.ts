@@ -285,6 +285,9 @@ test('tells a failure only once the authorization cannot be used any more', asyn
     async () => (await its.client.transactions.get(relayer_id, transaction_id)).status === 'failed',
   )
   expect(await its.settle(request)).toMatchObject({ success: false, errorReason: 'settlement_pending' })
+  // Its outcome does not depend on its relayer, which may be deleted.
+  await its.client.relayers.delete(relayer_id)
+  expect(await its.settle(request)).toMatchObject({ success: false, errorReason: 'settlement_pending' })
   await rig.chain.rpc('evm_increaseTime', [700])
   await rig.chain.mine()
   await until('it is told', async () => (await payment()).status === 'failed')

@@ -13,8 +13,8 @@ export interface PaymentRow extends Omit<NewPayment, 'facilitator_row_id'>, Omit
   status: Payment['status']
   /** What settled it. */
   hash: string | null
-  /** The state of its transaction. */
-  transaction_status: TransactionStatus
+  /** The state of its transaction; null: that was removed, long after its end. */
+  transaction_status: TransactionStatus | null
   transaction_hash: string | null
   transaction_error: TransactionError | null
   /** A node does not show what it did in its block. */
@@ -36,7 +36,7 @@ const select = `
   SELECT payments.row_id, ${names.map((name) => `payments.${name}`).join(', ')}, payments.status, payments.hash, error_reason,
     transactions.status AS transaction_status, transactions.hash AS transaction_hash,
     transactions.error AS transaction_error, wait_reason
-  FROM payments JOIN transactions ON transactions.id = payments.transaction_id`
+  FROM payments LEFT JOIN transactions ON transactions.id = payments.transaction_id`
 const selectOne = sql<Row>(`${select} WHERE facilitator_row_id = $facilitator_row_id AND payments.id = $id`)
 const maxAtOnce = 100
 const selectOpen = sql<Row>(`
