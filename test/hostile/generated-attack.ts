@@ -130,7 +130,7 @@ async function attack({ seed, tenant, duration_ms, keys }: Round): Promise<Round
         if (problem !== undefined) result.problems.push(`${key.kind}: ${problem}\n  ${describe(request)}`)
         if (operation && answer.status < 300) {
           succeeded.add(operation.id)
-          if (!isStream(answer) && answer.status !== 204) {
+          if (!isStream(answer) && answer.text !== '') {
             remembered.learn(operation, request.target, JSON.parse(answer.text).data)
           }
         }

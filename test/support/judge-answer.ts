@@ -20,7 +20,8 @@ export function judge(
       ? undefined
       : wrong('is no stream of events')
   }
-  if (status === 204) return text === '' && meant?.statuses.includes(204) ? undefined : wrong('is not expected')
+  if (status === 202 || status === 204)
+    return text === '' && meant?.statuses.includes(status) ? undefined : wrong('is not expected')
   if (!/^application\/json(; charset=utf-8)?$/.test(headers['content-type'] ?? '')) return wrong('is not JSON')
   if (status === 400 && headers.date === undefined) return wrong('is of Node: it could not read the request')
   if (status === 401 && !headers['www-authenticate']) return wrong('without WWW-Authenticate')
