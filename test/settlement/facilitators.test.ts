@@ -136,8 +136,7 @@ test('believes one node neither that somebody has paid, nor that nobody can any 
   const { rig } = its
   const [liar] = rig.proxies
   const request = await its.pay(await its.newPayer())
-  for (const proxy of rig.proxies)
-    await proxy.setFault({ kind: 'connection_refused', methods: ['eth_sendRawTransaction'] })
+  for (const proxy of rig.proxies) await proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
   const { extra } = await its.settle(request)
   const state = async () => (await its.client.facilitators.getPayment('shop', extra?.payment ?? '')).status
   const word = (value: bigint) => `0x${value.toString(16).padStart(64, '0')}`

@@ -223,7 +223,7 @@ test('tells the hash of somebody else who submitted the authorization before', a
 test('withdraws its transaction when somebody else is first, and tells his hash', async () => {
   const its = await paymentRig({ wait_seconds: 0 })
   const request = await its.pay(await its.newPayer())
-  await its.rig.proxy.setFault({ kind: 'connection_refused', methods: ['eth_sendRawTransaction'] })
+  await its.rig.proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
   const { transaction, errorReason, extra } = await its.settle(request)
   expect(errorReason).toBe('settlement_pending')
   const hash = await its.submit(request)

@@ -13,7 +13,7 @@ import { toFailure } from '../http/errors.ts'
 import { contractAjv } from '../http/schema-check.ts'
 import { AnswerBudget } from './budget.ts'
 import { checked, type JsonRpcDependencies, withAudit } from './context.ts'
-import { JsonRpcError } from './errors.ts'
+import { codes, JsonRpcError } from './errors.ts'
 import { asNodes } from './reading.ts'
 import { partsOf } from './signing.ts'
 
@@ -198,14 +198,20 @@ export function mcp(dependencies: JsonRpcDependencies): Pick<Handlers, 'callMcp'
       )
       const [near, far] = sdk.InMemoryTransport.createLinkedPair()
       await server.connect(far)
-      const answered = new Promise<JSONRPCMessage>((resolve) => {
-        near.onmessage = resolve
-      })
+      const { promise: answered, resolve } = Promise.withResolvers<JsonRpcAnswer>()
+      near.onmessage = (message) => resolve(message as JsonRpcAnswer)
+      // The SDK answers no message that it cannot read, such as a request with other members, and repeats the message in its error.
+      server.onerror = () => resolve({ jsonrpc: '2.0', id: null, error: unreadable })
       await near.send(request.body as JSONRPCMessage)
       if (request.body.id === undefined) return undefined
-      return new AnswerBudget(request.holdAnswer).spend((await answered) as JsonRpcAnswer)
+      return new AnswerBudget(request.holdAnswer).spend(await answered)
     },
   }
+}
+
+const unreadable = {
+  code: codes.invalid_request,
+  message: 'must be a request or a notification of MCP, and nothing else',
 }
 
 const refused = (text: string): CallToolResult => ({ isError: true, content: [{ type: 'text', text }] })

@@ -273,3 +273,22 @@ test('is a command of the command line too, over stdio', async () => {
   await service.close()
   await expect(call('get_budget')).rejects.toThrow(/the service|fetch failed|ECONNREFUSED/)
 })
+
+test('answers a message that the SDK cannot read, and no notification', async () => {
+  const service = await startTestService()
+  const post = async (message: object) => {
+    const body = JSON.stringify({ jsonrpc: '2.0', ...message })
+    const answer = await service.raw('/api/v1/mcp', { method: 'POST', body })
+    const text = await answer.text()
+    return [answer.status, text === '' ? undefined : JSON.parse(text)]
+  }
+  const invalid = {
+    jsonrpc: '2.0',
+    id: null,
+    error: { code: -32_600, message: 'must be a request or a notification of MCP, and nothing else' },
+  }
+  for (const members of [{ id: 1.5 }, { id: 1, result: {} }, { id: 1, more: 1 }])
+    expect(await post({ method: 'ping', ...members })).toEqual([200, invalid])
+  expect(await post({ id: 1, method: 'ping' })).toEqual([200, { jsonrpc: '2.0', id: 1, result: {} }])
+  expect(await post({ method: 'notifications/cancelled', params: { requestId: 1 } })).toEqual([202, undefined])
+})
