@@ -14,9 +14,9 @@ async function stalledService() {
     (await service.raw(path, { method: 'POST', body: JSON.stringify(body) })).status
   const sign = () => post('/api/v1/relayers/demo/sign', { message: 'Hello' })
   expect(await sign()).toBe(200)
-  await query("UPDATE servers SET until = '2001-01-01'")
-  // Its renewals fail.
-  await query(`ALTER TABLE servers ADD CONSTRAINT stalled CHECK (state = 'idle' OR until < '2001-01-02')`)
+  // Its renewals fail: none can happen between the two changes.
+  await query(`BEGIN; LOCK TABLE servers; UPDATE servers SET until = '2001-01-01';
+    ALTER TABLE servers ADD CONSTRAINT stalled CHECK (state = 'idle' OR until < '2001-01-02'); COMMIT`)
   const run = (command: string, ...parameters: string[]) => runCommand(command, parameters, settings)
   return { settings, query, post, sign, run, service }
 }
