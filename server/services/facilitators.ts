@@ -1,13 +1,11 @@
 import type { CreateFacilitatorRequest, Facilitator, UpdateFacilitatorRequest } from '../../generated/openapi.ts'
-import { errorOf } from '../domain/errors.ts'
-import type { Caller } from '../domain/operation.ts'
 import { type FacilitatorRules, facilitatorBudget } from '../domain/payments.ts'
 import { requireRevision } from '../domain/revision.ts'
 import type { Conditions, PendingAuditEntry } from '../domain/rows.ts'
 import { readAddress, readAmount } from '../domain/values.ts'
 import type { FacilitatorRow } from '../store/queries/facilitators.ts'
 import type { ServicesContext } from './context.ts'
-import { keyOf, refusalOf } from './sponsorships.ts'
+import { createWithToken } from './sponsorships.ts'
 
 type Store = Pick<ServicesContext, 'store'>
 
@@ -15,20 +13,15 @@ const usualWaitS = 20
 
 /** Makes a facilitator and its API key, whose token is shown this once. Throws DomainError (400, 409). */
 export async function createFacilitator(
-  { store, makeId, now }: Pick<ServicesContext, 'store' | 'makeId' | 'now'>,
-  { id = makeId(), pool_id, ...rules }: CreateFacilitatorRequest,
+  context: Pick<ServicesContext, 'store' | 'makeId' | 'now'>,
+  { id = context.makeId(), pool_id, ...body }: CreateFacilitatorRequest,
   auditEntry: PendingAuditEntry,
 ): Promise<{ facilitator: Facilitator; token: string }> {
-  auditEntry.subject = id
-  const createdAt = new Date(now()).toISOString()
-  const { token, apiKey } = keyOf('Facilitator', id, { keyId: makeId(), createdAt })
-  const created = await store.createFacilitator(
-    { ...(readRules({ wait_seconds: usualWaitS, ...rules }) as FacilitatorRules), id, pool_id, created_at: createdAt },
-    apiKey,
-    auditEntry,
+  const rules = readRules({ wait_seconds: usualWaitS, ...body }) as FacilitatorRules
+  const { row, token } = await createWithToken(context, auditEntry, ['Facilitator', id], (createdAt, apiKey) =>
+    context.store.createFacilitator({ ...rules, id, pool_id, created_at: createdAt }, apiKey, auditEntry),
   )
-  if (typeof created === 'string') throw refusalOf(created, 'facilitator', apiKey.name)
-  return { facilitator: await showFacilitator({ store }, created), token }
+  return { facilitator: await showFacilitator(context, row), token }
 }
 
 /** Undefined: there is none. Throws DomainError (400, 412, 428). */
@@ -47,20 +40,6 @@ export async function updateFacilitator(
 export async function showFacilitator({ store }: Store, facilitator: FacilitatorRow): Promise<Facilitator> {
   const { row_id: _, chain_id: __, pool_row_id: ___, ...row } = facilitator
   return { ...row, usage: await store.usage(facilitatorBudget(facilitator)) }
-}
-
-/** The facilitator, if the caller may use it; undefined: there is none for it. Throws DomainError (403). */
-export async function facilitatorOf(
-  { store }: Store,
-  id: string,
-  { id: callerId, roles, relayer_ids }: Caller,
-): Promise<FacilitatorRow | undefined> {
-  if (!roles.has('settle') && relayer_ids !== undefined) {
-    const message = 'this API key is limited to relayers; the operation requires a key for all relayers'
-    throw errorOf('forbidden', 'api_key', message)
-  }
-  const facilitator = await store.getFacilitator(id)
-  return facilitator && roles.has('settle') && facilitator.api_key_id !== callerId ? undefined : facilitator
 }
 
 /** The given rules in normal form. Throws DomainError (400). */

@@ -14,6 +14,7 @@ import { requireRevision } from '../domain/revision.ts'
 import type { Conditions, NewApiKey, PendingAuditEntry } from '../domain/rows.ts'
 import { mergePatch, readAddress, readAmount } from '../domain/values.ts'
 import { makeToken } from '../lib/ids.ts'
+import type { OwnerRefusal } from '../store/queries/key-owners.ts'
 import type { SponsorshipRow } from '../store/queries/sponsorships.ts'
 import type { ServicesContext } from './context.ts'
 
@@ -26,54 +27,54 @@ const lists = ['targets', 'forwarders', 'delegates', 'nonce_key_delegates', 'ori
 
 /** Makes a sponsorship and its API key, whose token is shown this once. Throws DomainError (400, 409). */
 export async function createSponsorship(
-  { store, makeId, now }: Pick<ServicesContext, 'store' | 'makeId' | 'now'>,
-  body: CreateSponsorshipRequest,
+  context: Pick<ServicesContext, 'store' | 'makeId' | 'now'>,
+  { id = context.makeId(), ...body }: CreateSponsorshipRequest,
   auditEntry: PendingAuditEntry,
 ): Promise<{ sponsorship: Sponsorship; token: string }> {
-  const { id = makeId(), relayer_id, pool_id } = body
-  auditEntry.subject = id
-  const createdAt = new Date(now()).toISOString()
-  const { token, apiKey } = keyOf('Sponsorship', id, { keyId: makeId(), createdAt })
+  const { relayer_id, pool_id } = body
   const sender = relayer_id === undefined ? { pool_id: pool_id as string } : { relayer_id }
-  const created = await store.createSponsorship(
-    {
-      ...{ targets: [], forwarders: [], delegates: [], nonce_key_delegates: [], origins: [] },
-      ...{ per_user: null, paused: false },
-      ...readRules(body),
-      ...{ id, created_at: createdAt, ...sender },
-    },
-    apiKey,
-    auditEntry,
+  const { row, token } = await createWithToken(context, auditEntry, ['Sponsorship', id], (createdAt, apiKey) =>
+    context.store.createSponsorship(
+      {
+        ...{ targets: [], forwarders: [], delegates: [], nonce_key_delegates: [], origins: [] },
+        ...{ per_user: null, paused: false },
+        ...readRules(body),
+        ...{ id, created_at: createdAt, ...sender },
+      },
+      apiKey,
+      auditEntry,
+    ),
   )
-  if (typeof created === 'string') throw refusalOf(created, 'sponsorship', apiKey.name)
-  return { sponsorship: await showSponsorship({ store }, created), token }
+  return { sponsorship: await showSponsorship(context, row), token }
 }
 
-/** The API key of a sponsorship or a facilitator, and its token. */
-export function keyOf(
-  kind: 'Sponsorship' | 'Facilitator',
-  id: string,
-  { keyId, createdAt }: { keyId: string; createdAt: string },
-): { token: string; apiKey: NewApiKey } {
+/** Makes a sponsorship or a facilitator with its API key, and the token of that. Throws DomainError (409). */
+export async function createWithToken<Row extends object>(
+  { makeId, now }: Pick<ServicesContext, 'makeId' | 'now'>,
+  auditEntry: PendingAuditEntry,
+  [kind, id]: ['Sponsorship' | 'Facilitator', string],
+  insert: (createdAt: string, apiKey: NewApiKey) => Promise<Row | OwnerRefusal>,
+): Promise<{ row: Row; token: string }> {
+  auditEntry.subject = id
+  const createdAt = new Date(now()).toISOString()
+  const keyId = makeId()
   const { token, secret_hash } = makeToken(keyId)
-  const apiKey: NewApiKey = {
-    ...{ id: keyId, name: nameOf(`${kind} ${id}`, keyId), created_at: createdAt, secret_hash },
+  const name = nameOf(`${kind} ${id}`, keyId)
+  const row = await insert(createdAt, {
+    ...{ id: keyId, name, created_at: createdAt, secret_hash },
     scopes: [kind === 'Sponsorship' ? 'relay' : 'settle'],
     ...{ relayer_ids: [], pool_ids: null, allowed_cidrs: null, rate_limit: null, budget: null, expires_at: null },
     ...{ last_used_at: null, former_tokens: null, previous_token_expires_at: null },
-  }
-  return { token, apiKey }
+  })
+  if (typeof row === 'string') throw refusalOf(row, kind, name)
+  return { row, token }
 }
 
 /** Why one of them was not made. */
-export function refusalOf(
-  outcome: 'id_taken' | 'unknown_relayer' | 'unknown_pool' | 'too_many_keys' | 'key_name_taken',
-  kind: 'sponsorship' | 'facilitator',
-  keyName: string,
-): DomainError {
+function refusalOf(outcome: OwnerRefusal, kind: string, keyName: string): DomainError {
   switch (outcome) {
     case 'id_taken':
-      return conflict('already_exists', ['id'], `a ${kind} with this ID already exists`)
+      return conflict('already_exists', ['id'], `a ${kind.toLowerCase()} with this ID already exists`)
     case 'unknown_relayer':
       return unknownReference(['relayer_id'], 'no relayer has this ID')
     case 'unknown_pool':
@@ -103,18 +104,19 @@ export async function showSponsorship({ store }: Store, sponsorship: Sponsorship
   return { ...row, usage: await store.usage(budgetOf(sponsorship)) }
 }
 
-/** The sponsorship, if the caller may send or read its calls; undefined: there is none for it. Throws DomainError (403). */
-export async function sponsorshipOf(
-  { store }: Store,
-  id: string,
-  { id: callerId, roles, relayer_ids }: Caller,
-): Promise<SponsorshipRow | undefined> {
-  if (!roles.has('relay') && relayer_ids !== undefined) {
+/** What `read` finds, if the caller may use it: its own key, or one for all relayers. Undefined: there is none for it. Throws DomainError (403). */
+export async function ofCaller<Row extends { api_key_id: string }>(
+  { id, roles, relayer_ids }: Caller,
+  ownRole: 'relay' | 'settle',
+  read: () => Promise<Row | undefined>,
+): Promise<Row | undefined> {
+  const isOwn = roles.has(ownRole)
+  if (!isOwn && relayer_ids !== undefined) {
     const message = 'this API key is limited to relayers; the operation requires a key for all relayers'
     throw errorOf('forbidden', 'api_key', message)
   }
-  const sponsorship = await store.getSponsorship(id)
-  return sponsorship && roles.has('relay') && sponsorship.api_key_id !== callerId ? undefined : sponsorship
+  const row = await read()
+  return isOwn && row?.api_key_id !== id ? undefined : row
 }
 
 /** What a user has used and may still use. */

@@ -1,7 +1,8 @@
 import { type Caller, deleted, type Handlers, Page, page } from '../../domain/operation.ts'
 import type { ServicesContext } from '../../services/context.ts'
-import { createFacilitator, facilitatorOf, showFacilitator, updateFacilitator } from '../../services/facilitators.ts'
+import { createFacilitator, showFacilitator, updateFacilitator } from '../../services/facilitators.ts'
 import { settlePayment, supportedPayments, verifyPayment } from '../../services/settlement.ts'
+import { ofCaller } from '../../services/sponsorships.ts'
 import { WaitPlace } from '../../services/transactions/wait-for-status.ts'
 import type { FacilitatorRow } from '../../store/queries/facilitators.ts'
 import { showPayment } from '../../store/queries/payments.ts'
@@ -18,8 +19,8 @@ export function facilitators(context: ServicesContext): Facilitators {
   const show = (facilitator: FacilitatorRow) => showFacilitator(context, facilitator)
 
   /** Throws DomainError (403, 404). */
-  const ofCaller = async (id: string, caller: Caller): Promise<FacilitatorRow> => {
-    const facilitator = await facilitatorOf(context, id, caller)
+  const own = async (id: string, caller: Caller): Promise<FacilitatorRow> => {
+    const facilitator = await ofCaller(caller, 'settle', () => store.getFacilitator(id))
     if (!facilitator) throw missing('facilitator_id', id)
     return facilitator
   }
@@ -46,21 +47,21 @@ export function facilitators(context: ServicesContext): Facilitators {
     },
 
     getSupportedPayments: async ({ path, caller }) =>
-      supportedPayments(context, await ofCaller(path.facilitator_id, caller)),
+      supportedPayments(context, await own(path.facilitator_id, caller)),
 
     verifyPayment: async ({ path, body, caller, nodes }) =>
-      verifyPayment(context, nodes, await ofCaller(path.facilitator_id, caller), body),
+      verifyPayment(context, nodes, await own(path.facilitator_id, caller), body),
 
     async settlePayment({ path, body, caller, auditEntry, authorize, nodes, onClose }) {
-      const facilitator = await ofCaller(path.facilitator_id, caller)
-      const mayUse = async () => ofCaller(path.facilitator_id, await authorize('settlePayment'))
+      const facilitator = await own(path.facilitator_id, caller)
+      const mayUse = async () => own(path.facilitator_id, await authorize('settlePayment'))
       // Before anything is accepted.
       const place = new WaitPlace({ caller, onClose }, shares.waits)
       return settlePayment(context, { auditEntry, nodes, authorize: mayUse, body, place }, facilitator)
     },
 
     async getPayment({ path, caller }) {
-      const { row_id } = await ofCaller(path.facilitator_id, caller)
+      const { row_id } = await own(path.facilitator_id, caller)
       const payment = await store.getPayment(row_id, path.payment)
       return payment && showPayment(payment)
     },

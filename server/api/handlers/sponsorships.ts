@@ -5,8 +5,8 @@ import type { ServicesContext } from '../../services/context.ts'
 import { findCall, sendCall, shownCallOf } from '../../services/sponsored-calls.ts'
 import {
   createSponsorship,
+  ofCaller,
   showSponsorship,
-  sponsorshipOf,
   updateSponsorship,
   usageOfUser,
 } from '../../services/sponsorships.ts'
@@ -31,8 +31,8 @@ export function sponsorships(context: ServicesContext): Sponsorships {
   }
 
   /** Throws DomainError (403, 404). */
-  const ofCaller = async (id: string, caller: Caller): Promise<SponsorshipRow> => {
-    const sponsorship = await sponsorshipOf(context, id, caller)
+  const own = async (id: string, caller: Caller): Promise<SponsorshipRow> => {
+    const sponsorship = await ofCaller(caller, 'relay', () => store.getSponsorship(id))
     if (!sponsorship) throw missing('sponsorship_id', id)
     return sponsorship
   }
@@ -65,10 +65,10 @@ export function sponsorships(context: ServicesContext): Sponsorships {
     },
 
     async sendSponsoredCall({ path, body, caller, idempotency, auditEntry, authorize, nodes }) {
-      const sponsorship = await ofCaller(path.sponsorship_id, caller)
+      const sponsorship = await own(path.sponsorship_id, caller)
       if (body.user !== undefined && caller.roles.has('relay'))
         throw badRequest(['user'], 'may be given only with an API key that has the scope send')
-      const mayUse = async () => ofCaller(path.sponsorship_id, await authorize('sendSponsoredCall'))
+      const mayUse = async () => own(path.sponsorship_id, await authorize('sendSponsoredCall'))
       const { id, relayer_id } = await sendCall(
         context,
         { idempotency, auditEntry, nodes, authorize: mayUse },
@@ -82,7 +82,7 @@ export function sponsorships(context: ServicesContext): Sponsorships {
     },
 
     async getSponsoredCall({ path, caller }) {
-      const call = await findCall(context, await ofCaller(path.sponsorship_id, caller), path.call_id)
+      const call = await findCall(context, await own(path.sponsorship_id, caller), path.call_id)
       return call && shownCallOf(call)
     },
   }
