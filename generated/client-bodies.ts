@@ -1263,6 +1263,11 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "The relayers of the pool, all on its network."
   ],
   [
+   "weights",
+   "object",
+   "The shares of relayers of the pool, by their ids."
+  ],
+  [
    "policies.max_value",
    "amount in wei, or with a unit (1ether, 50gwei)",
    "The highest value of one transaction, in wei."
@@ -1300,6 +1305,11 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "The relayers of the pool, all on its network."
   ],
   [
+   "weights",
+   "object",
+   "The shares of relayers of the pool, by their ids."
+  ],
+  [
    "policies.max_value",
    "amount in wei, or with a unit (1ether, 50gwei)",
    "The highest value of one transaction, in wei."
@@ -1323,13 +1333,6 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "policies.token_limits",
    "list of object",
    "Limits on ERC-20 tokens, in the smallest unit of the token."
-  ]
- ],
- "patch /api/v1/pools/{pool_id}/relayers/{relayer_id}": [
-  [
-   "weight",
-   "integer",
-   "The relayer's share: one with 200 takes twice as many transactions at a time as one with 100."
   ]
  ],
  "post /api/v1/pools/{pool_id}/transactions": [
@@ -1622,14 +1625,14 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "Functions, errors and events in words (`function transfer(address to, uint256 amount)`), or the objects that compilers write."
   ]
  ],
- "put /api/v1/problems/{problem_id}/acknowledgement": [
+ "patch /api/v1/problems/{problem_id}": [
   [
-   "minutes",
-   "integer (required)",
+   "acknowledgement.minutes",
+   "integer",
    "For how long, at most 30 days."
   ],
   [
-   "note",
+   "acknowledgement.note",
    "text",
    "A display name."
   ]

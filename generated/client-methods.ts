@@ -26,7 +26,7 @@ export interface GeneratedMethods {
     /** Get a transaction by its id alone. */
     getById(transactionId: string, options?: Options<'/api/v1/transactions/{transaction_id}', 'get'>): ApiPromise<Data<'/api/v1/transactions/{transaction_id}', 'get'>>
     /** Explain a transaction. */
-    explain(transactionId: string, options?: Options<'/api/v1/transactions/{transaction_id}/explanation', 'get'>): ApiPromise<Data<'/api/v1/transactions/{transaction_id}/explanation', 'get'>>
+    getExplanation(transactionId: string, options?: Options<'/api/v1/transactions/{transaction_id}/explanation', 'get'>): ApiPromise<Data<'/api/v1/transactions/{transaction_id}/explanation', 'get'>>
     /** Send a transaction. */
     send(relayerId: string, body: Body<'/api/v1/relayers/{relayer_id}/transactions', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/transactions', 'post'> & Once): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/transactions', 'post'>>
     /** Send several transactions. */
@@ -53,6 +53,12 @@ export interface GeneratedMethods {
     getBalance(relayerId: string, options?: Options<'/api/v1/relayers/{relayer_id}/balance', 'get'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/balance', 'get'>>
     /** Get a relayer's status. */
     getStatus(relayerId: string, options?: Options<'/api/v1/relayers/{relayer_id}/status', 'get'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/status', 'get'>>
+    /** Get the funding of a relayer. */
+    getFunding(relayerId: string, options?: Options<'/api/v1/relayers/{relayer_id}/funding', 'get'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/funding', 'get'>>
+    /** Fund a relayer from another one. */
+    replaceFunding(relayerId: string, body: Body<'/api/v1/relayers/{relayer_id}/funding', 'put'>, options?: Options<'/api/v1/relayers/{relayer_id}/funding', 'put'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/funding', 'put'>>
+    /** End the funding of a relayer. */
+    deleteFunding(relayerId: string, options?: Options<'/api/v1/relayers/{relayer_id}/funding', 'delete'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/funding', 'delete'>>
     /** Send all that is left. */
     sweep(relayerId: string, body: Body<'/api/v1/relayers/{relayer_id}/sweep', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/sweep', 'post'> & Once): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/sweep', 'post'>>
     /** Get a relayer's nonce state. */
@@ -76,23 +82,9 @@ export interface GeneratedMethods {
     /** Get the activity of relayers. */
     getActivity(options?: Options<'/api/v1/activity', 'get'>): ApiPromise<Data<'/api/v1/activity', 'get'>>
     /** Get what relayers spent on fees. */
-    getSpending(options?: Options<'/api/v1/spending', 'get'>): AsyncGenerator<ItemOf<'/api/v1/spending'>, void, undefined>
+    listSpending(options?: Options<'/api/v1/spending', 'get'>): AsyncGenerator<ItemOf<'/api/v1/spending'>, void, undefined>
     /** Get what the transactions of each API key cost. */
-    getSpendingByCaller(options?: Options<'/api/v1/spending/callers', 'get'>): AsyncGenerator<ItemOf<'/api/v1/spending/callers'>, void, undefined>
-  }
-  funding: {
-    /** Get the funding of a relayer. */
-    get(relayerId: string, options?: Options<'/api/v1/relayers/{relayer_id}/funding', 'get'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/funding', 'get'>>
-    /** Fund a relayer from another one. */
-    set(relayerId: string, body: Body<'/api/v1/relayers/{relayer_id}/funding', 'put'>, options?: Options<'/api/v1/relayers/{relayer_id}/funding', 'put'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/funding', 'put'>>
-    /** End the funding of a relayer. */
-    delete(relayerId: string, options?: Options<'/api/v1/relayers/{relayer_id}/funding', 'delete'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/funding', 'delete'>>
-    /** Get the funding of a pool. */
-    getPool(poolId: string, options?: Options<'/api/v1/pools/{pool_id}/funding', 'get'>): ApiPromise<Data<'/api/v1/pools/{pool_id}/funding', 'get'>>
-    /** Fund the relayers of a pool. */
-    setPool(poolId: string, body: Body<'/api/v1/pools/{pool_id}/funding', 'put'>, options?: Options<'/api/v1/pools/{pool_id}/funding', 'put'>): ApiPromise<Data<'/api/v1/pools/{pool_id}/funding', 'put'>>
-    /** End the funding of a pool. */
-    deletePool(poolId: string, options?: Options<'/api/v1/pools/{pool_id}/funding', 'delete'>): ApiPromise<Data<'/api/v1/pools/{pool_id}/funding', 'delete'>>
+    listCallerSpending(options?: Options<'/api/v1/spending/callers', 'get'>): AsyncGenerator<ItemOf<'/api/v1/spending/callers'>, void, undefined>
   }
   notifications: {
     /** List notifications. */
@@ -110,7 +102,7 @@ export interface GeneratedMethods {
     /** List deliveries. */
     listDeliveries(notificationId: string, options?: Options<'/api/v1/notifications/{notification_id}/deliveries', 'get'>): AsyncGenerator<ItemOf<'/api/v1/notifications/{notification_id}/deliveries'>, void, undefined>
     /** Redeliver deliveries. */
-    redeliver(notificationId: string, body: Body<'/api/v1/notifications/{notification_id}/redeliver', 'post'>, options?: Options<'/api/v1/notifications/{notification_id}/redeliver', 'post'>): ApiPromise<Data<'/api/v1/notifications/{notification_id}/redeliver', 'post'>>
+    redeliverEvents(notificationId: string, body: Body<'/api/v1/notifications/{notification_id}/redeliver', 'post'>, options?: Options<'/api/v1/notifications/{notification_id}/redeliver', 'post'>): ApiPromise<Data<'/api/v1/notifications/{notification_id}/redeliver', 'post'>>
     /** Send a test event. */
     test(notificationId: string, options?: Options<'/api/v1/notifications/{notification_id}/test', 'post'>): ApiPromise<Data<'/api/v1/notifications/{notification_id}/test', 'post'>>
   }
@@ -149,8 +141,6 @@ export interface GeneratedMethods {
     update(poolId: string, body: Body<'/api/v1/pools/{pool_id}', 'patch'>, options?: Options<'/api/v1/pools/{pool_id}', 'patch'>): ApiPromise<Data<'/api/v1/pools/{pool_id}', 'patch'>>
     /** Delete a pool. */
     delete(poolId: string, options?: Options<'/api/v1/pools/{pool_id}', 'delete'>): ApiPromise<Data<'/api/v1/pools/{pool_id}', 'delete'>>
-    /** Change the weight of a relayer in a pool. */
-    updateRelayer(poolId: string, relayerId: string, body: Body<'/api/v1/pools/{pool_id}/relayers/{relayer_id}', 'patch'>, options?: Options<'/api/v1/pools/{pool_id}/relayers/{relayer_id}', 'patch'>): ApiPromise<Data<'/api/v1/pools/{pool_id}/relayers/{relayer_id}', 'patch'>>
     /** Send a transaction through a pool. */
     sendTransaction(poolId: string, body: Body<'/api/v1/pools/{pool_id}/transactions', 'post'>, options?: Options<'/api/v1/pools/{pool_id}/transactions', 'post'> & Once): ApiPromise<Data<'/api/v1/pools/{pool_id}/transactions', 'post'>>
     /** Send several transactions through a pool. */
@@ -159,6 +149,12 @@ export interface GeneratedMethods {
     dryRunTransaction(poolId: string, body: Body<'/api/v1/pools/{pool_id}/transactions/dry-run', 'post'>, options?: Options<'/api/v1/pools/{pool_id}/transactions/dry-run', 'post'>): ApiPromise<Data<'/api/v1/pools/{pool_id}/transactions/dry-run', 'post'>>
     /** Move a waiting transaction to another relayer. */
     moveTransaction(poolId: string, transactionId: string, options?: Options<'/api/v1/pools/{pool_id}/transactions/{transaction_id}/move', 'post'>): ApiPromise<Data<'/api/v1/pools/{pool_id}/transactions/{transaction_id}/move', 'post'>>
+    /** Get the funding of a pool. */
+    getFunding(poolId: string, options?: Options<'/api/v1/pools/{pool_id}/funding', 'get'>): ApiPromise<Data<'/api/v1/pools/{pool_id}/funding', 'get'>>
+    /** Fund the relayers of a pool. */
+    replaceFunding(poolId: string, body: Body<'/api/v1/pools/{pool_id}/funding', 'put'>, options?: Options<'/api/v1/pools/{pool_id}/funding', 'put'>): ApiPromise<Data<'/api/v1/pools/{pool_id}/funding', 'put'>>
+    /** End the funding of a pool. */
+    deleteFunding(poolId: string, options?: Options<'/api/v1/pools/{pool_id}/funding', 'delete'>): ApiPromise<Data<'/api/v1/pools/{pool_id}/funding', 'delete'>>
   }
   abis: {
     /** List ABIs. */
@@ -173,16 +169,22 @@ export interface GeneratedMethods {
   problems: {
     /** List what needs attention. */
     list(options?: Options<'/api/v1/problems', 'get'>): AsyncGenerator<ItemOf<'/api/v1/problems'>, void, undefined>
-    /** Acknowledge a problem. */
-    acknowledge(problemId: string, body: Body<'/api/v1/problems/{problem_id}/acknowledgement', 'put'>, options?: Options<'/api/v1/problems/{problem_id}/acknowledgement', 'put'>): ApiPromise<Data<'/api/v1/problems/{problem_id}/acknowledgement', 'put'>>
-    /** Withdraw an acknowledgement. */
-    deleteAcknowledgement(problemId: string, options?: Options<'/api/v1/problems/{problem_id}/acknowledgement', 'delete'>): ApiPromise<Data<'/api/v1/problems/{problem_id}/acknowledgement', 'delete'>>
+    /** Acknowledge a problem, or withdraw that. */
+    update(problemId: string, body: Body<'/api/v1/problems/{problem_id}', 'patch'>, options?: Options<'/api/v1/problems/{problem_id}', 'patch'>): ApiPromise<Data<'/api/v1/problems/{problem_id}', 'patch'>>
+  }
+  service: {
     /** Find anything. */
-    search(options?: Options<'/api/v1/search', 'get'>): ApiPromise<Data<'/api/v1/search', 'get'>>
+    searchResources(options?: Options<'/api/v1/search', 'get'>): ApiPromise<Data<'/api/v1/search', 'get'>>
+    /** Check liveness. */
+    getHealth(options?: Options<'/api/v1/health', 'get'>): ApiPromise<Data<'/api/v1/health', 'get'>>
+    /** Check readiness. */
+    getReadiness(options?: Options<'/api/v1/ready', 'get'>): ApiPromise<Data<'/api/v1/ready', 'get'>>
+    /** Get the state of the service. */
+    getState(options?: Options<'/api/v1/service', 'get'>): ApiPromise<Data<'/api/v1/service', 'get'>>
   }
   apiKeys: {
     /** Get the rights of the API key. */
-    getSelf(options?: Options<'/api/v1/api-keys/self', 'get'>): ApiPromise<Data<'/api/v1/api-keys/self', 'get'>>
+    getOwn(options?: Options<'/api/v1/api-keys/self', 'get'>): ApiPromise<Data<'/api/v1/api-keys/self', 'get'>>
     /** List API keys. */
     list(options?: Options<'/api/v1/api-keys', 'get'>): AsyncGenerator<ItemOf<'/api/v1/api-keys'>, void, undefined>
     /** Create an API key. */
@@ -238,17 +240,9 @@ export interface GeneratedMethods {
   }
   audit: {
     /** List the audit trail. */
-    list(options?: Options<'/api/v1/audit', 'get'>): AsyncGenerator<ItemOf<'/api/v1/audit'>, void, undefined>
+    listEntries(options?: Options<'/api/v1/audit', 'get'>): AsyncGenerator<ItemOf<'/api/v1/audit'>, void, undefined>
     /** Get the head of the audit trail. */
     getHead(options?: Options<'/api/v1/audit/head', 'get'>): ApiPromise<Data<'/api/v1/audit/head', 'get'>>
-  }
-  service: {
-    /** Check liveness. */
-    getHealth(options?: Options<'/api/v1/health', 'get'>): ApiPromise<Data<'/api/v1/health', 'get'>>
-    /** Check readiness. */
-    getReadiness(options?: Options<'/api/v1/ready', 'get'>): ApiPromise<Data<'/api/v1/ready', 'get'>>
-    /** Get the state of the service. */
-    get(options?: Options<'/api/v1/service', 'get'>): ApiPromise<Data<'/api/v1/service', 'get'>>
   }
 }
 
@@ -265,7 +259,7 @@ export const methods = {
     list: ['get', '/api/v1/relayers/{relayer_id}/transactions/', 'list'],
     listAll: ['get', '/api/v1/transactions', 'list'],
     getById: ['get', '/api/v1/transactions/{transaction_id}', 'plain'],
-    explain: ['get', '/api/v1/transactions/{transaction_id}/explanation', 'plain'],
+    getExplanation: ['get', '/api/v1/transactions/{transaction_id}/explanation', 'plain'],
     send: ['post', '/api/v1/relayers/{relayer_id}/transactions', 'once'],
     sendBatch: ['post', '/api/v1/relayers/{relayer_id}/transactions/batch', 'once'],
     dryRun: ['post', '/api/v1/relayers/{relayer_id}/transactions/dry-run', 'body'],
@@ -280,6 +274,9 @@ export const methods = {
   relayers: {
     getBalance: ['get', '/api/v1/relayers/{relayer_id}/balance', 'plain'],
     getStatus: ['get', '/api/v1/relayers/{relayer_id}/status', 'plain'],
+    getFunding: ['get', '/api/v1/relayers/{relayer_id}/funding', 'plain'],
+    replaceFunding: ['put', '/api/v1/relayers/{relayer_id}/funding', 'body'],
+    deleteFunding: ['delete', '/api/v1/relayers/{relayer_id}/funding', 'plain'],
     sweep: ['post', '/api/v1/relayers/{relayer_id}/sweep', 'once'],
     getNonce: ['get', '/api/v1/relayers/{relayer_id}/nonce', 'plain'],
     reconcileNonce: ['post', '/api/v1/relayers/{relayer_id}/nonce/reconcile', 'body'],
@@ -291,16 +288,8 @@ export const methods = {
     delete: ['delete', '/api/v1/relayers/{relayer_id}', 'plain'],
     listQueues: ['get', '/api/v1/queues', 'list'],
     getActivity: ['get', '/api/v1/activity', 'plain'],
-    getSpending: ['get', '/api/v1/spending', 'list'],
-    getSpendingByCaller: ['get', '/api/v1/spending/callers', 'list'],
-  },
-  funding: {
-    get: ['get', '/api/v1/relayers/{relayer_id}/funding', 'plain'],
-    set: ['put', '/api/v1/relayers/{relayer_id}/funding', 'body'],
-    delete: ['delete', '/api/v1/relayers/{relayer_id}/funding', 'plain'],
-    getPool: ['get', '/api/v1/pools/{pool_id}/funding', 'plain'],
-    setPool: ['put', '/api/v1/pools/{pool_id}/funding', 'body'],
-    deletePool: ['delete', '/api/v1/pools/{pool_id}/funding', 'plain'],
+    listSpending: ['get', '/api/v1/spending', 'list'],
+    listCallerSpending: ['get', '/api/v1/spending/callers', 'list'],
   },
   notifications: {
     list: ['get', '/api/v1/notifications', 'list'],
@@ -310,7 +299,7 @@ export const methods = {
     delete: ['delete', '/api/v1/notifications/{notification_id}', 'plain'],
     getHealth: ['get', '/api/v1/notifications/{notification_id}/health', 'plain'],
     listDeliveries: ['get', '/api/v1/notifications/{notification_id}/deliveries', 'list'],
-    redeliver: ['post', '/api/v1/notifications/{notification_id}/redeliver', 'body'],
+    redeliverEvents: ['post', '/api/v1/notifications/{notification_id}/redeliver', 'body'],
     test: ['post', '/api/v1/notifications/{notification_id}/test', 'plain'],
   },
   signers: {
@@ -333,11 +322,13 @@ export const methods = {
     get: ['get', '/api/v1/pools/{pool_id}', 'plain'],
     update: ['patch', '/api/v1/pools/{pool_id}', 'body'],
     delete: ['delete', '/api/v1/pools/{pool_id}', 'plain'],
-    updateRelayer: ['patch', '/api/v1/pools/{pool_id}/relayers/{relayer_id}', 'body'],
     sendTransaction: ['post', '/api/v1/pools/{pool_id}/transactions', 'once'],
     sendTransactionBatch: ['post', '/api/v1/pools/{pool_id}/transactions/batch', 'once'],
     dryRunTransaction: ['post', '/api/v1/pools/{pool_id}/transactions/dry-run', 'body'],
     moveTransaction: ['post', '/api/v1/pools/{pool_id}/transactions/{transaction_id}/move', 'plain'],
+    getFunding: ['get', '/api/v1/pools/{pool_id}/funding', 'plain'],
+    replaceFunding: ['put', '/api/v1/pools/{pool_id}/funding', 'body'],
+    deleteFunding: ['delete', '/api/v1/pools/{pool_id}/funding', 'plain'],
   },
   abis: {
     list: ['get', '/api/v1/abis', 'list'],
@@ -347,12 +338,16 @@ export const methods = {
   },
   problems: {
     list: ['get', '/api/v1/problems', 'list'],
-    acknowledge: ['put', '/api/v1/problems/{problem_id}/acknowledgement', 'body'],
-    deleteAcknowledgement: ['delete', '/api/v1/problems/{problem_id}/acknowledgement', 'plain'],
-    search: ['get', '/api/v1/search', 'plain'],
+    update: ['patch', '/api/v1/problems/{problem_id}', 'body'],
+  },
+  service: {
+    searchResources: ['get', '/api/v1/search', 'plain'],
+    getHealth: ['get', '/api/v1/health', 'plain'],
+    getReadiness: ['get', '/api/v1/ready', 'plain'],
+    getState: ['get', '/api/v1/service', 'plain'],
   },
   apiKeys: {
-    getSelf: ['get', '/api/v1/api-keys/self', 'plain'],
+    getOwn: ['get', '/api/v1/api-keys/self', 'plain'],
     list: ['get', '/api/v1/api-keys', 'list'],
     create: ['post', '/api/v1/api-keys', 'body'],
     get: ['get', '/api/v1/api-keys/{api_key_id}', 'plain'],
@@ -383,12 +378,7 @@ export const methods = {
     getPayment: ['get', '/api/v1/facilitators/{facilitator_id}/payments/{payment}', 'plain'],
   },
   audit: {
-    list: ['get', '/api/v1/audit', 'list'],
+    listEntries: ['get', '/api/v1/audit', 'list'],
     getHead: ['get', '/api/v1/audit/head', 'plain'],
-  },
-  service: {
-    getHealth: ['get', '/api/v1/health', 'plain'],
-    getReadiness: ['get', '/api/v1/ready', 'plain'],
-    get: ['get', '/api/v1/service', 'plain'],
   },
 } as const satisfies Record<string, Record<string, Described>>

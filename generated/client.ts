@@ -217,7 +217,7 @@ export interface paths {
          *
          *     **Returns** 200: The explanation. `data` is `Explanation`.
          */
-        get: operations["explainTransaction"];
+        get: operations["getTransactionExplanation"];
         put?: never;
         post?: never;
         delete?: never;
@@ -493,7 +493,7 @@ export interface paths {
          *
          *     **Returns** 200: The signed versions of the transaction. `data` is a list of `Attempt`.
          */
-        get: operations["listAttempts"];
+        get: operations["listTransactionAttempts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -521,7 +521,7 @@ export interface paths {
          * Sign an authorization
          * @description Signs an authorization (EIP-7702) with the relayer's key, for the chain of its network. It permits the relayer's account to run the code of `address`. The policy `allow_authorizations` must be true. If the policy `allowed_delegates` or, without it, `whitelist_receivers` is set, it must contain `address`. A relayer with limits of values, tokens or functions needs one of the two. The zero address ends a delegation.
          *
-         *     When a chain applies the authorization, the nonce of the account increases by one, and this service does not see it. Wait until the relayer's transactions are finished before you use the authorization, and call [Repair a relayer's nonces](#/relayers/reconcilenonce) afterwards.
+         *     When a chain applies the authorization, the nonce of the account increases by one, and this service does not see it. Wait until the relayer's transactions are finished before you use the authorization, and call [Repair a relayer's nonces](#/relayers/reconcilerelayernonce) afterwards.
          *
          *     **Returns** 200: The signed authorization. `data` is `Authorization`.
          */
@@ -633,7 +633,7 @@ export interface paths {
          *
          *     **Returns** 200: The funding. `data` is `FundingState`.
          */
-        get: operations["getFunding"];
+        get: operations["getRelayerFunding"];
         /**
          * Fund a relayer from another one
          * @description When the relayer's balance, less what its unfinished transactions may cost, is below `min_balance`, the treasury `from` sends it what is missing to `target_balance`. Both must be on one chain. A refill is an ordinary transaction of the treasury: the treasury's policies apply to it (a `whitelist_receivers` must contain the relayer's address). At most one refill is under way at a time. A drained relayer gets only what its unfinished transactions need.
@@ -642,7 +642,7 @@ export interface paths {
          *
          *     **Returns** 200: The funding. `data` is `FundingState`.
          */
-        put: operations["setFunding"];
+        put: operations["replaceRelayerFunding"];
         post?: never;
         /**
          * End the funding of a relayer
@@ -650,7 +650,7 @@ export interface paths {
          *
          *     **Returns** 200: The resource was deleted. `data` is `Deletion`.
          */
-        delete: operations["deleteFunding"];
+        delete: operations["deleteRelayerFunding"];
         options?: never;
         head?: never;
         patch?: never;
@@ -742,7 +742,7 @@ export interface paths {
          *
          *     **Returns** 200: The response to one call, or the responses to a batch in any order.
          */
-        post: operations["callJsonRpc"];
+        post: operations["callRelayerJsonRpc"];
         delete?: never;
         options?: never;
         head?: never;
@@ -772,7 +772,7 @@ export interface paths {
          *
          *     **Returns** 200: The event stream. It stays open until the client disconnects.
          */
-        get: operations["streamEvents"];
+        get: operations["streamRelayerEvents"];
         put?: never;
         post?: never;
         delete?: never;
@@ -800,7 +800,7 @@ export interface paths {
          *
          *     **Returns** 200: The nonce state. `data` is `NonceState`.
          */
-        get: operations["getNonce"];
+        get: operations["getRelayerNonce"];
         put?: never;
         post?: never;
         delete?: never;
@@ -836,7 +836,7 @@ export interface paths {
          *
          *     **Returns** 200: The nonce state. `data` is `NonceState`.
          */
-        post: operations["reconcileNonce"];
+        post: operations["reconcileRelayerNonce"];
         delete?: never;
         options?: never;
         head?: never;
@@ -860,7 +860,7 @@ export interface paths {
          * List the transactions that the database does not know
          * @description Lists the transactions of the address that this service found when it started, on chain or in a node's pool, and that its database does not know, by nonce: the database was restored from an older backup, or another program uses the key.
          *
-         *     Until they are acknowledged ([Repair a relayer's nonces](#/relayers/reconcilenonce) with `acknowledge_unknown`), a request with the receiver, value and data of one of them is refused with 409 `possibly_sent`, also through the relayer's pools. While one of them is not found (its `hash` is null), every request is.
+         *     Until they are acknowledged ([Repair a relayer's nonces](#/relayers/reconcilerelayernonce) with `acknowledge_unknown`), a request with the receiver, value and data of one of them is refused with 409 `possibly_sent`, also through the relayer's pools. While one of them is not found (its `hash` is null), every request is.
          *
          *     **Returns** 200: Transactions that the database does not know. `data` is a list of `UnknownTransaction`.
          */
@@ -988,7 +988,7 @@ export interface paths {
          *
          *     **Returns** 200: A page of deliveries. `data` is a list of `Delivery`.
          */
-        get: operations["listDeliveries"];
+        get: operations["listNotificationDeliveries"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1024,7 +1024,7 @@ export interface paths {
          *
          *     **Returns** 200: The number of deliveries that are sent again. `data` is `Redelivery`.
          */
-        post: operations["redeliver"];
+        post: operations["redeliverEvents"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1140,7 +1140,7 @@ export interface paths {
          *
          *     **Returns** 200: A page of queues. `data` is a list of `Queue`.
          */
-        get: operations["listQueues"];
+        get: operations["listRelayerQueues"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1166,7 +1166,7 @@ export interface paths {
          *
          *     **Returns** 200: The activity, oldest point first. `data` is `Activity`.
          */
-        get: operations["getActivity"];
+        get: operations["getRelayerActivity"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1190,7 +1190,7 @@ export interface paths {
          *
          *     **Returns** 200: What each relayer spent. `data` is a list of `Spending`.
          */
-        get: operations["getSpending"];
+        get: operations["listRelayerSpending"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1214,7 +1214,7 @@ export interface paths {
          *
          *     **Returns** 200: What the transactions of each API key cost. `data` is a list of `CallerSpending`.
          */
-        get: operations["getSpendingByCaller"];
+        get: operations["listCallerSpending"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1372,7 +1372,7 @@ export interface paths {
          *
          *     **Returns** 200: The nodes of the network, in the order of `rpc_urls`. `data` is a list of `NetworkNode`.
          */
-        get: operations["listNodes"];
+        get: operations["listNetworkNodes"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1442,44 +1442,11 @@ export interface paths {
         head?: never;
         /**
          * Update a pool
-         * @description A relayer that is left out gets no new transactions of the pool; those that it has stay with it, and until they have ended, a transaction with one of their ordering keys is refused (503). A relayer that stays keeps its weight.
+         * @description A relayer that is left out gets no new transactions of the pool; those that it has stay with it, and until they have ended, a transaction with one of their ordering keys is refused (503). A relayer that stays keeps its weight, unless `weights` names it; a weight of 0 gives it no new transactions of the pool, except those whose `ordering_key` has unfinished transactions there.
          *
          *     **Returns** 200: The pool. `data` is `Pool`.
          */
         patch: operations["updatePool"];
-        trace?: never;
-    };
-    "/api/v1/pools/{pool_id}/relayers/{relayer_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The id of the pool.
-                 * @example payouts
-                 */
-                pool_id: components["parameters"]["pool_id"];
-                /**
-                 * @description The relayer's id.
-                 * @example demo
-                 */
-                relayer_id: components["parameters"]["relayer_id"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        /**
-         * Change the weight of a relayer in a pool
-         * @description 0 gives it no new transactions of the pool, except those whose `ordering_key` has unfinished transactions there.
-         *
-         *     **Returns** 200: The pool. `data` is `Pool`.
-         */
-        patch: operations["updatePoolRelayer"];
         trace?: never;
     };
     "/api/v1/pools/{pool_id}/transactions": {
@@ -1618,7 +1585,7 @@ export interface paths {
         };
         /**
          * Stream the events of a pool's transactions
-         * @description As [Stream a relayer's events](#/transactions/streamevents), of the transactions that were sent through the pool. Sequence numbers are those of each relayer, so the `id` of an event is a position in all of them: send it unchanged as `Last-Event-ID` to resume without a gap. A relayer that joined the pool meanwhile starts with its next event.
+         * @description As [Stream a relayer's events](#/transactions/streamrelayerevents), of the transactions that were sent through the pool. Sequence numbers are those of each relayer, so the `id` of an event is a position in all of them: send it unchanged as `Last-Event-ID` to resume without a gap. A relayer that joined the pool meanwhile starts with its next event.
          *
          *     **Returns** 200: The event stream. It stays open until the client disconnects.
          */
@@ -1648,7 +1615,7 @@ export interface paths {
         put?: never;
         /**
          * Call a pool as a JSON-RPC node
-         * @description As [Call a relayer as a JSON-RPC node](#/json-rpc/calljsonrpc), with these differences:
+         * @description As [Call a relayer as a JSON-RPC node](#/json-rpc/callrelayerjsonrpc), with these differences:
          *
          *     - `eth_accounts` returns the addresses of all relayers of the pool.
          *     - `eth_sendTransaction` without `from` is [Send a transaction through a pool](#/pools/sendpooltransaction): the service chooses the relayer. With `from`, that relayer sends it, and the limits of the pool count too. `nonce` requires `from`, and must be the next nonce.
@@ -1686,11 +1653,11 @@ export interface paths {
         get: operations["getPoolFunding"];
         /**
          * Fund the relayers of a pool
-         * @description As [Fund a relayer from another one](#/funding/setfunding), for every relayer that the pool has now or later, except those with a funding of their own. `max_per_day` bounds the refills of all of them together. A relayer of several funded pools is funded by the one that was created first. The treasury cannot be in the pool, or get its funds from it (409).
+         * @description As [Fund a relayer from another one](#/relayers/replacerelayerfunding), for every relayer that the pool has now or later, except those with a funding of their own. `max_per_day` bounds the refills of all of them together. A relayer of several funded pools is funded by the one that was created first. The treasury cannot be in the pool, or get its funds from it (409).
          *
          *     **Returns** 200: The funding of the pool. `data` is `PoolFundingState`.
          */
-        put: operations["setPoolFunding"];
+        put: operations["replacePoolFunding"];
         post?: never;
         /**
          * End the funding of a pool
@@ -1788,7 +1755,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/problems/{problem_id}/acknowledgement": {
+    "/api/v1/problems/{problem_id}": {
         parameters: {
             query?: never;
             header?: never;
@@ -1802,26 +1769,20 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
         /**
-         * Acknowledge a problem
-         * @description Says to others that somebody deals with the problem, until a time. When the problem ends and comes back for another cause, it is a new one. A problem of a network or of the service is one of everybody: only an API key for all relayers acknowledges it (403).
+         * Acknowledge a problem, or withdraw that
+         * @description Says to others that somebody deals with the problem, until a time. When the problem ends and comes back for another cause, it is a new one. A problem of a network or of the service is one of everybody: only an API key for all relayers acknowledges it (403). `acknowledgement: null` withdraws it.
          *
          *     Made for the console: a minor version may change or remove its members, and the changelog says so.
          *
          *     **Returns** 200: The problem. `data` is `Problem`.
          */
-        put: operations["acknowledgeProblem"];
-        post?: never;
-        /**
-         * Withdraw an acknowledgement
-         * @description Made for the console: a minor version may change or remove its members, and the changelog says so.
-         *
-         *     **Returns** 200: The problem. `data` is `Problem`.
-         */
-        delete: operations["deleteAcknowledgement"];
-        options?: never;
-        head?: never;
-        patch?: never;
+        patch: operations["updateProblem"];
         trace?: never;
     };
     "/api/v1/search": {
@@ -1839,7 +1800,7 @@ export interface paths {
          *
          *     **Returns** 200: What was found. `data` is a list of `SearchResult`.
          */
-        get: operations["search"];
+        get: operations["searchResources"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1861,7 +1822,7 @@ export interface paths {
          *
          *     **Returns** 200: The API key. `data` is `Caller`.
          */
-        get: operations["getApiKeySelf"];
+        get: operations["getOwnApiKey"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2268,9 +2229,9 @@ export interface paths {
          *
          *     | tool | operation |
          *     |---|---|
-         *     | `get_budget` | [Get the rights of the API key](#/api-keys/getapikeyself) |
+         *     | `get_budget` | [Get the rights of the API key](#/api-keys/getownapikey) |
          *     | `get_balance` | [Get a relayer's balance](#/relayers/getrelayerbalance) |
-         *     | `read_contract` | `eth_call` of [Call a relayer as a JSON-RPC node](#/json-rpc/calljsonrpc) |
+         *     | `read_contract` | `eth_call` of [Call a relayer as a JSON-RPC node](#/json-rpc/callrelayerjsonrpc) |
          *     | `simulate` | [Test a transaction without sending it](#/transactions/dryruntransaction) |
          *     | `send_call` | [Send a transaction](#/transactions/sendtransaction), with `request_id` as its `Idempotency-Key` |
          *     | `sign_payment` | [Sign typed data given in full](#/signing/signtypeddatafull): an authorization of EIP-3009 |
@@ -2396,7 +2357,7 @@ export interface paths {
          *
          *     **Returns** 200: A page of the audit trail. `data` is a list of `AuditEntry`.
          */
-        get: operations["listAudit"];
+        get: operations["listAuditEntries"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2484,7 +2445,7 @@ export interface paths {
          *
          *     **Returns** 200: The state now. `data` is `ServiceState`.
          */
-        get: operations["getService"];
+        get: operations["getServiceState"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3126,7 +3087,7 @@ export interface components {
             status: components["schemas"]["TransactionStatus"];
             /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
             status_reason: string | null;
-            /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. [Explain a transaction](#/transactions/explaintransaction) says more. */
+            /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. [Explain a transaction](#/transactions/gettransactionexplanation) says more. */
             wait_reason?: components["schemas"]["WaitReason"];
             /** @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
             is_canceling?: boolean;
@@ -3342,7 +3303,7 @@ export interface components {
             status: components["schemas"]["TransactionStatus"];
             /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
             status_reason: string | null;
-            /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. [Explain a transaction](#/transactions/explaintransaction) says more. */
+            /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. [Explain a transaction](#/transactions/gettransactionexplanation) says more. */
             wait_reason?: components["schemas"]["WaitReason"];
             /** @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
             is_canceling?: boolean;
@@ -3389,7 +3350,7 @@ export interface components {
             authorization_list: components["schemas"]["AuthorizationList"] | null;
             warnings: components["schemas"]["Warnings"];
         };
-        /** @description Conditions that may delay the transaction. `price_below_base_fee`: no block includes it until the base fee falls. `price_limited_by_cap`: the policy `gas_price_cap` allows less than the tier costs. `low_balance_after`: the balance may fall below the policy `min_balance`. `long_queue`: 100 or more accepted transactions come first. `cap_below_base_fee`: the policy `gas_price_cap` is below the current base fee. `balance_not_checked`: the network has the feature `no_native_coin`. `account_has_code`: the relayer's address is delegated (EIP-7702), and nodes accept only one unfinished transaction of such an account. `wait_reason` is the code that [Explain a transaction](#/transactions/explaintransaction) gives while the condition lasts. */
+        /** @description Conditions that may delay the transaction. `price_below_base_fee`: no block includes it until the base fee falls. `price_limited_by_cap`: the policy `gas_price_cap` allows less than the tier costs. `low_balance_after`: the balance may fall below the policy `min_balance`. `long_queue`: 100 or more accepted transactions come first. `cap_below_base_fee`: the policy `gas_price_cap` is below the current base fee. `balance_not_checked`: the network has the feature `no_native_coin`. `account_has_code`: the relayer's address is delegated (EIP-7702), and nodes accept only one unfinished transaction of such an account. `wait_reason` is the code that [Explain a transaction](#/transactions/gettransactionexplanation) gives while the condition lasts. */
         Warnings: components["schemas"]["Warning"][];
         Warning: {
             /**
@@ -3655,7 +3616,7 @@ export interface components {
             call?: components["schemas"]["DecodedCall"];
             /** @description What a speed-up at each speed, and a cancellation, would be signed at now. Empty when the transaction is in a block, being canceled or finished. */
             changes: components["schemas"]["TransactionChange"][];
-            /** @description What callers and reorganizations changed of it, the oldest first; the newest 20. Its signed versions are apart ([List the signed versions of a transaction](#/transactions/listattempts)). */
+            /** @description What callers and reorganizations changed of it, the oldest first; the newest 20. Its signed versions are apart ([List the signed versions of a transaction](#/transactions/listtransactionattempts)). */
             history: components["schemas"]["HistoryEntry"][];
             /** @description Steps that can resolve the situation, the best first. Empty when no action is needed. */
             suggestions: components["schemas"]["Suggestion"][];
@@ -3880,7 +3841,7 @@ export interface components {
         RelayerStatus: {
             /** @description The kind of chain. */
             network_type: components["schemas"]["NetworkType"];
-            /** @description Whether another relayer refills it, by its own funding or by that of its pool ([Get the funding of a relayer](#/funding/getfunding)). */
+            /** @description Whether another relayer refills it, by its own funding or by that of its pool ([Get the funding of a relayer](#/relayers/getrelayerfunding)). */
             is_funded: boolean;
             /**
              * Format: int64
@@ -4091,7 +4052,7 @@ export interface components {
             explanation: string;
             /** @description The relayer's unmined transaction with the lowest nonce, while it waits. All later transactions wait for it. Null while nothing blocks. */
             blocking: components["schemas"]["Blocking"] | null;
-            /** @description The last transaction of this address that the chain or a node has and this service did not send: another program uses the key, or another copy of this service's database is or was in use. Null when none was seen, and after it was acknowledged ([Repair a relayer's nonces](#/relayers/reconcilenonce) with `acknowledge_unknown`). */
+            /** @description The last transaction of this address that the chain or a node has and this service did not send: another program uses the key, or another copy of this service's database is or was in use. Null when none was seen, and after it was acknowledged ([Repair a relayer's nonces](#/relayers/reconcilerelayernonce) with `acknowledge_unknown`). */
             foreign: components["schemas"]["ForeignTransaction"] | null;
         };
         ForeignTransaction: {
@@ -4375,7 +4336,7 @@ export interface components {
             status: components["schemas"]["TransactionStatus"];
             /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
             status_reason: string | null;
-            /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. [Explain a transaction](#/transactions/explaintransaction) says more. */
+            /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. [Explain a transaction](#/transactions/gettransactionexplanation) says more. */
             wait_reason?: components["schemas"]["WaitReason"];
             /** @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
             is_canceling?: boolean;
@@ -4467,7 +4428,7 @@ export interface components {
             status: components["schemas"]["TransactionStatus"];
             /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
             status_reason: string | null;
-            /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. [Explain a transaction](#/transactions/explaintransaction) says more. */
+            /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. [Explain a transaction](#/transactions/gettransactionexplanation) says more. */
             wait_reason: components["schemas"]["WaitReason"];
             /** @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
             is_canceling?: boolean;
@@ -5292,18 +5253,26 @@ export interface components {
             /** @description The network's name. */
             network: components["schemas"]["NetworkName"];
             relayer_ids: components["schemas"]["PoolRelayerIds"];
+            weights?: components["schemas"]["PoolWeights"];
             policies?: components["schemas"]["PoolPoliciesInput"];
         };
         UpdatePoolRequest: {
             name?: components["schemas"]["Name"];
             relayer_ids?: components["schemas"]["PoolRelayerIds"];
+            weights?: components["schemas"]["PoolWeights"];
             /** @description Absent policies stay. Null removes one, or all. */
             policies?: components["schemas"]["PoolPoliciesPatch"] | null;
         };
         /** @description The relayer's share: one with 200 takes twice as many transactions at a time as one with 100. 0: it gets none. */
         PoolWeight: number;
-        UpdatePoolRelayerRequest: {
-            weight?: components["schemas"]["PoolWeight"];
+        /**
+         * @description The shares of relayers of the pool, by their ids. A relayer that is not named keeps its share; a new one has 100.
+         * @example {
+         *       "demo": 50
+         *     }
+         */
+        PoolWeights: {
+            [key: string]: components["schemas"]["PoolWeight"];
         };
         PoolRelayer: {
             relayer_id: components["schemas"]["Id"];
@@ -5317,7 +5286,7 @@ export interface components {
             name: components["schemas"]["Name"];
             network: components["schemas"]["NetworkName"];
             policies: components["schemas"]["PoolPolicies"];
-            /** @description Whether another relayer refills the pool's relayers ([Get the funding of a pool](#/funding/getpoolfunding)). */
+            /** @description Whether another relayer refills the pool's relayers ([Get the funding of a pool](#/pools/getpoolfunding)). */
             is_funded: boolean;
             /** @description In the order in which they were added. Fewer than given when a relayer was deleted. */
             relayers: components["schemas"]["PoolRelayer"][];
@@ -5353,7 +5322,7 @@ export interface components {
         };
         /**
          * @description `network_down`: no node of a network is healthy. `network_still`: none of its nodes shows a new block, and transactions wait for one. `node_unhealthy`: some nodes are not healthy. `relayer_disabled`, `relayer_paused`. `transaction_waiting`: the first transaction in line waits, and all behind it. `transaction_slow`: it is not mined after 5 minutes, for no known reason; while the chain makes no blocks, after one minute. `nonces`: service and chain disagree on a relayer's nonces. `balance_low`: the balance is below the policy `min_balance`. `balance_empty`: it is
-         *     0. `funding`: the balance is below the minimum of its funding, and no refill starts. `notification_disabled`, `notification_failing`. `deliveries_failed`: deliveries ended without success. `transactions_failed`: transactions failed in the last 24 hours. `external_transactions`: the chain or a node has transactions of a relayer's key that this service did not send; it ends when they are acknowledged ([Repair a relayer's nonces](#/relayers/reconcilenonce)). `sponsorship_used_up`: its budget has no room for another call. `requests_refused`: a policy, a limit or a pause of a relayer, pool or sponsorship refused requests since it was last changed; the problem ends with a change of it, or when it is acknowledged, until another request is refused. `service`: a part of the service does not work. `unchecked`: something could not be found out, as the balances while no node answers, or the notifications for an API key without their scope.
+         *     0. `funding`: the balance is below the minimum of its funding, and no refill starts. `notification_disabled`, `notification_failing`. `deliveries_failed`: deliveries ended without success. `transactions_failed`: transactions failed in the last 24 hours. `external_transactions`: the chain or a node has transactions of a relayer's key that this service did not send; it ends when they are acknowledged ([Repair a relayer's nonces](#/relayers/reconcilerelayernonce)). `sponsorship_used_up`: its budget has no room for another call. `requests_refused`: a policy, a limit or a pause of a relayer, pool or sponsorship refused requests since it was last changed; the problem ends with a change of it, or when it is acknowledged, until another request is refused. `service`: a part of the service does not work. `unchecked`: something could not be found out, as the balances while no node answers, or the notifications for an API key without their scope.
          * @enum {string}
          */
         ProblemKind: "external_transactions" | "requests_refused" | "sponsorship_used_up" | "network_down" | "network_still" | "node_unhealthy" | "relayer_disabled" | "relayer_paused" | "transaction_waiting" | "transaction_slow" | "nonces" | "balance_low" | "balance_empty" | "funding" | "notification_disabled" | "notification_failing" | "deliveries_failed" | "transactions_failed" | "service" | "unchecked";
@@ -5421,7 +5390,12 @@ export interface components {
             /** @description What the person wrote. Null: nothing. */
             note: string | null;
         };
-        AcknowledgeProblemRequest: {
+        UpdateProblemRequest: {
+            /** @description Null withdraws it. */
+            acknowledgement?: components["schemas"]["AcknowledgementInput"] | null;
+        };
+        /** @description That somebody deals with the problem. */
+        AcknowledgementInput: {
             /** @description For how long, at most 30 days. */
             minutes: number;
             note?: components["schemas"]["Name"];
@@ -7599,7 +7573,7 @@ export interface components {
         /** @description Only transactions to this address. */
         transaction_to: components["schemas"]["AddressInput"];
         /**
-         * @description Only transactions that [Find anything](#/problems/search) finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
+         * @description Only transactions that [Find anything](#/service/searchresources) finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
          * @example order-47
          */
         transaction_search: string;
@@ -7940,7 +7914,7 @@ export type SponsoredCall = components['schemas']['SponsoredCall'];
 export type CreatePoolRequest = components['schemas']['CreatePoolRequest'];
 export type UpdatePoolRequest = components['schemas']['UpdatePoolRequest'];
 export type PoolWeight = components['schemas']['PoolWeight'];
-export type UpdatePoolRelayerRequest = components['schemas']['UpdatePoolRelayerRequest'];
+export type PoolWeights = components['schemas']['PoolWeights'];
 export type PoolRelayer = components['schemas']['PoolRelayer'];
 export type Pool = components['schemas']['Pool'];
 export type AbiEntries = components['schemas']['AbiEntries'];
@@ -7951,7 +7925,8 @@ export type ProblemKind = components['schemas']['ProblemKind'];
 export type Problem = components['schemas']['Problem'];
 export type Refusal = components['schemas']['Refusal'];
 export type Acknowledgement = components['schemas']['Acknowledgement'];
-export type AcknowledgeProblemRequest = components['schemas']['AcknowledgeProblemRequest'];
+export type UpdateProblemRequest = components['schemas']['UpdateProblemRequest'];
+export type AcknowledgementInput = components['schemas']['AcknowledgementInput'];
 export type SearchResult = components['schemas']['SearchResult'];
 export type Network = components['schemas']['Network'];
 export type CreateNetworkRequest = components['schemas']['CreateNetworkRequest'];
@@ -8294,7 +8269,7 @@ export interface operations {
                 /** @description Only transactions to this address. */
                 to?: components["parameters"]["transaction_to"];
                 /**
-                 * @description Only transactions that [Find anything](#/problems/search) finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
+                 * @description Only transactions that [Find anything](#/service/searchresources) finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
                  * @example order-47
                  */
                 search?: components["parameters"]["transaction_search"];
@@ -8355,7 +8330,7 @@ export interface operations {
                 /** @description Only transactions to this address. */
                 to?: components["parameters"]["transaction_to"];
                 /**
-                 * @description Only transactions that [Find anything](#/problems/search) finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
+                 * @description Only transactions that [Find anything](#/service/searchresources) finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
                  * @example order-47
                  */
                 search?: components["parameters"]["transaction_search"];
@@ -8401,7 +8376,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    explainTransaction: {
+    getTransactionExplanation: {
         parameters: {
             query?: never;
             header?: never;
@@ -8756,7 +8731,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    listAttempts: {
+    listTransactionAttempts: {
         parameters: {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
@@ -8905,7 +8880,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    getFunding: {
+    getRelayerFunding: {
         parameters: {
             query?: never;
             header?: never;
@@ -8930,7 +8905,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    setFunding: {
+    replaceRelayerFunding: {
         parameters: {
             query?: never;
             header?: {
@@ -8969,7 +8944,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    deleteFunding: {
+    deleteRelayerFunding: {
         parameters: {
             query?: never;
             header?: {
@@ -9041,7 +9016,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    callJsonRpc: {
+    callRelayerJsonRpc: {
         parameters: {
             query?: never;
             header?: {
@@ -9088,7 +9063,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    streamEvents: {
+    streamRelayerEvents: {
         parameters: {
             query?: {
                 /** @description How many of the events before the next one the stream begins with, as far as they are stored. If absent, none. Without effect with `Last-Event-ID`. */
@@ -9133,7 +9108,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    getNonce: {
+    getRelayerNonce: {
         parameters: {
             query?: never;
             header?: never;
@@ -9158,7 +9133,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    reconcileNonce: {
+    reconcileRelayerNonce: {
         parameters: {
             query?: never;
             header?: never;
@@ -9390,7 +9365,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    listDeliveries: {
+    listNotificationDeliveries: {
         parameters: {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
@@ -9422,7 +9397,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    redeliver: {
+    redeliverEvents: {
         parameters: {
             query?: never;
             header?: never;
@@ -9624,7 +9599,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    listQueues: {
+    listRelayerQueues: {
         parameters: {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
@@ -9650,7 +9625,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    getActivity: {
+    getRelayerActivity: {
         parameters: {
             query?: {
                 /** @description The last hour, with a point per minute; the last day, with a point per quarter of an hour; the last 7 (`week`), 30 (`month`) or 90 (`quarter`) days with today, with a point per day. */
@@ -9678,7 +9653,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    getSpending: {
+    listRelayerSpending: {
         parameters: {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
@@ -9708,7 +9683,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    getSpendingByCaller: {
+    listCallerSpending: {
         parameters: {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
@@ -9979,7 +9954,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    listNodes: {
+    listNetworkNodes: {
         parameters: {
             query?: never;
             header?: never;
@@ -10145,49 +10120,6 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             428: components["responses"]["PreconditionRequired"];
-            429: components["responses"]["TooManyRequests"];
-            503: components["responses"]["Unavailable"];
-            default: components["responses"]["FailureResponse"];
-        };
-    };
-    updatePoolRelayer: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description The revision that the change was made from (`revision`, `ETag`), in double quotes or without; `*`: whatever there is now. When the resource has another one, nothing is changed: 412. Without the header there is no check, and where one is required the answer is 428. See [Concurrent changes](#/section/concurrent-changes).
-                 * @example *
-                 */
-                "If-Match"?: components["parameters"]["If-Match"];
-            };
-            path: {
-                /**
-                 * @description The id of the pool.
-                 * @example payouts
-                 */
-                pool_id: components["parameters"]["pool_id"];
-                /**
-                 * @description The relayer's id.
-                 * @example demo
-                 */
-                relayer_id: components["parameters"]["relayer_id"];
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["UpdatePoolRelayerRequest"];
-            };
-        };
-        responses: {
-            200: components["responses"]["PoolSuccess"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            412: components["responses"]["PreconditionFailed"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];
@@ -10453,7 +10385,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    setPoolFunding: {
+    replacePoolFunding: {
         parameters: {
             query?: never;
             header?: {
@@ -10646,7 +10578,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    acknowledgeProblem: {
+    updateProblem: {
         parameters: {
             query?: never;
             header?: never;
@@ -10661,7 +10593,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["AcknowledgeProblemRequest"];
+                "application/json": components["schemas"]["UpdateProblemRequest"];
             };
         };
         responses: {
@@ -10677,32 +10609,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    deleteAcknowledgement: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The id of a present problem.
-                 * @example k3J9x0QdW1c7nTz5Yb8sVg
-                 */
-                problem_id: components["parameters"]["problem_id"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: components["responses"]["ProblemSuccess"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            503: components["responses"]["Unavailable"];
-            default: components["responses"]["FailureResponse"];
-        };
-    };
-    search: {
+    searchResources: {
         parameters: {
             query: {
                 /**
@@ -10726,7 +10633,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    getApiKeySelf: {
+    getOwnApiKey: {
         parameters: {
             query?: never;
             header?: never;
@@ -11506,7 +11413,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    listAudit: {
+    listAuditEntries: {
         parameters: {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
@@ -11592,7 +11499,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    getService: {
+    getServiceState: {
         parameters: {
             query?: never;
             header?: never;

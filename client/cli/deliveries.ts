@@ -33,7 +33,7 @@ export function addDeliveries(program: Command, context: () => Context): void {
     .description('make all deliveries that wait for their next attempt due now')
     .action(async (notificationId: string) => {
       const { client, print } = context()
-      print.one(await client.notifications.redeliver(notificationId, { status: 'pending' }))
+      print.one(await client.notifications.redeliverEvents(notificationId, { status: 'pending' }))
     })
   group
     .command('redeliver <notification> [delivery]')
@@ -44,6 +44,6 @@ export function addDeliveries(program: Command, context: () => Context): void {
       if ((deliveryId === undefined) === (since === undefined))
         throw new CommandError('Give the id of a delivery, or --since')
       const body = deliveryId === undefined ? { since: since as string } : { delivery_id: deliveryId }
-      print.one(await client.notifications.redeliver(notificationId, body))
+      print.one(await client.notifications.redeliverEvents(notificationId, body))
     })
 }

@@ -58,17 +58,17 @@ export function addRelayerActions(program: Command, context: () => Context): voi
   addFunding('funding', 'show where the relayer gets its funds from, and the newest refills').action(
     async (given: string | undefined, { pool }: OfPool) => {
       const { client, print, relayerId } = context()
-      if (pool !== undefined) return print.one(await client.funding.getPool(pool))
-      print.one(await client.funding.get(given ?? (await relayerId())))
+      if (pool !== undefined) return print.one(await client.pools.getFunding(pool))
+      print.one(await client.relayers.getFunding(given ?? (await relayerId())))
     },
   )
   addFunding('unfund', 'end the refills of the relayer').action(async (given: string | undefined, { pool }: OfPool) => {
     const { client, print, relayerId } = context()
     if (pool !== undefined) {
-      return print.one(await client.funding.deletePool(pool), `the relayers of ${pool} are no longer refilled`)
+      return print.one(await client.pools.deleteFunding(pool), `the relayers of ${pool} are no longer refilled`)
     }
     const id = given ?? (await relayerId())
-    print.one(await client.funding.delete(id), `${id} is no longer refilled`)
+    print.one(await client.relayers.deleteFunding(id), `${id} is no longer refilled`)
   })
   addFunding('fund', 'refill the relayer from another one, under a limit per day')
     .option('--file <file>', 'a JSON object with the members (-: standard input)')
@@ -78,8 +78,8 @@ export function addRelayerActions(program: Command, context: () => Context): voi
       const { client, print, relayerId } = context()
       // The service checks the body against the contract.
       const body = (await readBody(options)) as unknown as FundingSettings
-      if (pool !== undefined) return print.one(await client.funding.setPool(pool, body))
-      print.one(await client.funding.set(given ?? (await relayerId()), body))
+      if (pool !== undefined) return print.one(await client.pools.replaceFunding(pool, body))
+      print.one(await client.relayers.replaceFunding(given ?? (await relayerId()), body))
     })
   program
     .command('sweep <to> [relayer]')

@@ -11,7 +11,7 @@ export function addWhy(program: Command, context: () => Context): void {
     .action(async (name: string) => {
       const world = context()
       const { id } = await findTransaction(world, name)
-      const data = await world.client.transactions.explain(id)
+      const data = await world.client.transactions.getExplanation(id)
       world.print.one(data, inText(data))
     })
 }

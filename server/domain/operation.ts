@@ -15,7 +15,7 @@ type Parameter<Id extends OperationId, In extends 'path' | 'query' | 'header'> =
 >
 
 /** Those whose methods and tools are operations themselves. */
-export type JsonRpcOperation = 'callJsonRpc' | 'callPoolJsonRpc' | 'callSponsoredJsonRpc' | 'callMcp'
+export type JsonRpcOperation = 'callRelayerJsonRpc' | 'callPoolJsonRpc' | 'callSponsoredJsonRpc' | 'callMcp'
 
 /** The query parameters with a default in the contract, which are always present. A test compares this list with the contract. */
 type Defaulted = 'page' | 'per_page' | 'status' | 'wait' | 'wait_seconds' | 'period' | 'days' | 'submission'

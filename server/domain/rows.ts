@@ -159,6 +159,7 @@ export interface PoolRow extends Pool {
 
 export interface NewPool extends Pick<Pool, 'id' | 'name' | 'network' | 'policies'> {
   relayer_ids: string[]
+  weights?: Record<string, number>
 }
 
 /** A function of a contract. `network`: a name. `selector`: the first 4 bytes of the data, as hex with 0x. */

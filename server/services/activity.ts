@@ -29,7 +29,7 @@ type Query<Id extends OperationId> = Parameters<Handlers[Id]>[0]['query']
 export async function listQueues(
   context: ActivityContext,
   caller: Caller,
-  query: Query<'listQueues'>,
+  query: Query<'listRelayerQueues'>,
 ): Promise<Page<Queue[]>> {
   const ids = await relayersOf(context, caller, query.pool_id)
   const { data, pagination } = await page(
@@ -49,7 +49,7 @@ export async function listQueues(
 export async function getActivity(
   context: ActivityContext,
   caller: Caller,
-  { period, relayer_id, pool_id, network }: Query<'getActivity'>,
+  { period, relayer_id, pool_id, network }: Query<'getRelayerActivity'>,
 ): Promise<Activity> {
   const { store, now } = context
   if (relayer_id !== undefined) {
@@ -75,7 +75,7 @@ export async function getActivity(
 export async function getSpending(
   context: ActivityContext,
   caller: Caller,
-  { days, pool_id, network, ...slice }: Query<'getSpending'>,
+  { days, pool_id, network, ...slice }: Query<'listRelayerSpending'>,
 ): Promise<Page<Spending[]>> {
   const { store, now } = context
   const ids = await relayersOf(context, caller, pool_id)
@@ -108,7 +108,7 @@ export async function getSpending(
 
 export async function getSpendingByCaller(
   { store, now }: ActivityContext,
-  { days, network, ...slice }: Query<'getSpendingByCaller'>,
+  { days, network, ...slice }: Query<'listCallerSpending'>,
 ): Promise<Page<CallerSpending[]>> {
   const nowS = Math.floor(now() / 1_000)
   const from = (Math.floor(nowS / dayS) - (days - 1)) * dayS

@@ -1,5 +1,5 @@
 import type { CreatePoolRequest, Pool, PoolPolicies, UpdatePoolRequest } from '../../generated/openapi.ts'
-import { badRequest, conflict, namedError, unknownReference } from '../domain/errors.ts'
+import { badRequest, conflict, type Field, namedError, unknownReference } from '../domain/errors.ts'
 import type { Caller } from '../domain/operation.ts'
 import { listPolicies, mergePolicies, readPolicies } from '../domain/policies/read-policies.ts'
 import { requireRevision } from '../domain/revision.ts'
@@ -87,7 +87,9 @@ export const showPool = ({ row_id: _, funding, coin_token: __, ...pool }: PoolRo
   is_funded: funding !== null,
 })
 
-function shown(outcome: PoolRow | { unknown_relayer: number }): Pool {
+function shown(outcome: PoolRow | { unknown_relayer: Field }): Pool {
   if (!('unknown_relayer' in outcome)) return showPool(outcome)
-  throw badRequest(['relayer_ids', outcome.unknown_relayer], 'the network of the pool has no relayer with this ID')
+  const { unknown_relayer: field } = outcome
+  const place = field[0] === 'weights' ? 'pool' : 'network of the pool'
+  throw badRequest(field, `the ${place} has no relayer with this ID`)
 }

@@ -1,4 +1,4 @@
-import type { Problem, ProblemKind } from '../../generated/openapi.ts'
+import type { Problem, ProblemKind, UpdateProblemRequest } from '../../generated/openapi.ts'
 import type { Chains } from '../chain/chains.ts'
 import { errorOf, type Fault } from '../domain/errors.ts'
 import { type Caller, creatorSeenBy, type Page, page } from '../domain/operation.ts'
@@ -72,13 +72,18 @@ export class ProblemList {
   async acknowledge(
     found: Problem,
     caller: Caller,
-    { minutes, note }: { minutes: number; note?: string | null },
+    input: UpdateProblemRequest['acknowledgement'],
     auditEntry: PendingAuditEntry,
   ): Promise<Problem> {
     const { store, now } = this.#context
+    if (input === undefined) return found
+    if (input === null) {
+      await store.deleteAcknowledgement(found.id, auditEntry)
+      return { ...found, acknowledgement: null }
+    }
     const at = now()
-    const until = new Date(at + minutes * minuteMs).toISOString()
-    const acknowledgement = { by: caller.id, at: new Date(at).toISOString(), until, note: note ?? null }
+    const until = new Date(at + input.minutes * minuteMs).toISOString()
+    const acknowledgement = { by: caller.id, at: new Date(at).toISOString(), until, note: input.note ?? null }
     await store.acknowledge({ id: found.id, refused_by: refuserOf(found) }, acknowledgement, auditEntry)
     return { ...found, acknowledgement }
   }

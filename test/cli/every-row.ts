@@ -55,10 +55,7 @@ async function useEverything(rig: Rig, hookUrl: string): Promise<void> {
   })
   // The demo relayer has no funds.
   const { data } = await client.get('/api/v1/problems', {})
-  await client.put('/api/v1/problems/{problem_id}/acknowledgement', {
-    path: { problem_id: data[0]?.id as string },
-    body: { minutes: 60 },
-  })
+  await client.problems.update(data[0]?.id as string, { acknowledgement: { minutes: 60 } })
   const filter = { events: ['relayer_disabled' as const] }
   await client.post('/api/v1/notifications', { body: { id: 'filtered', url: hookUrl, filter } })
   const account = await rig.addAccount({ policies: { max_value_per_day: `${10n ** 20n}` } })
@@ -102,10 +99,7 @@ async function useEverything(rig: Rig, hookUrl: string): Promise<void> {
       ...{ max_per_day: '3', max_fee_per_gas: '4' },
     },
   })
-  await client.patch('/api/v1/pools/{pool_id}/relayers/{relayer_id}', {
-    path: { pool_id: 'pool', relayer_id: 'demo' },
-    body: { weight: 0 },
-  })
+  await client.pools.update('pool', { weights: { demo: 0 } })
   await client.post('/api/v1/pools/{pool_id}/transactions', {
     path: { pool_id: 'pool' },
     header: { 'Idempotency-Key': 'of-the-pool' },

@@ -88,7 +88,7 @@ test('asks a function for the token at each attempt, so that a rotated token is 
         : fetch(request)
     },
   })
-  expect((await client.apiKeys.getSelf()).id).toBe(api_key.id)
+  expect((await client.apiKeys.getOwn()).id).toBe(api_key.id)
   const { token: rotated } = await service.client.apiKeys.rotate(api_key.id, {
     former_valid_seconds: 0,
   })
@@ -97,13 +97,13 @@ test('asks a function for the token at each attempt, so that a rotated token is 
       current = rotated
     },
   })
-  expect((await client.apiKeys.getSelf()).id).toBe(api_key.id)
+  expect((await client.apiKeys.getOwn()).id).toBe(api_key.id)
   expect(sent).toEqual([token, token, rotated].map((each) => `Bearer ${each}`))
 
   const failing = clientOf(service, { token: () => Promise.reject(new Error('no token')) })
-  await expect(failing.apiKeys.getSelf()).rejects.toThrow('no token')
+  await expect(failing.apiKeys.getOwn()).rejects.toThrow('no token')
   const hanging = clientOf(service, { token: never, attemptTimeoutMs: 50 })
-  await expect(hanging.apiKeys.getSelf()).rejects.toEqual(timeout('The attempt took over 50 ms'))
+  await expect(hanging.apiKeys.getOwn()).rejects.toEqual(timeout('The attempt took over 50 ms'))
 })
 
 test('gives status, headers and request id of a success', async () => {

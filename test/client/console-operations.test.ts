@@ -5,8 +5,8 @@ test.each([
   ['createApiKey', 'Create API key'],
   ['updateRelayer', 'Edit relayer'],
   ['deleteApiKey', 'Revoke API key'],
-  ['reconcileNonce', 'Repair nonces'],
-  ['callJsonRpc', 'Call json RPC'],
+  ['reconcileRelayerNonce', 'Repair nonces'],
+  ['callRelayerJsonRpc', 'Call relayer json RPC'],
 ])('names the operation %s as its button does, and finds it by that name', (id, text) => {
   expect(operationText(id)).toBe(text)
   expect(id.toLowerCase()).toContain(operationOf(text).toLowerCase())

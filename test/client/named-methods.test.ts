@@ -37,7 +37,7 @@ test('signs, and reads and changes the configuration', async () => {
   const names: string[] = []
   for await (const relayer of client.relayers.list()) names.push(relayer.name)
   expect([name, names]).toEqual(['Renamed', ['Renamed']])
-  expect((await client.apiKeys.getSelf()).id).toBeTypeOf('string')
+  expect((await client.apiKeys.getOwn()).id).toBeTypeOf('string')
   expect((await client.service.getHealth()).status).toBe('ok')
   await expect(client.networks.get('evm:nowhere')).rejects.toMatchObject({ status: 404, code: 'not_found' })
 })

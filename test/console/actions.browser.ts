@@ -395,11 +395,7 @@ test('moves a transaction that was never signed to another relayer of the pool',
     .toBe(true)
   // What comes behind it is not signed. What was sent to the relayer itself is not the pool's to move.
   const [second] = await full.send(1)
-  const weigh = (weight: number) =>
-    stage.rig.client().patch('/api/v1/pools/{pool_id}/relayers/{relayer_id}', {
-      path: { pool_id: 'both', relayer_id: 'spare' },
-      body: { weight },
-    })
+  const weigh = (weight: number) => stage.rig.client().pools.update('both', { weights: { spare: weight } })
   await weigh(0)
   const third = await stage.rig
     .client()

@@ -65,7 +65,7 @@ test('shows the numbers of the API while the chain misbehaves', async () => {
       return { Balance: data.balance, Unfinished: data.pending_transactions_count, 'Next nonce': data.nonce }
     },
     [`/relayers/${account.relayer_id}/transactions/${id}`]: async () => {
-      const { figures, wait_reason } = await client.transactions.explain(id)
+      const { figures, wait_reason } = await client.transactions.getExplanation(id)
       const { data } = await client.get('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', {
         path: { ...path, transaction_id: id },
       })

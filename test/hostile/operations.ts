@@ -15,8 +15,8 @@ import { abi, facilitator, network, type Stored, sponsorship, table } from './ta
 const beforeMs: Record<string, string> = {
   signTransaction: '943 ms',
   listTransactions: '701 ms',
-  listDeliveries: '570 ms',
-  redeliver: '6,200 ms',
+  listNotificationDeliveries: '570 ms',
+  redeliverEvents: '6,200 ms',
   deleteNotification: '4,000 ms',
 }
 

@@ -29,14 +29,14 @@ const weights: Record<string, number> = {
   speedUpTransaction: 2,
   cancelPendingTransactions: 1,
   dryRunTransaction: 4,
-  callJsonRpc: 2,
+  callRelayerJsonRpc: 2,
   listAllTransactions: 2,
   signMessage: 4,
   signTypedDataFull: 4,
   signTransaction: 4,
   listTransactions: 4,
-  streamEvents: 2,
-  getNonce: 1,
+  streamRelayerEvents: 2,
+  getRelayerNonce: 1,
 }
 
 /** The worst requests that are known, and bodies of any shape. */

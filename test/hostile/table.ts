@@ -186,13 +186,13 @@ export const table: Record<string, Make> = {
     `/transactions?${page}&search=full`,
   ),
   getTransaction: get('/relayers/full/transactions/full-{rows}'),
-  listAttempts: get('/relayers/demo/transactions/{first}/attempts?per_page=1000'),
-  explainTransaction: get('/transactions/{first}/explanation'),
+  listTransactionAttempts: get('/relayers/demo/transactions/{first}/attempts?per_page=1000'),
+  getTransactionExplanation: get('/transactions/{first}/explanation'),
   getTransactionById: get('/transactions/{first}'),
   getTransactionByNonce: get('/relayers/full/transactions/by-nonce/{rows}'),
   getRelayerBalance: get('/relayers/demo/balance'),
   getRelayerStatus: get('/relayers/full/status', '/relayers/demo/status'),
-  callJsonRpc: (stored, attempt) => [
+  callRelayerJsonRpc: (stored, attempt) => [
     ...send('POST', '/relayers/demo/rpc', () => ({
       jsonrpc: '2.0',
       id: 1,
@@ -218,16 +218,18 @@ export const table: Record<string, Make> = {
       },
     },
   })),
-  getNonce: get('/relayers/full/nonce', '/relayers/demo/nonce'),
+  getRelayerNonce: get('/relayers/full/nonce', '/relayers/demo/nonce'),
   listUnknownTransactions: get(`/relayers/full/unknown-transactions?${page}&page={last}`),
-  reconcileNonce: send('POST', '/relayers/full/nonce/reconcile'),
-  streamEvents: () => [{ name: 'all events', method: 'GET', path: '/api/v1/relayers/full/events', stream: true }],
+  reconcileRelayerNonce: send('POST', '/relayers/full/nonce/reconcile'),
+  streamRelayerEvents: () => [
+    { name: 'all events', method: 'GET', path: '/api/v1/relayers/full/events', stream: true },
+  ],
   listNotifications: get(`/notifications?${page}&page={last}`),
   createNotification: send('POST', '/notifications', () => ({ url: longUrl })),
   getNotification: get('/notifications/n-{rows}'),
   updateNotification: send('PATCH', '/notifications/n-1{attempt}', () => ({ url: longUrl })),
   getNotificationHealth: get('/notifications/full/health'),
-  listDeliveries: get(
+  listNotificationDeliveries: get(
     `/notifications/full/deliveries?${page}`,
     `/notifications/full/deliveries?${page}&page={last}`,
     `/notifications/full/deliveries?${page}&status=failed&page={last}`,
@@ -242,13 +244,13 @@ export const table: Record<string, Make> = {
   })),
   getRelayer: get('/relayers/full'),
   updateRelayer: send('PATCH', '/relayers/full', () => ({ policies })),
-  getFunding: get('/relayers/kept-0/funding'),
-  setFunding: send('PUT', '/relayers/kept-{attempt}/funding', () => ({
+  getRelayerFunding: get('/relayers/kept-0/funding'),
+  replaceRelayerFunding: send('PUT', '/relayers/kept-{attempt}/funding', () => ({
     ...{ from: 'demo', min_balance: '1', target_balance: '2', max_per_day: '3', max_fee_per_gas: '4' },
   })),
-  deleteFunding: send('DELETE', '/relayers/kept-{attempt}/funding'),
+  deleteRelayerFunding: send('DELETE', '/relayers/kept-{attempt}/funding'),
   getPoolFunding: get('/pools/kept-0/funding'),
-  setPoolFunding: send('PUT', '/pools/kept-{attempt}/funding', () => ({
+  replacePoolFunding: send('PUT', '/pools/kept-{attempt}/funding', () => ({
     ...{ from: 'authorizing', min_balance: '1', target_balance: '2', max_per_day: '3', max_fee_per_gas: '4' },
   })),
   deletePoolFunding: send('DELETE', '/pools/kept-{attempt}/funding'),
@@ -260,12 +262,17 @@ export const table: Record<string, Make> = {
   listNetworks: get(`/networks?${page}`),
   createNetwork: send('POST', '/networks', (_, attempt) => ({ ...network, name: `net-${attempt}` })),
   getNetwork: get('/networks/evm:local'),
-  listNodes: get('/networks/evm:local/nodes'),
+  listNetworkNodes: get('/networks/evm:local/nodes'),
   updateNetwork: send('PATCH', '/networks/evm:kept-{attempt}', () => ({ rpc_urls: network.rpc_urls })),
   listProblems: get(`/problems?${page}`),
-  acknowledgeProblem: send('PUT', '/problems/{problem}/acknowledgement', () => ({ minutes: 60 })),
-  deleteAcknowledgement: send('DELETE', '/problems/{problem}/acknowledgement'),
-  search: get('/search?q=demo', '/search?q=7', `/search?q=0x${'5a'.repeat(20)}`, '/search?q=order:7', '/search?q=e'),
+  updateProblem: send('PATCH', '/problems/{problem}', () => ({ acknowledgement: { minutes: 60 } })),
+  searchResources: get(
+    '/search?q=demo',
+    '/search?q=7',
+    `/search?q=0x${'5a'.repeat(20)}`,
+    '/search?q=order:7',
+    '/search?q=e',
+  ),
   listPools: get(`/pools?${page}`),
   createPool: send('POST', '/pools', (_, attempt) => ({
     id: `pool-${attempt}`,
@@ -273,8 +280,11 @@ export const table: Record<string, Make> = {
     relayer_ids: ['demo', 'pooled'],
   })),
   getPool: get('/pools/kept-0'),
-  updatePool: send('PATCH', '/pools/kept-{attempt}', () => ({ name: 'x'.repeat(64), relayer_ids: ['demo', 'pooled'] })),
-  updatePoolRelayer: send('PATCH', '/pools/kept-{attempt}/relayers/demo', () => ({ weight: 1_000 })),
+  updatePool: send('PATCH', '/pools/kept-{attempt}', () => ({
+    name: 'x'.repeat(64),
+    relayer_ids: ['demo', 'pooled'],
+    weights: { demo: 1_000, pooled: 1 },
+  })),
   sendPoolTransaction: send('POST', '/pools/kept-{attempt}/transactions', (_, attempt) => ({
     ...transaction,
     ordering_key: `key ${attempt}`,
@@ -336,11 +346,11 @@ export const table: Record<string, Make> = {
   getAbi: get('/abis/kept-0'),
   deleteAbi: send('DELETE', '/abis/kept-{attempt}'),
   deleteNetwork: send('DELETE', '/networks/evm:kept-{attempt}'),
-  listQueues: get(`/queues?${page}`),
-  getActivity: get('/activity', '/activity?period=day', '/activity?period=quarter'),
-  getSpending: get('/spending', '/spending?days=90'),
-  getSpendingByCaller: get('/spending/callers', '/spending/callers?days=90'),
-  getApiKeySelf: get('/api-keys/self'),
+  listRelayerQueues: get(`/queues?${page}`),
+  getRelayerActivity: get('/activity', '/activity?period=day', '/activity?period=quarter'),
+  listRelayerSpending: get('/spending', '/spending?days=90'),
+  listCallerSpending: get('/spending/callers', '/spending/callers?days=90'),
+  getOwnApiKey: get('/api-keys/self'),
   listApiKeys: get(`/api-keys?${page}`),
   createApiKey: send('POST', '/api-keys', (_, attempt) => ({
     name: `key-${attempt}`,
@@ -351,7 +361,7 @@ export const table: Record<string, Make> = {
   updateApiKey: send('PATCH', '/api-keys/{key}', (_, attempt) => ({ name: `${attempt}`.padEnd(100, 'x') })),
   rotateApiKey: send('POST', '/api-keys/{key}/rotate', () => ({})),
   deleteApiKey: send('DELETE', '/api-keys/{key}'),
-  listAudit: get(
+  listAuditEntries: get(
     `/audit?${page}`,
     `/audit?${page}&page={last}`,
     `/audit?${page}&operation=none`,
@@ -359,11 +369,11 @@ export const table: Record<string, Make> = {
     `/audit?outcome=refused&callers=others&operation=sign`,
   ),
   getAuditHead: get('/audit/head'),
-  getService: get('/service'),
+  getServiceState: get('/service'),
   // Last, because they change most rows and continue in the background.
   sweepRelayer: send('POST', '/relayers/demo/sweep', () => ({ to })),
   cancelPendingTransactions: send('DELETE', '/relayers/demo/transactions/pending', undefined, { after_ms: bulkMs }),
-  redeliver: send('POST', '/notifications/full/redeliver', () => ({ since: '2026-01-01T00:00:00Z' }), {
+  redeliverEvents: send('POST', '/notifications/full/redeliver', () => ({ since: '2026-01-01T00:00:00Z' }), {
     after_ms: bulkMs,
   }),
   deleteNotification: (stored, attempt) =>

@@ -72,7 +72,7 @@ export async function wideRequests(url: string, folder: string): Promise<Record<
       'other lists': ['relayers', 'notifications', 'networks', 'signers', 'api-keys'].map((name) =>
         get(name, `/${name}${full}`),
       ),
-      listAudit: [
+      listAuditEntries: [
         get('1,000 of 1e6', `/audit${full}`),
         get('a search of 1e6', `/audit${full}&operation=none`),
         get('a search that finds all', `/audit${full}&caller=somebody`),

@@ -43,7 +43,7 @@ test('heals after a restart of a test chain: unfinished transactions end, and no
   for (const { id } of before) expect(await find(id)).toMatchObject({ status: 'confirmed', nonce: null })
   const { data: status } = await rig.client().get('/api/v1/relayers/{relayer_id}/status', { path })
   expect(status).toMatchObject({ system_disabled: false, disabled_reason: null, pending_transactions_count: 0 })
-  const { data: entries } = await rig.client().get('/api/v1/audit', { query: { operation: 'reconcileNonce' } })
+  const { data: entries } = await rig.client().get('/api/v1/audit', { query: { operation: 'reconcileRelayerNonce' } })
   expect(entries.map(({ relayer_id, result }) => [relayer_id, result])).toContainEqual([account.relayer_id, 200])
 
   const after = await account.send(2)

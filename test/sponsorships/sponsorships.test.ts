@@ -468,7 +468,7 @@ test('lets the stolen key of a sponsorship do nothing else, and spend no more th
     () => calls.signing.signMessage(relayer.id, { message: 'hello' }),
     () => calls.relayers.getStatus(relayer.id),
     () => calls.apiKeys.create({ name: 'mine', scopes: ['sign', 'send', 'read', 'notifications', 'manage'] }),
-    () => calls.apiKeys.getSelf(),
+    () => calls.apiKeys.getOwn(),
   ]
   for (const attempt of others) {
     expect(await outcomeOf(attempt())).toContain('403 api_key: this API key is that of a sponsorship')

@@ -108,11 +108,18 @@ async function read(network: string, notification: string, signer: string, ask: 
     'listAllTransactions',
   ])
     await ask(id)
-  for (const id of ['listAudit', 'getAuditHead', 'getHealth', 'getReadiness', 'getService']) await ask(id)
-  for (const id of ['getApiKeySelf', 'listQueues', 'getActivity', 'getSpending', 'getSpendingByCaller', 'search'])
+  for (const id of ['listAuditEntries', 'getAuditHead', 'getHealth', 'getReadiness', 'getServiceState']) await ask(id)
+  for (const id of [
+    'getOwnApiKey',
+    'listRelayerQueues',
+    'getRelayerActivity',
+    'listRelayerSpending',
+    'listCallerSpending',
+    'searchResources',
+  ])
     await ask(id)
   await ask('getNetwork', [network])
-  await ask('listNodes', [network])
+  await ask('listNetworkNodes', [network])
   await ask('getNotification', [notification])
   await ask('getSigner', [signer])
 }
@@ -127,8 +134,8 @@ async function acknowledge(relayer: string, ask: Ask): Promise<void> {
     return problem !== undefined
   })
   const ids = [(problem as Named | undefined)?.id as string]
-  await ask('acknowledgeProblem', ids, { minutes: 60 })
-  await ask('deleteAcknowledgement', ids)
+  await ask('updateProblem', ids, { acknowledgement: { minutes: 60 } })
+  await ask('updateProblem', ids, { acknowledgement: null })
 }
 
 async function sign(relayer: string, ask: Ask): Promise<void> {
@@ -138,7 +145,7 @@ async function sign(relayer: string, ask: Ask): Promise<void> {
 }
 
 async function callNode(relayer: string, ask: Ask): Promise<void> {
-  for (const id of ['getRelayer', 'getRelayerBalance', 'getRelayerStatus', 'getNonce', 'streamEvents'])
+  for (const id of ['getRelayer', 'getRelayerBalance', 'getRelayerStatus', 'getRelayerNonce', 'streamRelayerEvents'])
     await ask(id, [relayer])
   for (const name of ['get_budget', 'send_call'])
     await ask('callMcp', [], {
@@ -147,17 +154,17 @@ async function callNode(relayer: string, ask: Ask): Promise<void> {
       method: 'tools/call',
       params: { name, arguments: { relayer_id: relayer } },
     })
-  await ask('callJsonRpc', [relayer], { jsonrpc: '2.0', id: 1, method: 'eth_accounts', params: [] })
-  await ask('reconcileNonce', [relayer], {})
+  await ask('callRelayerJsonRpc', [relayer], { jsonrpc: '2.0', id: 1, method: 'eth_accounts', params: [] })
+  await ask('reconcileRelayerNonce', [relayer], {})
 }
 
 async function fund(network: string, relayer: string, ask: Ask): Promise<void> {
   const reserve = `${relayer}-reserve`
   await ask('createSigner', [], { id: reserve, type: 'generated', config: {} })
   await ask('createRelayer', [], example('createRelayer', { id: reserve, network, signer_id: reserve }))
-  await ask('setFunding', [relayer], example('setFunding', { from: reserve }))
-  await ask('getFunding', [relayer])
-  await ask('deleteFunding', [relayer])
+  await ask('replaceRelayerFunding', [relayer], example('replaceRelayerFunding', { from: reserve }))
+  await ask('getRelayerFunding', [relayer])
+  await ask('deleteRelayerFunding', [relayer])
 }
 
 async function sendInPool(network: string, relayer: string, node: Liar, ask: Ask): Promise<void> {
@@ -165,8 +172,7 @@ async function sendInPool(network: string, relayer: string, node: Liar, ask: Ask
   await ask('createPool', [], { id: pool, network, relayer_ids: [relayer, `${relayer}-reserve`] })
   await ask('listPools')
   await ask('getPool', [pool])
-  await ask('updatePool', [pool], { name: 'Other' })
-  await ask('updatePoolRelayer', [pool, relayer], { weight: 50 })
+  await ask('updatePool', [pool], { name: 'Other', weights: { [relayer]: 50 } })
   await ask('sendPoolTransaction', [pool], example('sendPoolTransaction', {}))
   await ask('dryRunPoolTransaction', [pool], example('dryRunPoolTransaction', {}))
   await ask('streamPoolEvents', [pool])
@@ -174,7 +180,7 @@ async function sendInPool(network: string, relayer: string, node: Liar, ask: Ask
   await ask('sendPoolTransactionBatch', [pool], example('sendPoolTransactionBatch', {}))
   await ask('callPoolJsonRpc', [pool], { jsonrpc: '2.0', id: 1, method: 'eth_accounts' })
   await ask('updatePool', [pool], { relayer_ids: [relayer] })
-  await ask('setPoolFunding', [pool], example('setPoolFunding', { from: `${relayer}-reserve` }))
+  await ask('replacePoolFunding', [pool], example('replacePoolFunding', { from: `${relayer}-reserve` }))
   await ask('getPoolFunding', [pool])
   await ask('deletePoolFunding', [pool])
   await ask('deletePool', [pool])
@@ -224,9 +230,9 @@ async function moveInPool(pool: string, relayer: string, node: Liar, ask: Ask): 
     const { status_reason } = (await ask('getTransaction', [relayer, refused])) as { status_reason: string | null }
     return status_reason !== null
   })
-  await ask('updatePoolRelayer', [pool, `${relayer}-reserve`], { weight: 0 })
+  await ask('updatePool', [pool], { weights: { [`${relayer}-reserve`]: 0 } })
   const { id } = (await ask('sendPoolTransaction', [pool], example('sendTransaction', {}))) as Named
-  await ask('updatePoolRelayer', [pool, `${relayer}-reserve`], { weight: 100 })
+  await ask('updatePool', [pool], { weights: { [`${relayer}-reserve`]: 100 } })
   await ask('movePoolTransaction', [pool, id])
   node.lie = undefined
 }
@@ -235,8 +241,8 @@ async function sendAndCancel(relayer: string, ask: Ask): Promise<void> {
   await ask('dryRunTransaction', [relayer], example('dryRunTransaction', {}))
   const body = example('sendTransaction', {})
   const { id, nonce } = (await ask('sendTransaction', [relayer], body)) as Named & { nonce: number }
-  for (const operation of ['getTransaction', 'listAttempts']) await ask(operation, [relayer, id])
-  for (const operation of ['getTransactionById', 'explainTransaction']) await ask(operation, [id])
+  for (const operation of ['getTransaction', 'listTransactionAttempts']) await ask(operation, [relayer, id])
+  for (const operation of ['getTransactionById', 'getTransactionExplanation']) await ask(operation, [id])
   await ask('getTransactionByNonce', [relayer, String(nonce)])
   await ask('listTransactions', [relayer])
   await ask('listUnknownTransactions', [relayer])
@@ -250,7 +256,7 @@ async function sendAndCancel(relayer: string, ask: Ask): Promise<void> {
 async function notify(notification: string, ask: Ask): Promise<void> {
   await ask('testNotification', [notification])
   await ask('getNotificationHealth', [notification])
-  const [delivery] = (await ask('listDeliveries', [notification])) as Named[]
+  const [delivery] = (await ask('listNotificationDeliveries', [notification])) as Named[]
   for (const body of [{ delivery_id: delivery?.id ?? '' }, { status: 'pending' }, { since: '2026-01-01T00:00:00Z' }])
-    await ask('redeliver', [notification], body)
+    await ask('redeliverEvents', [notification], body)
 }

@@ -150,7 +150,7 @@ async function world() {
     },
     signAuthorization: () =>
       client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { policies: { allow_authorizations: true } } }),
-    getFunding: async () => {
+    getRelayerFunding: async () => {
       const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
       const body = { id: 'reserve', name: 'Reserve', network: 'local', network_type: 'evm', paused: false } as const
       await client.post('/api/v1/relayers', { body: { ...body, signer_id: signer.id } })

@@ -70,7 +70,7 @@ test('answers what Schemathesis generates as the contract says', async () => {
     [
       ...['--config-file', join(folder, 'schemathesis.toml'), 'run', `${rig.url()}/openapi.json`],
       ...['--url', rig.url(), '--header', `Authorization: Bearer ${rig.api_key}`, '--no-color'],
-      ...['--exclude-operation-id', 'streamEvents', '--exclude-operation-id', 'streamPoolEvents'],
+      ...['--exclude-operation-id', 'streamRelayerEvents', '--exclude-operation-id', 'streamPoolEvents'],
       ...['--phases', 'examples,coverage,fuzzing', '--max-examples', process.env.EXAMPLES ?? '15'],
       ...['--generation-deterministic', '--output-truncate', 'false'],
     ],

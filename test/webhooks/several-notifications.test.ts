@@ -112,7 +112,8 @@ test('makes all waiting deliveries due on request, in their order, without count
   for (const paused of [true, false, true]) await pause(service, paused)
   const attempts = async () => (await deliveries(service, 'hook')).map((one) => one.attempts.length)
   await expect.poll(attempts).toEqual([0, 0, 1])
-  const retry = async () => (await service.client.notifications.redeliver('hook', { status: 'pending' })).redelivered
+  const retry = async () =>
+    (await service.client.notifications.redeliverEvents('hook', { status: 'pending' })).redelivered
   const waitingMs = async () => {
     const first = (await deliveries(service, 'hook')).at(-1)
     const last = first?.attempts.at(-1)
@@ -138,7 +139,7 @@ test('refuses to retry the deliveries of a disabled notification', async () => {
   const path = { notification_id: 'hook' }
   const health = async () => (await service.client.get(`${hook}/health`, { path })).data.status
   await expect.poll(health).toBe('disabled')
-  await expect(service.client.notifications.redeliver('hook', { status: 'pending' })).rejects.toMatchObject({
+  await expect(service.client.notifications.redeliverEvents('hook', { status: 'pending' })).rejects.toMatchObject({
     status: 409,
   })
 })
@@ -163,7 +164,9 @@ test('makes the waiting deliveries of other relayers due by the first success af
   const failures = async () => (await deliveries(service, 'hook')).map((one) => one.attempts.length)
   await expect.poll(failures, { timeout: 20_000 }).toEqual([3, 3, 3])
   isDown = false
-  await client.notifications.redeliver('hook', { delivery_id: (await deliveries(service, 'hook'))[0]?.id as string })
+  await client.notifications.redeliverEvents('hook', {
+    delivery_id: (await deliveries(service, 'hook'))[0]?.id as string,
+  })
   const states = async () => (await deliveries(service, 'hook')).map(({ status }) => status)
   await expect.poll(states, { timeout: 5_000 }).toEqual(['delivered', 'delivered', 'delivered'])
 })

@@ -170,9 +170,9 @@ test('disables after 410, enables with an update of the URL, and redelivers fail
 
   const [latest] = (await client.get('/api/v1/notifications/{notification_id}/deliveries', hook)).data
   const { notification_id: id } = hook.path
-  await client.notifications.redeliver(id, { delivery_id: latest?.id ?? '' })
+  await client.notifications.redeliverEvents(id, { delivery_id: latest?.id ?? '' })
   await expect.poll(() => receiver.got.length).toBe(4)
-  await expect(client.notifications.redeliver(id, { delivery_id: 'nothing' })).rejects.toMatchObject({
+  await expect(client.notifications.redeliverEvents(id, { delivery_id: 'nothing' })).rejects.toMatchObject({
     status: 404,
     message: 'Delivery with ID nothing not found',
   })

@@ -2,11 +2,11 @@ const maxLetters = 64
 /** Operations that have another name on the buttons of the console. */
 const texts: Record<string, string> = {
   createAbi: 'Add ABI',
-  deleteAcknowledgement: 'Withdraw acknowledgement',
   deleteApiKey: 'Revoke API key',
-  deleteFunding: 'End refills',
-  reconcileNonce: 'Repair nonces',
-  setFunding: 'Set up refills',
+  deleteRelayerFunding: 'End refills',
+  reconcileRelayerNonce: 'Repair nonces',
+  updateProblem: 'Acknowledge problem',
+  replaceRelayerFunding: 'Set up refills',
 }
 
 /** The id of an operation in words, as its button says: `createApiKey` is `Create API key`. */

@@ -202,7 +202,7 @@ function Resend({ delivery, notification_id }: { delivery: Delivery; notificatio
           label="Retry now"
           title={`Retry ${name} now`}
           effect="Makes it due now, with every other delivery that waits: earlier events of the same transaction are sent first. The receiver gets the same ID and the same bytes."
-          run={(client) => client.notifications.redeliver(notification_id, { status: 'pending' })}
+          run={(client) => client.notifications.redeliverEvents(notification_id, { status: 'pending' })}
           message={`Delivery ${name} is retried now. Its next attempt is listed with the response.`}
         />
       ) : (
@@ -211,7 +211,7 @@ function Resend({ delivery, notification_id }: { delivery: Delivery; notificatio
           label="Redeliver"
           title={`Redeliver ${name}`}
           effect="Sends this event again and restarts its retry schedule. The receiver gets the same ID and the same bytes."
-          run={(client) => client.notifications.redeliver(notification_id, { delivery_id: id })}
+          run={(client) => client.notifications.redeliverEvents(notification_id, { delivery_id: id })}
           message={`Delivery ${name} is redelivered.`}
         />
       )}
@@ -260,7 +260,7 @@ function NotificationActions({ id, resource, pending }: NotificationActionsProps
         label="Retry pending"
         tone={pending > 0 ? 'primary' : undefined}
         effect="Makes every delivery that waits for its next attempt due now, in the order of the events."
-        run={(client) => client.notifications.redeliver(id, { status: 'pending' })}
+        run={(client) => client.notifications.redeliverEvents(id, { status: 'pending' })}
         message={({ redelivered }) => `${deliveriesAre(redelivered, 'pending')} retried now.`}
       />
       <Action
@@ -278,7 +278,7 @@ function NotificationActions({ id, resource, pending }: NotificationActionsProps
       <Action
         label="Redeliver failed"
         effect="Sends all failed deliveries of events since this time again, in the order of the events."
-        run={(client) => client.notifications.redeliver(id, { since: since ?? '' })}
+        run={(client) => client.notifications.redeliverEvents(id, { since: since ?? '' })}
         message={({ redelivered }) => `${deliveriesAre(redelivered, 'failed')} redelivered.`}
       >
         <Field label={`Since (${zoneShortly(since)})`} type="datetime-local" required {...bind('since')} />

@@ -128,7 +128,7 @@ function ChangeWeight({ pool_id, relayer_id, weight }: { pool_id: string; relaye
       message={`The weight of ${relayer_id} is changed.`}
       opened={reset}
       effect={`The share of ${relayer_id} of what the pool sends. With 0 it gets nothing new, and finishes what it has.`}
-      run={(client) => client.pools.updateRelayer(pool_id, relayer_id, { weight: Number(values.weight) })}
+      run={(client) => client.pools.update(pool_id, { weights: { [relayer_id]: Number(values.weight) } })}
     >
       <Field label="Weight (0 to 1000)" required kind="whole" {...bind('weight')} />
     </Action>

@@ -327,7 +327,7 @@ function Acknowledge({ problems, summary }: { problems: Problem[]; summary: stri
       tone="quiet"
       message={`“${summary}” is acknowledged.`}
       effect={`${summary}. Everybody sees that you deal with it, and it moves to the end of the list.`}
-      run={(client) => Promise.all(problems.map(({ id }) => client.problems.acknowledge(id, body)))}
+      run={(client) => Promise.all(problems.map(({ id }) => client.problems.update(id, { acknowledgement: body })))}
     >
       <Select label="For" values={Object.entries(spans)} {...bind('minutes')} />
       <Field label="Note (optional)" maxLength={200} {...bind('note')} />
@@ -342,7 +342,7 @@ const Withdraw = ({ problem: { id, summary } }: { problem: Problem }) => (
     tone="quiet"
     message={`The acknowledgement is withdrawn: “${summary}” is open again.`}
     effect={`${summary}. It is open again, for everybody.`}
-    run={(client) => client.problems.deleteAcknowledgement(id)}
+    run={(client) => client.problems.update(id, { acknowledgement: null })}
   />
 )
 

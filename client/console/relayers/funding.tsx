@@ -137,7 +137,9 @@ function Source({ place, network, known, pool_id, state }: SourceProps) {
               tone="danger"
               effect={`${name} is no longer refilled. A refill that was accepted is still sent.`}
               run={(client) =>
-                'pool_id' in place ? client.funding.deletePool(place.pool_id) : client.funding.delete(place.relayer_id)
+                'pool_id' in place
+                  ? client.pools.deleteFunding(place.pool_id)
+                  : client.relayers.deleteFunding(place.relayer_id)
               }
             />
           )}
@@ -264,8 +266,8 @@ function ChangeFunding({ place, network, known: state }: Refilled & { known: Sou
         }
         const from = known && { revision: opened.revision }
         return 'pool_id' in place
-          ? client.funding.setPool(place.pool_id, body, from)
-          : client.funding.set(place.relayer_id, body, from)
+          ? client.pools.replaceFunding(place.pool_id, body, from)
+          : client.relayers.replaceFunding(place.relayer_id, body, from)
       }}
     >
       {difference}

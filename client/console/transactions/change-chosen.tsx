@@ -176,7 +176,7 @@ async function changesOf(client: RelayerClient, operation: Operation, transactio
   const left: LeftOut[] = []
   for (let from = 0; from < transactions.length; from += askedAtOnce) {
     const few = transactions.slice(from, from + askedAtOnce)
-    const answers = await Promise.allSettled(few.map(({ id }) => client.transactions.explain(id)))
+    const answers = await Promise.allSettled(few.map(({ id }) => client.transactions.getExplanation(id)))
     for (const [index, answer] of answers.entries()) {
       const transaction = few[index] as Transaction
       if (answer.status === 'rejected') {

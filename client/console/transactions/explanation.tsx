@@ -111,7 +111,7 @@ function useSeverity(transaction: Transaction, { wait_reason }: Explanation): Se
 
 /** Of a suggestion that has a primary button of its own. */
 export const isRemedy = ({ operation, body }: Suggestion): boolean =>
-  operation === 'reconcileNonce' || (operation === 'updateRelayer' && body !== null)
+  operation === 'reconcileRelayerNonce' || (operation === 'updateRelayer' && body !== null)
 
 /** The remedies that the service suggests, as buttons if the API key has the scope for them. */
 function Suggestions({ suggestions, of: its }: { suggestions: Suggestion[]; of: Transaction }) {
@@ -205,7 +205,7 @@ function Remedy({
       if (!may('send')) return null
       if (isAbove) return <span className="hint">“Cancel”</span>
       return <ChangeOther operation={operation} relayer_id={relayer_id} id={id} speed="fast" whileOpen={whileOpen} />
-    case 'reconcileNonce':
+    case 'reconcileRelayerNonce':
       if (!may('send')) return null
       return (
         <Action
@@ -241,7 +241,7 @@ interface ChangeOtherProps {
 /** Speeds up or cancels another transaction than the page's. The prices are those of the moment at which the dialog was opened. */
 function ChangeOther({ operation, relayer_id, id, speed, whileOpen }: ChangeOtherProps) {
   const { client } = useSession()
-  const asked = useMutation({ mutationFn: () => client.transactions.explain(id) })
+  const asked = useMutation({ mutationFn: () => client.transactions.getExplanation(id) })
   const change = asked.data && changeIn(asked.data, operation, speed)
   const isCancellation = operation === 'cancelTransaction'
   return (

@@ -12,7 +12,7 @@ import type { ServicesContext } from '../../services/context.ts'
 
 type ApiKeys = Pick<
   Handlers,
-  'createApiKey' | 'listApiKeys' | 'getApiKey' | 'updateApiKey' | 'deleteApiKey' | 'rotateApiKey' | 'getApiKeySelf'
+  'createApiKey' | 'listApiKeys' | 'getApiKey' | 'updateApiKey' | 'deleteApiKey' | 'rotateApiKey' | 'getOwnApiKey'
 >
 
 const scopes: GrantedScopes = ['sign', 'send', 'read', 'notifications', 'manage', 'relay', 'settle']
@@ -38,7 +38,7 @@ export const apiKeys = (context: Pick<ServicesContext, 'store' | 'makeId' | 'now
   rotateApiKey: ({ path, body, auditEntry }) => rotateApiKey(context, path.api_key_id, body, auditEntry),
 
   /** The rights of the API key that asks. */
-  async getApiKeySelf({ caller: { id, roles, relayer_ids, pool_ids, budget } }) {
+  async getOwnApiKey({ caller: { id, roles, relayer_ids, pool_ids, budget } }) {
     const apiKey = await context.store.getApiKey(id)
     return {
       id,

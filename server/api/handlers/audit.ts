@@ -7,9 +7,9 @@ import { type AuditHead, type ChainHead, headOfAll, type ListedAuditEntry } from
 import { readFrom } from '../http/errors.ts'
 
 /** The audit trail that api/http/audit.ts and the store record. */
-export function audit({ store }: Pick<ServicesContext, 'store'>): Pick<Handlers, 'listAudit' | 'getAuditHead'> {
+export function audit({ store }: Pick<ServicesContext, 'store'>): Pick<Handlers, 'listAuditEntries' | 'getAuditHead'> {
   return {
-    async listAudit({ query }) {
+    async listAuditEntries({ query }) {
       const { caller, operation, relayer_id, subject, outcome, callers, created_after, created_before } = query
       const filter: AuditFilter = {}
       if (caller !== undefined) filter.caller = caller

@@ -6,7 +6,11 @@ import { eventStream } from '../../webhooks/event-stream.ts'
 
 type Deliveries = Pick<
   Handlers,
-  'getNotificationHealth' | 'listDeliveries' | 'redeliver' | 'testNotification' | 'streamEvents'
+  | 'getNotificationHealth'
+  | 'listNotificationDeliveries'
+  | 'redeliverEvents'
+  | 'testNotification'
+  | 'streamRelayerEvents'
 >
 
 /** The state of a notification's deliveries, redelivery, and event streams. */
@@ -30,7 +34,7 @@ export function deliveries(context: ServicesContext): Deliveries {
       return store.notificationHealth(await find(path.notification_id, caller))
     },
 
-    async listDeliveries({ path, query, caller }) {
+    async listNotificationDeliveries({ path, query, caller }) {
       const rowId = await find(path.notification_id, caller)
       return page(
         query,
@@ -39,7 +43,7 @@ export function deliveries(context: ServicesContext): Deliveries {
       )
     },
 
-    async redeliver({ path, body, auditEntry, caller }) {
+    async redeliverEvents({ path, body, auditEntry, caller }) {
       const rowId = await find(path.notification_id, caller)
       const redelivered = await (body.delivery_id !== undefined
         ? store.redeliver(rowId, body.delivery_id, auditEntry)
@@ -52,7 +56,7 @@ export function deliveries(context: ServicesContext): Deliveries {
       return { redelivered: typeof redelivered === 'number' ? redelivered : 1 }
     },
 
-    async streamEvents({ path, header, query, caller, onClose }) {
+    async streamRelayerEvents({ path, header, query, caller, onClose }) {
       const relayer = await keyring.findRelayer(path.relayer_id)
       const last = header['Last-Event-ID']
       onClose(shares.streams.hold(caller, 1).release)

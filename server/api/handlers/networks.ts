@@ -5,7 +5,7 @@ import { createNetwork, deleteNetwork, showNetwork, updateNetwork } from '../../
 
 type Networks = Pick<
   Handlers,
-  'listNodes' | 'createNetwork' | 'listNetworks' | 'getNetwork' | 'updateNetwork' | 'deleteNetwork'
+  'listNetworkNodes' | 'createNetwork' | 'listNetworks' | 'getNetwork' | 'updateNetwork' | 'deleteNetwork'
 >
 
 export const networks = (context: Pick<ServicesContext, 'store' | 'checkTarget' | 'chains'>): Networks => ({
@@ -18,7 +18,7 @@ export const networks = (context: Pick<ServicesContext, 'store' | 'checkTarget' 
     return network && showNetwork(network)
   },
 
-  async listNodes({ path, nodes: access }) {
+  async listNetworkNodes({ path, nodes: access }) {
     const network = await context.store.getNetwork(path.network_id)
     if (!network) return undefined
     const urls = showRpcUrls(network.rpc_urls)

@@ -1,39 +1,33 @@
 import { creatorSeenBy, type Handlers, Page } from '../../domain/operation.ts'
 import { getActivity, getSpending, getSpendingByCaller, listQueues } from '../../services/activity.ts'
 import type { ServicesContext } from '../../services/context.ts'
-import { ApiError } from '../http/errors.ts'
 
-type Operations = Pick<Handlers, 'listQueues' | 'getActivity' | 'getSpending' | 'getSpendingByCaller'>
+type Operations = Pick<
+  Handlers,
+  'listRelayerQueues' | 'getRelayerActivity' | 'listRelayerSpending' | 'listCallerSpending'
+>
 
 export const activity = (context: ServicesContext): Operations => ({
-  listQueues: ({ query, caller }) => listQueues(context, caller, query),
-  getActivity: ({ query, caller }) => getActivity(context, caller, query),
-  getSpending: ({ query, caller }) => getSpending(context, caller, query),
-  getSpendingByCaller: ({ query }) => getSpendingByCaller(context, query),
+  listRelayerQueues: ({ query, caller }) => listQueues(context, caller, query),
+  getRelayerActivity: ({ query, caller }) => getActivity(context, caller, query),
+  listRelayerSpending: ({ query, caller }) => getSpending(context, caller, query),
+  listCallerSpending: ({ query }) => getSpendingByCaller(context, query),
 })
 
-type OperationsProblems = Pick<Handlers, 'listProblems' | 'acknowledgeProblem' | 'deleteAcknowledgement' | 'search'>
+type OperationsProblems = Pick<Handlers, 'listProblems' | 'updateProblem' | 'searchResources'>
 
 export function problems({ store, problems: list }: ServicesContext): OperationsProblems {
   return {
     listProblems: ({ query, caller }) => list.list(caller, query),
 
-    async acknowledgeProblem({ path, body, caller, auditEntry }) {
+    async updateProblem({ path, body: { acknowledgement }, caller, auditEntry }) {
       const found = await list.find(path.problem_id, caller)
       if (!found) return undefined
       auditEntry.subject = found.id
-      return list.acknowledge(found, caller, body, auditEntry)
+      return list.acknowledge(found, caller, acknowledgement, auditEntry)
     },
 
-    async deleteAcknowledgement({ path, caller, auditEntry }) {
-      const found = await list.find(path.problem_id, caller)
-      if (!found) return undefined
-      auditEntry.subject = found.id
-      if (!(await store.deleteAcknowledgement(found.id, auditEntry))) throw notAcknowledged()
-      return { ...found, acknowledgement: null }
-    },
-
-    async search({ query, caller }) {
+    async searchResources({ query, caller }) {
       const { roles, relayer_ids } = caller
       const createdBy = creatorSeenBy(caller)
       const ofCreator = createdBy === undefined ? 'all' : { created_by: createdBy }
@@ -46,6 +40,3 @@ export function problems({ store, problems: list }: ServicesContext): Operations
     },
   }
 }
-
-const notAcknowledged = () =>
-  new ApiError('not_found', 'Not Found', [{ path: '/path/problem_id', message: 'this problem is not acknowledged' }])

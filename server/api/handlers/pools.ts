@@ -16,7 +16,6 @@ type Pools = Pick<
   | 'listPools'
   | 'getPool'
   | 'updatePool'
-  | 'updatePoolRelayer'
   | 'deletePool'
   | 'sendPoolTransaction'
   | 'sendPoolTransactionBatch'
@@ -37,11 +36,6 @@ export function pools(context: ServicesContext): Pools {
 
     updatePool: ({ path, body, auditEntry, ifMatch }) =>
       updatePool(context, path.pool_id, body, { auditEntry, ifMatch }),
-
-    async updatePoolRelayer({ path: { pool_id, relayer_id }, body: { weight = null }, auditEntry, ifMatch }) {
-      const pool = await store.weighPoolRelayer({ id: pool_id, relayer_id }, weight, { auditEntry, ifMatch })
-      return pool && showPool(pool)
-    },
 
     async deletePool({ path, auditEntry, ifMatch }) {
       const isDeleted = await deletePool(context, path.pool_id, { auditEntry, ifMatch })

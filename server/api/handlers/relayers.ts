@@ -35,7 +35,7 @@ export const relayers = (context: ServicesContext): Relayers => ({
 
 type Accounts = Pick<
   Handlers,
-  'getRelayerBalance' | 'getRelayerStatus' | 'getNonce' | 'reconcileNonce' | 'listUnknownTransactions'
+  'getRelayerBalance' | 'getRelayerStatus' | 'getRelayerNonce' | 'reconcileRelayerNonce' | 'listUnknownTransactions'
 >
 
 /** The state of a relayer's account on the chain and in the store. */
@@ -45,7 +45,7 @@ export const accounts = (context: ServicesContext): Accounts => ({
     return { balance: balance.toString(), unit: 'wei' }
   },
   getRelayerStatus: ({ path, nodes }) => getStatus(context, nodes, path.relayer_id),
-  getNonce: ({ path, nodes }) => getNonce(context, nodes, path.relayer_id),
+  getRelayerNonce: ({ path, nodes }) => getNonce(context, nodes, path.relayer_id),
   async listUnknownTransactions({ path, query }) {
     const relayer = await context.keyring.findRelayer(path.relayer_id)
     return page(
@@ -54,30 +54,30 @@ export const accounts = (context: ServicesContext): Accounts => ({
       (row) => row,
     )
   },
-  reconcileNonce: ({ path, body, auditEntry, nodes }) =>
+  reconcileRelayerNonce: ({ path, body, auditEntry, nodes }) =>
     reconcileNonce(context, { nodes, auditEntry }, path.relayer_id, body),
 })
 
 type Operations = Pick<
   Handlers,
-  | ('getFunding' | 'setFunding' | 'deleteFunding' | 'sweepRelayer')
-  | ('getPoolFunding' | 'setPoolFunding' | 'deletePoolFunding')
+  | ('getRelayerFunding' | 'replaceRelayerFunding' | 'deleteRelayerFunding' | 'sweepRelayer')
+  | ('getPoolFunding' | 'replacePoolFunding' | 'deletePoolFunding')
 >
 
 export const funding = (context: ServicesContext): Operations => ({
-  getFunding: ({ path, nodes }) => fundingOf(context, nodes, path.relayer_id),
+  getRelayerFunding: ({ path, nodes }) => fundingOf(context, nodes, path.relayer_id),
 
-  setFunding: ({ path, body, auditEntry, ifMatch, nodes }) =>
+  replaceRelayerFunding: ({ path, body, auditEntry, ifMatch, nodes }) =>
     setFunding(context, nodes, path.relayer_id, { body, auditEntry, ifMatch }),
 
-  async deleteFunding({ path, auditEntry, ifMatch }) {
+  async deleteRelayerFunding({ path, auditEntry, ifMatch }) {
     await endFunding(context, path.relayer_id, { auditEntry, ifMatch })
     return deleted(path.relayer_id)
   },
 
   getPoolFunding: async ({ path, caller }) => fundingOfPool(context, await findPool(context, path.pool_id, caller)),
 
-  setPoolFunding: ({ path, body, auditEntry, ifMatch }) =>
+  replacePoolFunding: ({ path, body, auditEntry, ifMatch }) =>
     setPoolFunding(context, path.pool_id, body, { auditEntry, ifMatch }),
 
   async deletePoolFunding({ path, caller, auditEntry, ifMatch }) {

@@ -22,12 +22,12 @@ export function service({
   incidents,
   keyServiceStates,
   version,
-}: Dependencies): Pick<Handlers, 'getService'> {
+}: Dependencies): Pick<Handlers, 'getServiceState'> {
   const name = `${hostname()} ${process.pid}`
   const iso = (ms: number) => new Date(ms).toISOString()
   const shown = ({ at, ...fault }: KeyFault) => ({ ...fault, at: iso(at) })
   return {
-    async getService() {
+    async getServiceState() {
       const asked = performance.now()
       await yieldToEventLoop()
       const started = performance.now()

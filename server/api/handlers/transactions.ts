@@ -34,8 +34,8 @@ type Transactions = Pick<
   | 'listTransactions'
   | 'listAllTransactions'
   | 'getTransactionById'
-  | 'listAttempts'
-  | 'explainTransaction'
+  | 'listTransactionAttempts'
+  | 'getTransactionExplanation'
   | 'replaceTransaction'
   | 'speedUpTransaction'
   | 'cancelTransaction'
@@ -78,9 +78,9 @@ export const transactions = (context: ServicesContext): Transactions => ({
 
   getTransactionById: ({ path, caller }) => getTransactionById(context, path.transaction_id, caller),
 
-  listAttempts: ({ path, query }) => listAttempts(context, path, query),
+  listTransactionAttempts: ({ path, query }) => listAttempts(context, path, query),
 
-  explainTransaction: async ({ path, caller, nodes }) =>
+  getTransactionExplanation: async ({ path, caller, nodes }) =>
     explainTransaction(context, nodes, await findSeenTransaction(context, path.transaction_id, caller)),
 
   async replaceTransaction({ path, body, ifMatch, auditEntry, authorize, nodes }) {

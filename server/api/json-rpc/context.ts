@@ -16,7 +16,7 @@ export interface JsonRpcDependencies extends ServicesContext {
   contract: ContractDocument
 }
 
-export type Request = Omit<OperationRequest<'callJsonRpc'>, 'path'>
+export type Request = Omit<OperationRequest<'callRelayerJsonRpc'>, 'path'>
 
 /** One call, with all that its method needs. */
 export interface Context extends Call {

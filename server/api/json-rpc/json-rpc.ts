@@ -41,7 +41,7 @@ interface Endpoint {
 type OfRequest = Omit<Context, 'id' | 'method' | 'params' | 'as' | 'by'> & Endpoint
 
 /** The JSON-RPC endpoint of a relayer or a pool: a table of methods, each of which is an operation of the contract or a call of a node. */
-export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'callJsonRpc' | 'callPoolJsonRpc'> {
+export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'callRelayerJsonRpc' | 'callPoolJsonRpc'> {
   const { keyring, shares, countCalls, unexpected } = dependencies
   const methods = new Map<string, Method>(
     Object.entries({
@@ -134,7 +134,7 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
   }
 
   return {
-    async callJsonRpc(request) {
+    async callRelayerJsonRpc(request) {
       const held = await keyring.find(request.path.relayer_id)
       if (!held) throw relayerNotFound(request.path.relayer_id)
       return answerAll(request, { relayers: [held.relayer], pool: undefined, check: async () => undefined })

@@ -58,7 +58,7 @@ const defaultWaitSeconds = 10
 
 const tools: Record<string, (call: ToolCall) => Promise<unknown>> = {
   get_budget: ({ as, dependencies }) =>
-    as('getApiKeySelf', 200, (parts) => dependencies.operations.getApiKeySelf(parts as never)),
+    as('getOwnApiKey', 200, (parts) => dependencies.operations.getOwnApiKey(parts as never)),
 
   get_balance: ({ as, dependencies }) =>
     as('getRelayerBalance', 200, (parts) => dependencies.operations.getRelayerBalance({ ...parts, body: undefined })),

@@ -79,7 +79,7 @@ export function readingMethods(dependencies: JsonRpcDependencies): Record<string
         ({ address }) => typeof account === 'string' && account.toLowerCase() === address,
       )
       if (!own || block !== 'pending') return askNode(dependencies, context, 'eth_getTransactionCount', context.params)
-      return context.as('getNonce', 200, async () => hex(await nextNonce(dependencies, own)))
+      return context.as('getRelayerNonce', 200, async () => hex(await nextNonce(dependencies, own)))
     },
   }
 }

@@ -1,5 +1,6 @@
-import type { Funding } from '../../../generated/openapi.ts'
+import type { Funding, UpdatePoolRequest } from '../../../generated/openapi.ts'
 import { noteChanges } from '../../domain/changes.ts'
+import type { Field } from '../../domain/errors.ts'
 import type { PoolTransaction } from '../../domain/new-transaction.ts'
 import { checkRevision, fundingRevision, withRevision } from '../../domain/revision.ts'
 import type {
@@ -89,8 +90,8 @@ const add = sql(`
   INSERT INTO pool_relayers (pool_row_id, relayer_row_id, weight) VALUES ($pool_row_id, $relayer_row_id, 100)
   ON CONFLICT DO NOTHING`)
 const weigh = sql(`
-  UPDATE pool_relayers SET weight = coalesce($weight, weight) WHERE pool_row_id = (SELECT row_id FROM pools WHERE id = $id)
-    AND relayer_row_id = (SELECT row_id FROM relayers WHERE id = $relayer_id)`)
+  UPDATE pool_relayers SET weight = $weight
+  WHERE pool_row_id = $pool_row_id AND relayer_row_id = (SELECT row_id FROM relayers WHERE id = $relayer_id)`)
 const remove = sql('DELETE FROM pools WHERE id = $id')
 
 /** Throws DomainError (503) for a row that another program has changed. */
@@ -103,18 +104,26 @@ export async function poolById(rights: Trust, session: Session, id: string): Pro
 const readOne = async (transaction: Transaction, id: string) =>
   readRow(withoutSeal((await transaction.one(select, { id })) as Row & StoredSeal))
 
-/** Gives the pool these relayers. Throws UnknownRelayer, which undoes what was changed before. */
-async function withRelayers(transaction: Transaction, id: string, relayerIds: string[]): Promise<PoolRow> {
+/** Gives the pool these relayers and weights. Throws UnknownRelayer, which undoes what was changed before. */
+async function withRelayers(
+  transaction: Transaction,
+  id: string,
+  relayerIds: string[],
+  weights: Record<string, number> = {},
+): Promise<PoolRow> {
   const { row_id: poolRowId, network } = (await transaction.one(select, { id })) as Row
   const rowIds: number[] = []
   for (const [index, relayerId] of relayerIds.entries()) {
     const its = await transaction.one(member, { id: relayerId, network })
-    if (!its) throw new UnknownRelayer(index)
+    if (!its) throw new UnknownRelayer(['relayer_ids', index])
     rowIds.push(its.row_id)
   }
   await transaction.run(removeOthers, { pool_row_id: poolRowId, row_ids: rowIds })
   for (const relayerRowId of rowIds)
     await transaction.run(add, { pool_row_id: poolRowId, relayer_row_id: relayerRowId })
+  for (const [relayerId, weight] of Object.entries(weights))
+    if ((await transaction.run(weigh, { pool_row_id: poolRowId, relayer_id: relayerId, weight })) === 0)
+      throw new UnknownRelayer(['weights', relayerId])
   return readOne(transaction, id)
 }
 
@@ -122,17 +131,17 @@ async function orUnknown<T>(change: Promise<T>) {
   try {
     return await change
   } catch (error) {
-    if (error instanceof UnknownRelayer) return { unknown_relayer: error.index }
+    if (error instanceof UnknownRelayer) return { unknown_relayer: error.field }
     throw error
   }
 }
 
-/** `unknown_relayer`: the index of the first id in `relayer_ids` that the network does not have. */
+/** `unknown_relayer`: the member that names a relayer which the network, or the pool, does not have. */
 export const createPool = (
   database: Database,
-  { relayer_ids, policies, ...pool }: NewPool,
+  { relayer_ids, weights, policies, ...pool }: NewPool,
   auditEntry?: PendingAuditEntry,
-): Promise<PoolRow | 'id_taken' | 'unknown_network' | { unknown_relayer: number }> =>
+): Promise<PoolRow | 'id_taken' | 'unknown_network' | { unknown_relayer: Field }> =>
   orUnknown(
     database.writeCached(async (transaction) => {
       if (!(await transaction.one(network, { network: pool.network }))) return 'unknown_network'
@@ -143,7 +152,7 @@ export const createPool = (
         'pools',
         (await transaction.one(rowIdOf, { id: pool.id }))?.row_id as number,
       )
-      return withRelayers(transaction, pool.id, relayer_ids)
+      return withRelayers(transaction, pool.id, relayer_ids, weights)
     }, auditEntry),
   )
 
@@ -159,10 +168,13 @@ export const updatePool = (
   id: string,
   {
     relayer_ids,
+    weights,
     ...changes
-  }: { name?: string; relayer_ids?: string[]; policies?: (current: PoolRow['policies']) => PoolRow['policies'] },
+  }: Pick<UpdatePoolRequest, 'name' | 'relayer_ids' | 'weights'> & {
+    policies?: (current: PoolRow['policies']) => PoolRow['policies']
+  },
   { auditEntry, ifMatch }: Conditions = {},
-): Promise<PoolRow | 'missing' | 'circle' | { unknown_relayer: number }> =>
+): Promise<PoolRow | 'missing' | 'circle' | { unknown_relayer: Field }> =>
   orUnknown(
     changeFunding(
       database,
@@ -177,6 +189,7 @@ export const updatePool = (
           transaction,
           id,
           relayer_ids ?? pool.relayers.map(({ relayer_id }) => relayer_id),
+          weights,
         )
         noteChanges(auditEntry, 'pools', pool, after)
         return after
@@ -185,7 +198,7 @@ export const updatePool = (
     ),
   )
 
-/** As `setFunding`, for the relayers of a pool that have no funding of their own. */
+/** As `replaceRelayerFunding`, for the relayers of a pool that have no funding of their own. */
 export const setPoolFunding = (
   database: Database,
   id: string,
@@ -208,22 +221,6 @@ export const setPoolFunding = (
     },
     auditEntry,
   )
-
-/** Undefined when the pool has no such relayer. */
-export const weighPoolRelayer = (
-  database: Database,
-  { id, relayer_id }: { id: string; relayer_id: string },
-  weight: number | null,
-  { auditEntry, ifMatch }: Conditions = {},
-): Promise<PoolRow | undefined> =>
-  database.writeCached(async (transaction) => {
-    const before = await poolById(database.rights, transaction, id)
-    if (before) checkRevision('pools', before.revision, ifMatch)
-    if (!before || (await transaction.run(weigh, { id, relayer_id, weight })) === 0) return undefined
-    const after = await poolById(database.rights, transaction, id)
-    noteChanges(auditEntry, 'pools', before, after ?? null)
-    return after
-  }, auditEntry)
 
 /**
  * `in_use`: an API key is limited to it; `sponsors`: it sends the calls of a sponsorship; `settles`: the payments of a facilitator; `circle`: by another pool, a relayer would get
@@ -252,11 +249,11 @@ export const deletePool = (
   )
 
 class UnknownRelayer extends Error {
-  readonly index: number
+  readonly field: Field
 
-  constructor(index: number) {
+  constructor(field: Field) {
     super('The network has no such relayer')
-    this.index = index
+    this.field = field
   }
 }
 

@@ -175,13 +175,12 @@ export const acknowledge = (
     if (refused_by) await acknowledgeRefusals(transaction, refused_by, Date.parse(its.at))
   }, auditEntry)
 
-/** False: there is none. */
 export const deleteAcknowledgement = (
   database: Database,
   problemId: string,
   auditEntry?: PendingAuditEntry,
-): Promise<boolean> =>
-  database.write(async (transaction) => (await transaction.run(remove, { problem_id: problemId })) === 1, auditEntry)
+): Promise<void> =>
+  database.write(async (transaction) => void (await transaction.run(remove, { problem_id: problemId })), auditEntry)
 
 /** Counts stop here, so that reading the gauges never delays a request for long. */
 const maxCounted = 20_000

@@ -104,18 +104,18 @@ describe('rights of a key', () => {
     const ofCreator = (operation: ContractOperation) => operation.path.startsWith('/api/v1/notifications')
     const shared = guarded.filter((operation) => !ofRelayer.includes(operation) && !ofCreator(operation))
     const open = new Set([
-      ...['listRelayers', 'listAllTransactions', 'listQueues', 'getActivity', 'getSpending'],
-      ...['listNetworks', 'getNetwork', 'listNodes', 'getApiKeySelf', 'listAbis', 'getAbi'],
+      ...['listRelayers', 'listAllTransactions', 'listRelayerQueues', 'getRelayerActivity', 'listRelayerSpending'],
+      ...['listNetworks', 'getNetwork', 'listNetworkNodes', 'getOwnApiKey', 'listAbis', 'getAbi'],
       ...['getPool', 'sendPoolTransaction', 'dryRunPoolTransaction', 'getTransactionById'],
       ...[
         'sendPoolTransactionBatch',
-        'explainTransaction',
+        'getTransactionExplanation',
         'streamPoolEvents',
         'callPoolJsonRpc',
         'callMcp',
         'movePoolTransaction',
       ],
-      ...['listProblems', 'acknowledgeProblem', 'deleteAcknowledgement', 'search'],
+      ...['listProblems', 'updateProblem', 'searchResources'],
     ])
     for (const operation of shared) {
       const { status } = await send(service, token, operation, 'a')

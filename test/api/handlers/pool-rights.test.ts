@@ -43,7 +43,7 @@ async function start() {
   const pooled = async (by: RelayerClient, body: SendTransactionRequest = {}) =>
     (await by.post(`${base}/transactions`, { path, body: { to, value: '1', gas_limit: 21_000, ...body } })).data
   const weigh = (relayerId: string, weight: number) =>
-    client.patch(`${base}/relayers/{relayer_id}`, { path: { ...path, relayer_id: relayerId }, body: { weight } })
+    client.patch(base, { path, body: { weights: { [relayerId]: weight } } })
   return { rig, client, web, token, accounts, relayer_ids: relayerIds, clientFor, direct, pooled, weigh }
 }
 
@@ -74,7 +74,7 @@ test('the right to a pool is one to what was sent through it: never to what anot
   const get = `${base}/transactions/{transaction_id}` as const
   for (const { id } of [blocker, payment]) {
     expect(await outcomeOf(web.transactions.getById(id))).toBe(404)
-    expect(await outcomeOf(web.transactions.explain(id))).toBe(404)
+    expect(await outcomeOf(web.transactions.getExplanation(id))).toBe(404)
     await weigh(b, 100)
     expect(await outcomeOf(web.post(`${get}/move`, one(id)))).toBe(404)
     expect(await outcomeOf(client.post(`${get}/move`, one(id)))).toBe(404)
@@ -100,7 +100,7 @@ test('the right to a pool is one to what was sent through it: never to what anot
   // Of what it waits behind, only the nonce is told.
   const shown = await web.transactions.getById(own.id)
   expect(shown).toMatchObject({ wait_reason: 'earlier_nonce' })
-  const explained = await web.transactions.explain(own.id)
+  const explained = await web.transactions.getExplanation(own.id)
   expect(explained).toMatchObject({ wait_reason: 'earlier_nonce', blocked_by: null, suggestions: [] })
   const told = JSON.stringify([shown, explained])
   for (const secret of [blocker.id, payment.id, otherReceiver, 'txpool']) expect(told).not.toContain(secret)

@@ -42,7 +42,7 @@ async function start(count: number, { mining = false } = {}) {
       (error) => (error instanceof RelayerError ? `${error.status} ${error.code} ${error.details?.[0]?.path}` : error),
     )
   const weigh = (relayerId: string, weight: number) =>
-    client.patch(`${base}/relayers/{relayer_id}`, { path: { ...path, relayer_id: relayerId }, body: { weight } })
+    client.patch(base, { path, body: { weights: { [relayerId]: weight } } })
   const change = (relayerId: string, body: object) =>
     client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: relayerId }, body })
   return { rig, client, accounts, relayer_ids: relayerIds, send, sendBy, codeOf, weigh, change }
@@ -74,12 +74,13 @@ test('keeps pools: create, list, change, weigh, delete; names what is wrong', as
   expect(await create({ network: 'none', relayer_ids: [first] })).toBe('400 invalid_request /body/network')
   expect(await create({ relayer_ids: [first, first] })).toBe('400 invalid_request /body/relayer_ids')
 
-  const weight = { path: { ...path, relayer_id: first }, body: { weight: 7 } }
-  expect((await client.patch(`${base}/relayers/{relayer_id}`, weight)).data.relayers[0]).toMatchObject({ weight: 7 })
-  const strange = { path: { ...path, relayer_id: 'demo' }, body: { weight: 7 } }
-  expect(await codeOf(client.patch(`${base}/relayers/{relayer_id}`, strange))).toBe('404 not_found undefined')
-
   const update = async (body: object) => (await client.patch(base, { path, body: body as never })).data
+  expect((await update({ weights: { [first]: 7 } })).relayers).toMatchObject([{ weight: 7 }, { weight: 100 }])
+  const strange = update({ name: 'No', weights: { [second]: 1, demo: 7 } })
+  expect(await codeOf(strange)).toBe('400 invalid_request /body/weights/demo')
+  expect(await create({ id: 'other', relayer_ids: [first], weights: { [second]: 7 } })).toBe(
+    `400 invalid_request /body/weights/${second}`,
+  )
   expect(await update({ name: 'Pay', relayer_ids: [first] })).toMatchObject({ name: 'Pay', relayers: [{ weight: 7 }] })
   expect(await codeOf(update({ name: 'No', relayer_ids: ['none'] }))).toBe('400 invalid_request /body/relayer_ids/0')
   expect(await update({ relayer_ids: [first, second] })).toMatchObject({
@@ -459,7 +460,7 @@ test('streams the events of all relayers of a pool, resumes without a gap, and e
 test('explains a transaction of a pool, and shows queues and activity of its relayers only', async () => {
   const { client, relayer_ids, send } = await start(2)
   const { id } = await send()
-  expect((await client.transactions.explain(id)).transaction_id).toBe(id)
+  expect((await client.transactions.getExplanation(id)).transaction_id).toBe(id)
   const queues = (await client.get('/api/v1/queues', { query: { pool_id: 'payouts' } })).data
   expect(queues.map(({ relayer_id }) => relayer_id)).toEqual(relayer_ids)
   expect(queues.reduce((sum, { unfinished }) => sum + unfinished, 0)).toBe(1)

@@ -141,27 +141,24 @@ test('a problem is acknowledged until a time, for everybody, in the audit trail'
     (await list()).problems.find(({ relayer_id }) => relayer_id === 'demo')
   const { id: problemId } = (await demo()) as Problem
   const acknowledge = (minutes: number, id = problemId) =>
-    client.put('/api/v1/problems/{problem_id}/acknowledgement', {
-      path: { problem_id: id },
-      body: { minutes, note: 'known' },
-    })
+    client.problems.update(id, { acknowledgement: { minutes, note: 'known' } })
   await acknowledge(60)
   expect((await demo())?.acknowledgement).toMatchObject({ by: 'environment', note: 'known' })
-  const { data: entries } = await client.get('/api/v1/audit', { query: { operation: 'acknowledgeProblem' } })
+  const { data: entries } = await client.get('/api/v1/audit', { query: { operation: 'updateProblem' } })
   expect(entries).toMatchObject([{ subject: problemId, result: 200 }])
   clock.passed_ms += 2 * hourMs
   expect((await demo())?.acknowledgement).toBeNull()
 
   await acknowledge(60)
-  const path = { problem_id: problemId }
-  const { data } = await client.delete('/api/v1/problems/{problem_id}/acknowledgement', { path })
-  expect([data.acknowledgement, (await demo())?.acknowledgement]).toEqual([null, null])
+  expect((await client.problems.update(problemId, {})).acknowledgement).toMatchObject({ note: 'known' })
+  const withdraw = () => client.problems.update(problemId, { acknowledgement: null })
+  expect([(await withdraw()).acknowledgement, (await demo())?.acknowledgement]).toEqual([null, null])
+  expect((await withdraw()).acknowledgement).toBeNull()
   const refusal = (asked: Promise<unknown>) =>
     asked.then(
       () => 'accepted',
       ({ status }) => status,
     )
-  expect(await refusal(client.delete('/api/v1/problems/{problem_id}/acknowledgement', { path }))).toBe(404)
   expect(await refusal(acknowledge(60, 'x'.repeat(22)))).toBe(404)
   expect(await refusal(acknowledge(0))).toBe(400)
   expect(await refusal(acknowledge(31 * 24 * 60))).toBe(400)
@@ -190,11 +187,8 @@ test('a problem is acknowledged only by who has a right to its subject: a networ
       ({ status, details }) => `${status} ${details?.[0]?.path}`,
     )
   const acknowledge = (by: RelayerClient, { id }: Problem) =>
-    outcome(
-      by.put('/api/v1/problems/{problem_id}/acknowledgement', { path: { problem_id: id }, body: { minutes: 60 } }),
-    )
-  const withdraw = (by: RelayerClient, { id }: Problem) =>
-    outcome(by.delete('/api/v1/problems/{problem_id}/acknowledgement', { path: { problem_id: id } }))
+    outcome(by.problems.update(id, { acknowledgement: { minutes: 60 } }))
+  const withdraw = (by: RelayerClient, { id }: Problem) => outcome(by.problems.update(id, { acknowledgement: null }))
   const network = shared as Problem
   expect(await acknowledge(limited, network)).toBe('403 api_key')
   expect((await list()).problems.find(({ id }) => id === network.id)?.acknowledgement).toBeNull()
@@ -246,10 +240,7 @@ test('what a policy or a pause refused since its last change is a problem: who, 
   expect(await found()).toMatchObject([{ count: 6, refusal: ofPolicy }])
 
   const [problem] = await found()
-  await client().put('/api/v1/problems/{problem_id}/acknowledgement', {
-    path: { problem_id: problem?.id as string },
-    body: { minutes: 60 },
-  })
+  await client().problems.update(problem?.id as string, { acknowledgement: { minutes: 60 } })
   expect(await found()).toMatchObject([{ acknowledgement: { by: 'environment' } }])
   clock.passed_ms += 2 * hourMs
   expect(await found(), 'it ended with its acknowledgement').toEqual([])

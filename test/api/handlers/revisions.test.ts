@@ -177,19 +177,25 @@ test('funding: settings that were changed since stay', async () => {
   const { client } = await start()
   await createRelayer(client, 'treasury')
   const settings = { from: 'treasury', min_balance: '1', target_balance: '2', max_per_day: '3', max_fee_per_gas: '4' }
-  const { revision } = await client.funding.set('demo', settings)
-  const { revision: second } = await client.funding.set('demo', { ...settings, max_per_day: '9' }, { revision })
-  expect(await refused(client.funding.set('demo', settings, { revision }))).toMatchObject(changedSince('max_per_day'))
-  expect(await client.funding.get('demo')).toMatchObject({ funding: { max_per_day: '9' }, revision: second })
+  const { revision } = await client.relayers.replaceFunding('demo', settings)
+  const { revision: second } = await client.relayers.replaceFunding(
+    'demo',
+    { ...settings, max_per_day: '9' },
+    { revision },
+  )
+  expect(await refused(client.relayers.replaceFunding('demo', settings, { revision }))).toMatchObject(
+    changedSince('max_per_day'),
+  )
+  expect(await client.relayers.getFunding('demo')).toMatchObject({ funding: { max_per_day: '9' }, revision: second })
 })
 
 test('nothing that was changed since is deleted, or weighed', async () => {
   const { client } = await start()
   await createRelayer(client, 'other')
   const pool = await client.pools.create({ id: 'payouts', network: 'local', relayer_ids: ['demo', 'other'] })
-  await client.pools.updateRelayer('payouts', 'demo', { weight: 5 }, { revision: pool.revision })
+  await client.pools.update('payouts', { weights: { demo: 5 } }, { revision: pool.revision })
   const { revision } = pool
-  expect(await refused(client.pools.updateRelayer('payouts', 'demo', { weight: 9 }, { revision }))).toMatchObject(
+  expect(await refused(client.pools.update('payouts', { weights: { demo: 9 } }, { revision }))).toMatchObject(
     changedSince('relayers'),
   )
   expect(await refused(client.pools.delete('payouts', { revision }))).toMatchObject(changedSince('relayers'))
@@ -206,9 +212,9 @@ test('nothing that was changed since is deleted, or weighed', async () => {
   await client.apiKeys.update(key.id, { name: 'b' })
   expect(await refused(client.apiKeys.delete(key.id, { revision: key.revision }))).toMatchObject(changedSince('name'))
   const settings = { from: 'other', min_balance: '1', target_balance: '2', max_per_day: '3', max_fee_per_gas: '4' }
-  const funding = await client.funding.set('demo', settings)
-  await client.funding.set('demo', { ...settings, max_per_day: '9' })
-  expect(await refused(client.funding.delete('demo', { revision: funding.revision }))).toMatchObject(
+  const funding = await client.relayers.replaceFunding('demo', settings)
+  await client.relayers.replaceFunding('demo', { ...settings, max_per_day: '9' })
+  expect(await refused(client.relayers.deleteFunding('demo', { revision: funding.revision }))).toMatchObject(
     changedSince('max_per_day'),
   )
   const network = await client.networks.get('evm:local')

@@ -97,7 +97,7 @@ test('checks the form of a relayer’s id before its existence, in every operati
   await expectRefused(await startTestService(), [
     ...ofRelayers
       // JSON-RPC answers a fault of its body as JSON-RPC does (test/api/json-rpc).
-      .filter(({ id, bodies }) => Object.keys(bodies).length > 0 && id !== 'callJsonRpc')
+      .filter(({ id, bodies }) => Object.keys(bodies).length > 0 && id !== 'callRelayerJsonRpc')
       .map((operation) => bad(operation.id, withBody(line(operation), '[]'), '/body')),
     ...ofRelayers.map((operation) => {
       const body = bodyOf(operation)

@@ -143,7 +143,7 @@ test('logs a request that the client aborted', async () => {
   const stream = await service.raw('/api/v1/relayers/demo/events', { headers, signal: leaving.signal })
   leaving.abort()
   await stream.body?.cancel().catch(() => undefined)
-  expect(await lineOf(service, 'gone')).toMatchObject({ operation: 'streamEvents', status: 200, aborted: true })
+  expect(await lineOf(service, 'gone')).toMatchObject({ operation: 'streamRelayerEvents', status: 200, aborted: true })
 })
 
 test.each([

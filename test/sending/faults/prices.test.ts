@@ -14,7 +14,7 @@ const transaction = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}
 
 const attemptsOf = async ({ client }: Rig, { relayer_id }: Account, transactionId: string) =>
   (await client().get(`${transaction}/attempts`, { path: { relayer_id, transaction_id: transactionId } })).data
-const explain = ({ client }: Rig, transactionId: string) => client().transactions.explain(transactionId)
+const explain = ({ client }: Rig, transactionId: string) => client().transactions.getExplanation(transactionId)
 const replace = async ({ client }: Rig, { relayer_id }: Account, transactionId: string, body: SendTransactionRequest) =>
   (await client().put(transaction, { path: { relayer_id, transaction_id: transactionId }, body })).data
 const firstOf = async (account: Account) => (await account.transactions())[0]

@@ -8,7 +8,7 @@ import { until } from '../../support/until.ts'
 const gwei = 10n ** 9n
 const transaction = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
 const firstOf = async (account: Account) => (await account.transactions())[0]
-const explain = ({ client }: Rig, transactionId: string) => client().transactions.explain(transactionId)
+const explain = ({ client }: Rig, transactionId: string) => client().transactions.getExplanation(transactionId)
 
 /** Carries out a suggestion as it stands; an operation that refuses it throws. */
 async function carryOut({ client }: Rig, { operation, relayer_id, transaction_id, body }: Suggestion): Promise<void> {

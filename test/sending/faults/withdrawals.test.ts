@@ -9,7 +9,7 @@ import { until } from '../../support/until.ts'
 const gwei = 10n ** 9n
 const hex = (number: number | bigint) => `0x${number.toString(16)}`
 const transaction = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
-const explain = ({ client }: Rig, transactionId: string) => client().transactions.explain(transactionId)
+const explain = ({ client }: Rig, transactionId: string) => client().transactions.getExplanation(transactionId)
 const firstOf = async (account: Account) => (await account.transactions())[0]
 
 /** A rollup: a transfer to the account itself takes `required` gas, and a node refuses less. */
