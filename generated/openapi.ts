@@ -6657,7 +6657,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description The body is of another media type than `application/json`, or encoded (`unsupported_media_type`). */
+        /** @description The body is not `application/json`, is compressed, or is not UTF-8 (`unsupported_media_type`). */
         UnsupportedMediaType: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { badRequest, DomainError, inputFault } from '../../domain/errors.ts'
 import { yieldToEventLoop } from '../../lib/timers.ts'
 import type { AmountPlaces, OperationFacts } from './document.ts'
-import { ApiError } from './errors.ts'
+import { ApiError, phraseOf } from './errors.ts'
 import { parseJson } from './json.ts'
 import type { Held } from './shares.ts'
 
@@ -51,7 +51,7 @@ type BodyFacts = Pick<OperationFacts, 'mediaTypes' | 'bodyIsOptional' | 'amounts
 function mediaTypeOf(request: IncomingMessage, accepted: string[]): string {
   const { 'content-type': contentType, 'content-encoding': encoding } = request.headers
   const refuse = (path: string, message: string) =>
-    new ApiError('unsupported_media_type', 'Bad Request', [{ path, message }])
+    new ApiError('unsupported_media_type', phraseOf('unsupported_media_type'), [{ path, message }])
 
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw refuse('/headers/content-encoding', 'must be identity: compressed bodies are not accepted')

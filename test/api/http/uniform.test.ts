@@ -26,6 +26,7 @@ const operations = operationsOf(contract).map(({ path, method, operation, shared
   body: operation.requestBody as Schema | undefined,
   success: lookUp((operation.responses['200'] ?? operation.responses['201'] ?? {}) as Schema),
   statuses: Object.keys(operation.responses),
+  responses: operation.responses,
   guarded: operation.security?.length !== 0,
   isBare: 'x-json-rpc' in operation || 'x-bare' in operation,
 }))
@@ -131,6 +132,24 @@ test('declares every status that its form can have: the token, the body, the rat
     const expected = [...own, ...(body ? ['413', '415'] : []), ...(/\{/.test(path) ? ['404'] : [])]
     expect.soft([operationId, expected.filter((status) => !statuses.includes(status))]).toEqual([operationId, []])
   }
+})
+
+test('declares the headers of each answer: the id of the request, the rate limit, when to come again, the token', () => {
+  for (const { operationId, guarded, responses } of operations)
+    for (const [status, response] of Object.entries(responses)) {
+      const { headers = {}, content } = lookUp(response as Schema) as Schema & { headers?: Record<string, unknown> }
+      const expected = [
+        ...['X-Request-Id', ...(guarded ? ['RateLimit', 'RateLimit-Policy'] : [])],
+        ...(status === '429' || (guarded && status === '503') ? ['Retry-After'] : []),
+        ...(status === '401' ? ['WWW-Authenticate'] : []),
+      ]
+      const missing = expected.filter((name) => !(name in headers))
+      expect.soft([operationId, status, missing]).toEqual([operationId, status, []])
+      if (Number(status) < 400) continue
+      const { schema = {} } = content?.['application/json'] ?? {}
+      expect.soft([operationId, status, schema.$ref]).toEqual([operationId, status, '#/components/schemas/Failure'])
+    }
+  expect(lookUp({ $ref: '#/components/schemas/Failure' }).required).toContain('code')
 })
 
 test('marks what is made for the console, with its promise', () => {
