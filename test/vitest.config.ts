@@ -59,7 +59,12 @@ class LongFilesFirst extends BaseSequencer {
 }
 
 const include = ['test/**/*.test.ts']
-const env = { AWS_EC2_METADATA_DISABLED: 'true' }
+const env = {
+  // The AWS SDK looks for no credentials outside: no test calls anybody.
+  AWS_EC2_METADATA_DISABLED: 'true',
+  // Servers and commands that tests start are compiled once.
+  NODE_COMPILE_CACHE: join(import.meta.dirname, '..', 'node_modules', '.cache', 'tests'),
+}
 const projects: TestProjectConfiguration[] =
   process.env.TEST_DATABASE === 'postgres'
     ? [{ extends: true, test: { name: 'postgres', include, exclude: Object.keys(onSqliteOnly) } }]
@@ -87,7 +92,6 @@ export default defineConfig({
     testTimeout: 600_000,
     expect: { poll: { timeout: 120_000 } },
     hookTimeout: 600_000,
-    // The AWS SDK looks for no credentials outside: no test calls anybody.
     env,
   },
 })

@@ -164,7 +164,7 @@ test('counts the increase of a replacement, and subtracts an unsigned transactio
   await patch(client, { max_value_per_day: '100' })
   // The first block is compared by one that is refused; after that the sender sees none, and signs nothing.
   expect(await refusalOf(sends(client, 101))).toEqual(['max_value_per_day'])
-  await proxy.setFault({ kind: 'http_500', methods: ['eth_getBlockByNumber'] })
+  await proxy.setFault({ kind: 'internal_error', methods: ['eth_getBlockByNumber'] })
   const { data: sent } = await sends(client, 60)
   const path = { ...demo, transaction_id: sent.id }
   const replace = (amount: number) =>
