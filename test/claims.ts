@@ -296,6 +296,8 @@ export const documentClaims: Claims = {
     'policies/budgets.test: counts transfers, approvals and signatures of a key in one sum, and tells what is left',
     'policies/budgets.test: counts replacements, speed-ups and cancellations as the limits of a relayer do',
     'policies/budgets.test: gives back what was never signed',
+    'policies/budgets.test: counts a signature that a key service makes while its key gets a budget, and hands out none that is above it',
+    'policies/budgets.test: counts a transaction that was accepted before its key got a budget, and signs none that is above it',
   ],
   'key-budget-refuses': [
     'policies/budgets.test: refuses what is not listed, and what it cannot count',
@@ -305,6 +307,7 @@ export const documentClaims: Claims = {
   ],
   'agent-payment-once': [
     'api/json-rpc/mcp.test: sends each of 100 calls once that were cut off and repeated with their request_id',
+    'api/json-rpc/mcp.test: signs and counts each of 100 payments once that were cut off and repeated with their request_id',
   ],
   'sponsored-budget': [
     'sponsorships/sponsorships.test: accepts 40 calls of 100 users at once under a budget of 40, and counts what they paid once they are mined',

@@ -1,5 +1,5 @@
 import { Interface, toBeHex } from 'ethers'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import type { ApiKeyBudgetInput, TypedData } from '../../generated/openapi.ts'
 import { readContract } from '../../server/api/http/contract.ts'
@@ -7,6 +7,7 @@ import { describeOperations } from '../../server/api/http/document.ts'
 import { sendingMethods } from '../../server/api/json-rpc/sending.ts'
 import { signingMethods } from '../../server/api/json-rpc/signing.ts'
 import { testChain, testFaultProxy } from '../support/chain.ts'
+import { startHeldSigner } from '../support/held-signer.ts'
 import { asOnlyWriter } from '../support/only-writer.ts'
 import { unsigned } from '../support/policies.ts'
 import { createRelayer } from '../support/resources.ts'
@@ -372,6 +373,71 @@ test('counts replacements, speed-ups and cancellations as the limits of a relaye
   ).toEqual(notOwn)
   const speedUp = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/speed-up'
   expect(await refusalOf(key.client.post(speedUp, { ...ofOther, body: {} }))).toEqual(notOwn)
+})
+
+test('counts a signature that a key service makes while its key gets a budget, and hands out none that is above it', async () => {
+  const service = await startTestService()
+  const held = await startHeldSigner()
+  onTestFinished(held.stop)
+  const { data: signer } = await service.client.post('/api/v1/signers', { body: held.request as never })
+  const { id } = await createRelayer(service.client, { signer_id: signer.id })
+  const { data } = await service.client.post('/api/v1/api-keys', { body: { name: 'agent', scopes: ['sign', 'read'] } })
+  const client = clientOf(service, data.token)
+  const set = (budget: ApiKeyBudgetInput) =>
+    service.client.patch(keyPath, {
+      path: { api_key_id: data.api_key.id },
+      body: { budget },
+      header: { 'If-Match': '*' },
+    })
+  let count = 0
+  /** A signature that is under way while the budget changes. */
+  const signDuring = async (value: string, budget: ApiKeyBudgetInput) => {
+    held.hold()
+    count += 1
+    const body = authorizationOf(domainOf(token, local), { value, nonce: toBeHex(count, 32) })
+    const signed = refusalOf(client.post(fullPath, { path: { relayer_id: id }, body }))
+    await held.held(count)
+    await set(budget)
+    held.release()
+    return signed
+  }
+  const used = async () => (await selfOf(client))?.assets.map((one) => one.used)
+  expect(await signDuring('60', { assets: [dayOf('100')] })).toEqual([])
+  expect(await used()).toEqual(['60'])
+  // Another member, whose limit is used from now on.
+  expect(await signDuring('10', { assets: [dayOf('100')], count_per_hour: 1 })).toEqual([])
+  expect(await used()).toEqual(['70'])
+  expect((await selfOf(client))?.transactions).toMatchObject({ used: 1 })
+  await set({ assets: [dayOf('100')], count_per_hour: null })
+  expect(await signDuring('1', { assets: [dayOf('100', other)] })).toEqual([
+    `api_key/budget/assets: The token ${token} is not in the assets of the budget`,
+  ])
+})
+
+test('counts a transaction that was accepted before its key got a budget, and signs none that is above it', async () => {
+  const { service, proxy } = await startOnChain()
+  const { data } = await service.client.post('/api/v1/api-keys', { body: { name: 'agent', scopes: ['send', 'read'] } })
+  const client = clientOf(service, data.token)
+  const send = async (value: string) =>
+    (await client.post(sendPath, { path: demo, body: { to, value, gas_limit: 21_000 } })).data.id
+  await service.client.transactions.send('demo', { to, value: '1' })
+  await proxy.setFault({ kind: 'http_500', methods: ['eth_getBlockByNumber'] })
+  const [first, second] = [await send('60'), await send('50')]
+  await service.client.patch(keyPath, {
+    path: { api_key_id: data.api_key.id },
+    body: { budget: { assets: [dayOf('100', 'coin')] } },
+    header: { 'If-Match': '*' },
+  })
+  expect((await selfOf(client))?.assets[0]?.used).toBe('0')
+  await proxy.setFault(undefined)
+  const read = async (id: string) => (await client.get(onePath, { path: { ...demo, transaction_id: id } })).data
+  await until('the first is signed', async () => (await read(first)).hash !== null)
+  await until('the second waits', async () => (await read(second)).wait_reason === 'fee_budget')
+  expect(await read(second)).toMatchObject({
+    hash: null,
+    status_reason: expect.stringContaining('assets/0/max_amount_per_day (100'),
+  })
+  expect((await selfOf(client))?.assets[0]?.used).toBe('60')
 })
 
 test('gives back what was never signed', async () => {

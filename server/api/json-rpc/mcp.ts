@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto'
 import type { CallToolResult, JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js'
 import type { FunctionFragment } from 'ethers/abi'
-import type { JsonRpcAnswer, TypedData } from '../../../generated/openapi.ts'
+import type { JsonRpcAnswer } from '../../../generated/openapi.ts'
 import { decodeAbi, readAbiEntry } from '../../domain/decoding/abi.ts'
 import { encodeCall } from '../../domain/decoding/contract-call.ts'
 import { badRequest, DomainError } from '../../domain/errors.ts'
 import type { Handlers, OperationId, OperationRequest } from '../../domain/operation.ts'
 import { authorizationTypes, networkOf } from '../../domain/payments.ts'
+import { sorted } from '../../domain/revision.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { callNode } from '../../services/accounts.ts'
+import { signPayment } from '../../services/signing/requests.ts'
 import { toFailure } from '../http/errors.ts'
 import { contractAjv } from '../http/schema-check.ts'
 import { AnswerBudget } from './budget.ts'
@@ -104,37 +106,39 @@ const tools: Record<string, (call: ToolCall) => Promise<unknown>> = {
   },
 
   sign_payment: ({ as, args, request, dependencies }) =>
-    as('signTypedDataFull', 200, async (parts) => {
-      const { contract, keyring, now, operations } = dependencies
-      const { address, chain_id } = await keyring.findRelayer(args.relayer_id)
-      const { network, asset, amount, payTo, maxTimeoutSeconds, extra } = args.requirements
+    as('signTypedDataFull', 200, async ({ auditEntry, authorize }) => {
+      const { contract, keyring, now } = dependencies
+      const { relayer_id, request_id, requirements } = args
+      const { address, chain_id } = await keyring.findRelayer(relayer_id)
+      const { network, asset, amount, payTo, maxTimeoutSeconds, extra } = requirements
       const own = networkOf(chain_id)
       if (network !== own)
         throw badRequest(['requirements', 'network'], `must be ${own}, as the relayer's network has it`)
-      const authorization = {
-        ...{ from: address, to: payTo, value: amount, validAfter: '0' },
-        validBefore: `${Math.floor(now() / 1_000) + maxTimeoutSeconds}`,
-        nonce: nonceOf(request.caller.id, args),
+      const payment = {
+        // One payment has one nonce: the token takes it once.
+        nonce: `0x${hashOf([request.caller.id, relayer_id, request_id])}`,
+        request_hash: hashOf(requirements),
+        valid_before: Math.floor(now() / 1_000) + maxTimeoutSeconds,
       }
-      const domain = { name: extra.name, version: extra.version, chainId: chain_id, verifyingContract: asset }
-      const document = {
-        domain,
+      const documentOf = (validBefore: number) => ({
+        domain: { name: extra.name, version: extra.version, chainId: chain_id, verifyingContract: asset },
         types: authorizationTypes,
         primaryType: 'TransferWithAuthorization',
-        message: authorization,
-      }
-      const body: TypedData = checked(contract, 'TypedData', document)
-      const { sig: signature } = await operations.signTypedDataFull({ ...parts, body })
-      const payment = { x402Version: 2, accepted: args.requirements, payload: { signature, authorization } }
-      return { ...payment, payment_signature: Buffer.from(JSON.stringify(payment)).toString('base64') }
+        message: {
+          ...{ from: address, to: payTo, value: amount, validAfter: '0' },
+          ...{ validBefore: `${validBefore}`, nonce: payment.nonce },
+        },
+      })
+      checked(contract, 'TypedData', documentOf(payment.valid_before))
+      const asker = { relayer_id, auditEntry, authorize: () => authorize('signTypedDataFull') }
+      const { document, signature } = await signPayment(dependencies, asker, payment, documentOf)
+      const payload = { signature: signature.sig, authorization: document.message }
+      const signed = { x402Version: 2, accepted: requirements, payload }
+      return { ...signed, payment_signature: Buffer.from(JSON.stringify(signed)).toString('base64') }
     }),
 }
 
-/** One payment has one nonce: the token takes it once. */
-const nonceOf = (caller: string, { relayer_id, request_id }: Arguments): string =>
-  `0x${createHash('sha256')
-    .update(JSON.stringify([caller, relayer_id, request_id]))
-    .digest('hex')}`
+const hashOf = (value: unknown): string => createHash('sha256').update(JSON.stringify(value, sorted)).digest('hex')
 
 const bodyOf = (
   { contract }: JsonRpcDependencies,

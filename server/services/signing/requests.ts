@@ -38,11 +38,15 @@ import {
 import { signatureSpending } from '../../domain/policies/token-signatures.ts'
 import { checkPolicies, type Judged, spendingOf } from '../../domain/policies/transaction-policies.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
+import type { Account } from '../../domain/transaction-rows.ts'
 import { readAddress } from '../../domain/values.ts'
 import type { Signature } from '../../keys/signer.ts'
+import type { SignedPayment } from '../../store/queries/signed-payments.ts'
 import {
   type Charge,
   type Content,
+  type Countable,
+  count,
   rightsTo,
   type Signable,
   type SignatureAsker,
@@ -77,27 +81,51 @@ export async function signTypedDataFull(
   body: TypedData,
 ): Promise<SignatureResult> {
   const rights = await rightsTo(context, asker)
+  return signatureResult(await signCounted(context, asker, rights, readDocument(body)))
+}
+
+/**
+ * Signs a payment once: until it expires, a repetition gets the same document, and limits count no more for it. `documentOf`: by the end of
+ * its time. Throws DomainError (422) for another payment with the same nonce.
+ */
+export async function signPayment(
+  context: SignatureContext,
+  asker: SignatureAsker,
+  payment: SignedPayment,
+  documentOf: (validBefore: number) => TypedData,
+): Promise<{ document: TypedData; signature: SignatureResult }> {
+  const rights = await rightsTo(context, asker)
+  const counted = await count(context, asker, rights, { ...readDocument(documentOf(payment.valid_before)), payment })
+  const document = documentOf(counted.valid_before ?? payment.valid_before)
+  const countable = { ...readDocument(document), payment, counted }
+  const signature = await signCounted(context, asker, await rightsTo(context, asker), countable)
+  return { document, signature: signatureResult(signature) }
+}
+
+function readDocument(body: TypedData): Countable {
   const document = hashTypedData(body)
   const { domain_separator, struct_hash, chain_id } = document
   const unbound = typedData(domain_separator, struct_hash, { domain_separator, document })
-  const check = (rights: SigningRights) => {
-    unbound.check(rights)
-    const { relayer } = rights.held
-    if (chain_id === undefined || chain_id === BigInt(relayer.chain_id)) return
-    // A policy that allows exactly this domain takes precedence over its chain id.
-    if (!isAllowedDomain(relayer.policies, domain_separator)) {
-      throw badRequest(
-        ['domain', 'chainId'],
-        `chain id must be ${relayer.chain_id}, as the relayer's network has it; it is ${chain_id}`,
-      )
-    }
+  return {
+    ...unbound,
+    check(rights) {
+      unbound.check(rights)
+      const { relayer } = rights.held
+      if (chain_id === undefined || chain_id === BigInt(relayer.chain_id)) return
+      // A policy that allows exactly this domain takes precedence over its chain id.
+      if (!isAllowedDomain(relayer.policies, domain_separator)) {
+        throw badRequest(
+          ['domain', 'chainId'],
+          `chain id must be ${relayer.chain_id}, as the relayer's network has it; it is ${chain_id}`,
+        )
+      }
+    },
+    checkBudget(budget, { held }) {
+      const isAllowed = isAllowedDomain(held.relayer.policies, domain_separator)
+      checkBudgetOfSignature(budget, networkOf(held, document), document, isAllowed)
+    },
+    chargeOf: (rights) => signatureCharge(rights, document),
   }
-  const checkBudget: Signable['checkBudget'] = (budget, { held }) => {
-    const isAllowed = isAllowedDomain(held.relayer.policies, domain_separator)
-    checkBudgetOfSignature(budget, networkOf(held, document), document, isAllowed)
-  }
-  const charge = signatureCharge(rights, document)
-  return signatureResult(await signCounted(context, asker, rights, { ...unbound, check, checkBudget, charge }))
 }
 
 export async function signAuthorization(
@@ -148,7 +176,10 @@ export async function signTransaction(
       judgeTransaction(held.relayer, transaction)
     },
     checkBudget: (budget, { held }) => checkBudget(budget, held.relayer, judged),
-    charge: { account: relayer, spending: spendingOf(relayer, judged, { fee, budget: rights.caller.budget }) },
+    chargeOf: ({ held, caller: { budget } }) => ({
+      account: accountOf(held.relayer),
+      spending: spendingOf(held.relayer, judged, { fee, budget }),
+    }),
   })
   const { raw, hash, signature: told } = transaction.finish(signature)
   return { signed_transaction: toHex(raw), hash, signature: told }
@@ -205,8 +236,10 @@ function signatureCharge({ held, caller }: SigningRights, document: HashedTypedD
   const account = relayerOn(held, document)
   const ofKey = budgetOfSignature(caller.budget, networkOf(held, document), document)
   const spending = account ? signatureSpending(account.policies, document) : []
-  return { account: account ?? held.relayer, spending: [...spending, ...ofKey] }
+  return { account: accountOf(account ?? held.relayer), spending: [...spending, ...ofKey] }
 }
+
+const accountOf = ({ chain_id, address }: RelayerRow): Account => ({ chain_id, address })
 
 /** The relayer with the same address on the chain of a document; undefined: there is none. */
 const relayerOn = ({ on_address }: SigningRights['held'], document: HashedTypedData): RelayerRow | undefined =>

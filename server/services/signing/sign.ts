@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util'
 import { toHex } from '../../domain/encoding/digest.ts'
-import { type DomainError, relayerNotFound, relayerPaused } from '../../domain/errors.ts'
+import { type DomainError, errorOf, relayerNotFound, relayerPaused } from '../../domain/errors.ts'
 import type { SignatureKind } from '../../domain/observer.ts'
 import type { Caller } from '../../domain/operation.ts'
 import type { KeyBudget } from '../../domain/policies/budgets.ts'
@@ -9,6 +10,7 @@ import type { Account, Spend } from '../../domain/transaction-rows.ts'
 import { isUnsigned, KeyServiceUnavailable } from '../../keys/key-service.ts'
 import type { RelayerSigner } from '../../keys/keyring.ts'
 import type { Signature } from '../../keys/signer.ts'
+import type { SignedPayment } from '../../store/queries/signed-payments.ts'
 import type { ServicesContext } from '../context.ts'
 
 /* The way of every signature that a caller asks for to its key. */
@@ -42,6 +44,8 @@ export interface Signable {
   content: Content
   check(rights: SigningRights): void
   checkBudget(budget: KeyBudget, rights: SigningRights): void
+  /** Before each call of a key service; absent: the same checks, by the rights of that moment. */
+  checkAgain?(): Promise<void>
 }
 
 /** Throws DomainError (403) unless the policies and the budget allow it. */
@@ -51,10 +55,24 @@ export function checkSignable(signable: Signable, rights: SigningRights): void {
   if (budget) signable.checkBudget(budget, rights)
 }
 
-/** The amounts that daily limits count for a signature, and the account whose limits they are. */
+/** The amounts that limits count for a signature, and the account whose limits they are. */
 export interface Charge {
   account: Account
   spending: Spend[]
+}
+
+/** What is counted already. `valid_before`: of the payment that was asked for first. */
+interface Counted {
+  charge: Charge
+  spent: string | null
+  valid_before?: number
+}
+
+/** What is signed, and what limits count for it by the rights of a moment. `payment`: its repetitions count no more than the first one. */
+export interface Countable extends Signable {
+  chargeOf(rights: SigningRights): Charge
+  payment?: SignedPayment
+  counted?: Counted
 }
 
 /**
@@ -83,10 +101,10 @@ export function sign(
   signable: Signable,
 ): Signature | Promise<Signature> {
   const { auditEntry } = asker
-  const { kind, content } = signable
+  const { kind, content, checkAgain } = signable
   auditEntry.subject = toHex(content.digest)
   checkSignable(signable, rights)
-  const again = async () => checkSignable(signable, await rightsTo(context, asker))
+  const again = checkAgain ?? (async () => checkSignable(signable, await rightsTo(context, asker)))
   const signed = (signature: Signature) => {
     if (signature.request_id !== undefined) auditEntry.key_request_id = signature.request_id
     context.observer.signed?.(kind)
@@ -101,28 +119,53 @@ export function sign(
   return signature instanceof Promise ? signature.then(signed, failed) : signed(signature)
 }
 
+/** Counts a signature by these rights. Its audit entry has the result 102. Throws DomainError (403, 422). */
+export async function count(
+  { store }: Pick<SignatureContext, 'store'>,
+  { auditEntry }: Pick<SignatureAsker, 'auditEntry'>,
+  rights: SigningRights,
+  countable: Countable,
+): Promise<Counted> {
+  const { payment, counted, content } = countable
+  auditEntry.subject = toHex(content.digest)
+  checkSignable(countable, rights)
+  const charge = countable.chargeOf(rights)
+  const signature = { ...charge, spent: counted?.spent ?? null, payment }
+  const taken = await store.spend(signature, { ...auditEntry, result: 102 })
+  if (!('outcome' in taken)) return { ...taken, charge }
+  if (taken.outcome === 'over_limit') throw overLimit(taken)
+  throw errorOf('idempotency_mismatch', 'idempotency_key', 'was used with another body')
+}
+
 /**
- * Signs after the charge is reserved, which is given back when there is certainly no signature. The audit entry of the reservation has
- * the result 102; the operation's own entry follows with the result of the signature.
+ * Signs what limits count. A change of the relayer or of the caller's budget applies to each signature that is handed out after it: where
+ * the rights of that moment count other amounts, those are counted too, also after a key service has signed. What is counted is given back
+ * when there is certainly no signature; not that of a payment, which others may be asking for too.
  */
 export async function signCounted(
   context: SignatureContext,
   asker: SignatureAsker,
-  rights: SigningRights,
-  { charge, ...signable }: Signable & { charge: Charge },
+  first: SigningRights,
+  countable: Countable,
 ): Promise<Signature> {
-  if (charge.spending.length === 0) return sign(context, asker, rights, signable)
-  const { store } = context
-  const { account, spending } = charge
-  asker.auditEntry.subject = toHex(signable.content.digest)
-  checkSignable(signable, rights)
-  const { chain_id, address } = account
-  const taken = await store.spend({ chain_id, address }, spending, { ...asker.auditEntry, result: 102 })
-  if ('outcome' in taken) throw overLimit(taken)
+  let { counted } = countable
+  const countUnder = async (rights: SigningRights): Promise<SigningRights> => {
+    const { spending } = countable.chargeOf(rights)
+    if (isDeepStrictEqual(spending, counted?.charge.spending ?? [])) return rights
+    counted = await count(context, asker, rights, { ...countable, ...(counted && { counted }) })
+    return countUnder(await rightsTo(context, asker))
+  }
+  const check = async () => checkSignable(countable, await countUnder(await rightsTo(context, asker)))
+  let signature: Signature | Promise<Signature>
   try {
-    return await sign(context, asker, await rightsTo(context, asker), signable)
+    signature = sign(context, asker, await countUnder(first), { ...countable, checkAgain: check })
+    if (!(signature instanceof Promise)) return signature
+    signature = await signature
   } catch (error) {
-    if (taken.spent !== null && isUnsigned(error)) await store.unspend({ chain_id, address }, taken.spent)
+    const { spent = null, charge } = countable.payment ? {} : (counted ?? {})
+    if (spent !== null && charge && isUnsigned(error)) await context.store.unspend(charge.account, spent)
     throw error
   }
+  await check()
+  return signature
 }

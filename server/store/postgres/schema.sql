@@ -536,6 +536,18 @@ CREATE TABLE refills (
 );
 CREATE INDEX refills_by_relayer ON refills (relayer_row_id, row_id);
 
+-- Payments that callers had signed under names of their own, until they expire: each is counted once, however often it is asked for.
+-- `nonce`: of the authorization, made of the caller and the name. `spent`: what limits count for it.
+CREATE TABLE signed_payments (
+  chain_id     BIGINT NOT NULL,
+  address      TEXT NOT NULL,
+  nonce        TEXT NOT NULL,
+  request_hash TEXT NOT NULL,
+  valid_before BIGINT NOT NULL,
+  spent        TEXT,
+  PRIMARY KEY (chain_id, address, nonce)
+);
+
 -- Payments, each accepted in one commit with its transaction. `id`: the digest of the payload. The outcome is written once, when it is
 -- proven; `hash` may be that of somebody else's transaction.
 CREATE TABLE payments (

@@ -3,6 +3,7 @@ import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { unfinishedStatuses } from '../../domain/statuses.ts'
 import type { Account, OverLimit, Spend } from '../../domain/transaction-rows.ts'
 import { type Database, oneByOne, type Session, sql, type Transaction } from './database.ts'
+import { knownPayment, type SignedPayment, writePayment } from './signed-payments.ts'
 import { type Row, statusIn } from './transaction-rows.ts'
 
 const bucketMs = 300_000
@@ -382,24 +383,39 @@ export const takeGapFills = (
     return granted
   })
 
+/**
+ * A signature that limits count. `spent`: what they count for it already. `payment`: it is a payment, whose repetitions count no more than
+ * the first one.
+ */
+interface CountedSignature {
+  account: Account
+  spending: Spend[]
+  spent?: string | null
+  payment?: SignedPayment | undefined
+}
+
+/** `spent`: for `unspend`, when it was certainly not signed. `valid_before`: of the payment that was asked for first. */
+type CountResult = { spent: string | null; valid_before?: number } | OverLimit | { outcome: 'mismatch' }
+
 const spends = oneByOne(
-  ({ account, spending }: { account: Account; spending: Spend[] }) => ({
-    accounts: [account],
-    names: keysIn(spending),
-  }),
-  (transaction, { account, spending }) => takeSpending(transaction, account, spending),
+  ({ account, spending }: CountedSignature) => ({ accounts: [account], names: keysIn(spending) }),
+  async (transaction, { account, spending, spent, payment }): Promise<CountResult> => {
+    const known = payment && (await knownPayment(transaction, account, payment))
+    if (known && known.request_hash !== payment.request_hash) return { outcome: 'mismatch' }
+    const taken = await takeSpending(transaction, account, spending, known ? known.spent : spent)
+    if (!payment || 'outcome' in taken) return taken
+    const its = { ...payment, ...known, ...taken }
+    await writePayment(transaction, account, its)
+    return its
+  },
 )
 
-/**
- * Counts a transaction that is to be signed and not sent against the daily limits; durable when it resolves. `spent`: for `unspend`,
- * when it was certainly not signed.
- */
+/** Counts a signature that is not of an own transaction against the limits; durable when it resolves. */
 export const spend = (
   database: Database,
-  account: Account,
-  spending: Spend[],
+  signature: CountedSignature,
   auditEntry?: PendingAuditEntry,
-): Promise<{ spent: string | null } | OverLimit> => database.groupCommit(spends, { account, spending }, auditEntry)
+): Promise<CountResult> => database.groupCommit(spends, signature, auditEntry)
 
 export const unspend = (database: Database, account: Account, spent: string): Promise<void> =>
   database.write(async (transaction) => {

@@ -114,22 +114,14 @@ test("serves the SDK's client: an agent reads its budget, simulates, pays, and l
   expect(verifyTypedData(domain, types, payload.authorization, payload.signature).toLowerCase()).toBe(relayer.address)
   const decoded = JSON.parse(Buffer.from(String(paid.structuredContent.payment_signature), 'base64').toString())
   expect(decoded).toEqual({ x402Version, accepted, payload })
-  // The same payment has the same nonce, so that the token takes it once.
-  const repeated = await call('sign_payment', {
-    ...demo,
-    requirements: { ...requirements, amount: '40' },
-    request_id: 'article',
-  })
-  expect((repeated.structuredContent.payload as never as typeof payload).authorization.nonce).toBe(
-    payload.authorization.nonce,
-  )
+  expect(await call('sign_payment', { ...demo, requirements, request_id: 'article' })).toEqual(paid)
 
   expect((await call('get_budget')).structuredContent).toMatchObject({
     scopes: ['sign', 'send', 'read'],
     budget: {
       assets: [
         { used: '40', remaining: '60' },
-        { used: '100', remaining: '0' },
+        { used: '60', remaining: '40' },
       ],
     },
   })
@@ -213,23 +205,13 @@ test('speaks streamable HTTP without sessions', async () => {
   expect(stranger.status).toBe(401)
 })
 
-test('sends each of 100 calls once that were cut off and repeated with their request_id', async () => {
-  const { service } = await startOnChain()
-  const count = 100
-  const key = await createKey(service, coinOf(`${count}`))
+/** Calls a tool `count` times, cut off after more and more milliseconds, and then again. Resolves to the answers of the repetitions. */
+async function repeatCutOff({ url }: TestService, key: string, count: number, paramsOf: (index: number) => object) {
   const request = (index: number, signal?: AbortSignal) =>
-    fetch(`${service.url}/api/v1/mcp`, {
+    fetch(`${url}/api/v1/mcp`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: index,
-        method: 'tools/call',
-        params: {
-          name: 'send_call',
-          arguments: { ...demo, to, value: '1', request_id: `payment-${index}`, wait_seconds: 0 },
-        },
-      }),
+      body: JSON.stringify({ jsonrpc: '2.0', id: index, method: 'tools/call', params: paramsOf(index) }),
       ...(signal && { signal }),
     })
   const indexes = Array.from({ length: count }, (_, index) => index)
@@ -241,17 +223,54 @@ test('sends each of 100 calls once that were cut off and repeated with their req
       await cutOff
     }),
   )
-  const ids = await Promise.all(
-    indexes.map(async (index) => {
-      const { result } = (await (await request(index)).json()) as { result: Answer }
-      return String(result.structuredContent.id)
-    }),
+  return Promise.all(
+    indexes.map(
+      async (index) => ((await (await request(index)).json()) as { result: Answer }).result.structuredContent,
+    ),
   )
-  expect(new Set(ids).size).toBe(count)
+}
+
+test('sends each of 100 calls once that were cut off and repeated with their request_id', async () => {
+  const { service } = await startOnChain()
+  const count = 100
+  const key = await createKey(service, coinOf(`${count}`))
+  const results = await repeatCutOff(service, key, count, (index) => ({
+    name: 'send_call',
+    arguments: { ...demo, to, value: '1', request_id: `payment-${index}`, wait_seconds: 0 },
+  }))
+  expect(new Set(results.map(({ id }) => id)).size).toBe(count)
   const { pagination } = await service.client.get('/api/v1/relayers/{relayer_id}/transactions/', { path: demo })
   expect(pagination.total_items).toBe(count)
   const { call } = await connect(service, key)
   expect((await call('get_budget')).structuredContent).toMatchObject({ budget: { assets: [{ used: `${count}` }, {}] } })
+})
+
+test('signs and counts each of 100 payments once that were cut off and repeated with their request_id', async () => {
+  const clock = { now_ms: Date.parse('2030-01-01T00:00:00Z') }
+  const service = await startTestService({}, { now: () => clock.now_ms })
+  const count = 100
+  const key = await createKey(service, coinOf('100'))
+  const paramsOf = (index: number) => {
+    // Each is asked for at another time.
+    clock.now_ms += 100
+    const asked = { ...requirements, amount: '1', maxTimeoutSeconds: 3_600 }
+    return { name: 'sign_payment', arguments: { ...demo, requirements: asked, request_id: `payment-${index}` } }
+  }
+  const first = await repeatCutOff(service, key, count, paramsOf)
+  const again = await repeatCutOff(service, key, count, paramsOf)
+  expect(again).toEqual(first)
+  expect(new Set(first.map(({ payment_signature }) => payment_signature)).size).toBe(count)
+  const { call } = await connect(service, key)
+  const used = async () => (await call('get_budget')).structuredContent
+  expect(await used()).toMatchObject({ budget: { assets: [{}, { used: '100', remaining: '0' }] } })
+  const other = { ...requirements, amount: '2', maxTimeoutSeconds: 3_600 }
+  expect(await call('sign_payment', { ...demo, requirements: other, request_id: 'payment-0' })).toMatchObject({
+    isError: true,
+    structuredContent: { code: 'idempotency_mismatch' },
+  })
+  // What has expired can be paid no more: it is signed anew with its nonce, and counted again.
+  clock.now_ms += 3_700_000
+  expect((await call('sign_payment', paramsOf(0).arguments)).content[0]?.text).toContain('remaining 0')
 })
 
 test('is a command of the command line too, over stdio', async () => {

@@ -66,7 +66,7 @@ onEveryStore((opened) => {
     const spend = { policy: 'max_value_per_day' as const, asset: 'wei', amount: '2', limit: '3' }
     const spent = await Promise.all(
       ['spend', 'too much'].map((operation) =>
-        under(operation, (auditEntry) => store.spend(relayer, [spend], auditEntry)),
+        under(operation, (auditEntry) => store.spend({ account: relayer, spending: [spend] }, auditEntry)),
       ),
     )
     expect(spent.map(([, isRecorded]) => isRecorded)).toEqual([true, false])

@@ -12,11 +12,15 @@ onEveryStore((opened) => {
     const callers = Array.from({ length: 100 }, (_, index) => index)
 
     const spend = { policy: 'max_value_per_day' as const, asset: 'wei', amount: '1', limit: '37' }
-    const spent = await Promise.all(callers.map(() => store.spend({ chain_id, address }, [spend])))
+    const spent = await Promise.all(
+      callers.map(() => store.spend({ account: { chain_id, address }, spending: [spend] })),
+    )
     const taken = spent.flatMap((one) => ('outcome' in one ? [] : [one.spent ?? '']))
     expect(taken).toHaveLength(37)
     await Promise.all(taken.slice(0, 5).map((one) => store.unspend({ chain_id, address }, one)))
-    const again = await Promise.all(callers.map(() => store.spend({ chain_id, address }, [spend])))
+    const again = await Promise.all(
+      callers.map(() => store.spend({ account: { chain_id, address }, spending: [spend] })),
+    )
     expect(again.filter((one) => !('outcome' in one))).toHaveLength(5)
 
     const idempotency = (index: number) => ({ caller: 'c', key: `k${index % 50}`, body_hash: 'x' })
@@ -47,7 +51,7 @@ onEveryStore((opened) => {
     for (const [at, isSignatureFirst] of [true, false].entries()) {
       const relayer = await plantRelayer(opened(), 20 + at)
       const spending = [{ policy: 'max_value_per_day' as const, asset: 'wei', amount: '6', limit: '10' }]
-      const sign = () => store.spend(relayer, spending)
+      const sign = () => store.spend({ account: relayer, spending })
       const send = () => store.createTransaction(newTransaction(relayer, `beside-a-signature-${at}`, { spending }))
       const both = await Promise.all(isSignatureFirst ? [sign(), send()] : [send(), sign()])
       expect(both.filter((one) => 'outcome' in one && one.outcome === 'over_limit')).toHaveLength(1)

@@ -191,7 +191,11 @@ export function history(seed: number): () => Call {
       const its = { chain_id, address }
       if (verb === 0) return store.compactNonces(chain_id, address, latest)
       if (verb === 1) return store.raiseNonce({ chain_id, address }, nonce, isProven)
-      if (verb === 2) return store.spend(its, [{ policy: 'max_fee_per_day', asset: 'fee', amount: '5', limit: '300' }])
+      if (verb === 2)
+        return store.spend({
+          account: its,
+          spending: [{ policy: 'max_fee_per_day', asset: 'fee', amount: '5', limit: '300' }],
+        })
       if (verb === 3) return store.watch(row_id)
       if (verb === 4) return store.unwatch(row_id)
       if (verb === 5) return store.setGenesis(chain_id, address, `0x${nonce}`)

@@ -1,0 +1,35 @@
+import type { Account } from '../../domain/transaction-rows.ts'
+import { type Session, sql, type Transaction } from './database.ts'
+
+/** A payment that a caller has signed. `nonce`: that of its authorization. `valid_before`: in seconds since the Unix epoch. */
+export interface SignedPayment {
+  nonce: string
+  request_hash: string
+  valid_before: number
+}
+
+/** `spent`: what limits have counted for it. */
+type Row = SignedPayment & { spent: string | null }
+
+const select = sql<Row>(`
+  SELECT nonce, request_hash, valid_before, spent FROM signed_payments
+  WHERE chain_id = $chain_id AND address = $address AND nonce = $nonce`)
+const write = sql(`
+  INSERT INTO signed_payments (chain_id, address, nonce, request_hash, valid_before, spent)
+  VALUES ($chain_id, $address, $nonce, $request_hash, $valid_before, $spent)
+  ON CONFLICT (chain_id, address, nonce) DO UPDATE SET spent = excluded.spent`)
+const removeExpired = sql(`
+  DELETE FROM signed_payments WHERE chain_id = $chain_id AND address = $address AND valid_before <= $now`)
+
+/** What was signed first, until it has expired. The caller holds the lock of the account's relayers. */
+export async function knownPayment(
+  transaction: Transaction,
+  { chain_id, address }: Account,
+  { nonce }: SignedPayment,
+): Promise<Row | undefined> {
+  await transaction.run(removeExpired, { chain_id, address, now: Math.floor(transaction.effects.now() / 1_000) })
+  return transaction.one(select, { chain_id, address, nonce })
+}
+
+export const writePayment = (session: Session, { chain_id, address }: Account, payment: Row): Promise<number> =>
+  session.run(write, { chain_id, address, ...payment })
