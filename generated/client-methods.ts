@@ -235,6 +235,8 @@ export interface GeneratedMethods {
     verifyPayment(facilitatorId: string, body: Body<'/api/v1/facilitators/{facilitator_id}/verify', 'post'>, options?: Options<'/api/v1/facilitators/{facilitator_id}/verify', 'post'>): ApiPromise<Data<'/api/v1/facilitators/{facilitator_id}/verify', 'post'>>
     /** Settle a payment. */
     settlePayment(facilitatorId: string, body: Body<'/api/v1/facilitators/{facilitator_id}/settle', 'post'>, options?: Options<'/api/v1/facilitators/{facilitator_id}/settle', 'post'>): ApiPromise<Data<'/api/v1/facilitators/{facilitator_id}/settle', 'post'>>
+    /** List payments. */
+    listPayments(facilitatorId: string, options?: Options<'/api/v1/facilitators/{facilitator_id}/payments', 'get'>): AsyncGenerator<ItemOf<'/api/v1/facilitators/{facilitator_id}/payments'>, void, undefined>
     /** Get a payment. */
     getPayment(facilitatorId: string, payment: string, options?: Options<'/api/v1/facilitators/{facilitator_id}/payments/{payment}', 'get'>): ApiPromise<Data<'/api/v1/facilitators/{facilitator_id}/payments/{payment}', 'get'>>
   }
@@ -375,6 +377,7 @@ export const methods = {
     getSupportedPayments: ['get', '/api/v1/facilitators/{facilitator_id}/supported', 'plain'],
     verifyPayment: ['post', '/api/v1/facilitators/{facilitator_id}/verify', 'body'],
     settlePayment: ['post', '/api/v1/facilitators/{facilitator_id}/settle', 'body'],
+    listPayments: ['get', '/api/v1/facilitators/{facilitator_id}/payments', 'list'],
     getPayment: ['get', '/api/v1/facilitators/{facilitator_id}/payments/{payment}', 'plain'],
   },
   audit: {

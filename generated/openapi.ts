@@ -2149,6 +2149,34 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/facilitators/{facilitator_id}/payments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the facilitator.
+                 * @example shop
+                 */
+                facilitator_id: components["parameters"]["facilitator_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List payments
+         * @description The last 1,000 payments of the facilitator, newest first. They are removed with their transactions (`RETENTION_DAYS`).
+         *
+         *     **Returns** 200: The payments. `data` is a list of `Payment`.
+         */
+        get: operations["listPayments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/facilitators/{facilitator_id}/payments/{payment}": {
         parameters: {
             query?: never;
@@ -2760,6 +2788,13 @@ export interface components {
         PaymentResponse: {
             success: components["schemas"]["Succeeded"];
             data: components["schemas"]["Payment"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
+        PaymentListResponse: {
+            success: components["schemas"]["Succeeded"];
+            /** @description The items of the page. */
+            data: components["schemas"]["Payment"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
@@ -4663,6 +4698,8 @@ export interface components {
             rate_limit: components["schemas"]["KeyRateLimit"] | null;
             /** @description What the key may move. Null: what its relayers allow. */
             budget: components["schemas"]["ApiKeyBudget"] | null;
+            /** @description What of its budget is used, left, and when it has room again. Only in [Get an API key](#/api-keys/getapikey), of a key with a budget. */
+            budget_use?: components["schemas"]["BudgetUse"];
             /**
              * Format: date-time
              * @description The end of validity. Null: no end.
@@ -7242,6 +7279,18 @@ export interface components {
                 "application/json": components["schemas"]["PaymentResponse"];
             };
         };
+        /** @description The payments. */
+        PaymentList: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["PaymentListResponse"];
+            };
+        };
         /** @description The kinds of payment, and the addresses that send them. */
         X402SupportedSuccess: {
             headers: {
@@ -7701,6 +7750,7 @@ export type FacilitatorCreatedResponse = components['schemas']['FacilitatorCreat
 export type FacilitatorResponse = components['schemas']['FacilitatorResponse'];
 export type FacilitatorListResponse = components['schemas']['FacilitatorListResponse'];
 export type PaymentResponse = components['schemas']['PaymentResponse'];
+export type PaymentListResponse = components['schemas']['PaymentListResponse'];
 export type SponsorshipCreatedResponse = components['schemas']['SponsorshipCreatedResponse'];
 export type SponsorshipResponse = components['schemas']['SponsorshipResponse'];
 export type SponsorshipListResponse = components['schemas']['SponsorshipListResponse'];
@@ -8058,6 +8108,7 @@ export type ResponseFacilitatorCreated = components['responses']['FacilitatorCre
 export type ResponseFacilitatorSuccess = components['responses']['FacilitatorSuccess'];
 export type ResponseFacilitatorList = components['responses']['FacilitatorList'];
 export type ResponsePaymentSuccess = components['responses']['PaymentSuccess'];
+export type ResponsePaymentList = components['responses']['PaymentList'];
 export type ResponseX402SupportedSuccess = components['responses']['X402SupportedSuccess'];
 export type ResponseX402VerifiedSuccess = components['responses']['X402VerifiedSuccess'];
 export type ResponseX402SettledSuccess = components['responses']['X402SettledSuccess'];
@@ -11122,6 +11173,36 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    listPayments: {
+        parameters: {
+            query?: {
+                /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
+                page?: components["parameters"]["page"];
+                /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
+                per_page?: components["parameters"]["per_page"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the facilitator.
+                 * @example shop
+                 */
+                facilitator_id: components["parameters"]["facilitator_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["PaymentList"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];

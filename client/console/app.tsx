@@ -31,12 +31,15 @@ const Transaction = lazy(async () => ({ default: (await import('./transactions/t
 const Notifications = lazy(async () => ({ default: (await import('./notifications/notifications.tsx')).Notifications }))
 const Notification = lazy(async () => ({ default: (await import('./notifications/notification.tsx')).Notification }))
 const ApiKeys = lazy(async () => ({ default: (await import('./api-keys/api-keys.tsx')).ApiKeys }))
+const ApiKey = lazy(async () => ({ default: (await import('./api-keys/api-key.tsx')).ApiKeyPage }))
 const Audit = lazy(async () => ({ default: (await import('./audit/audit.tsx')).Audit }))
 const Networks = lazy(async () => ({ default: (await import('./networks/networks.tsx')).Networks }))
 const Network = lazy(async () => ({ default: (await import('./networks/networks.tsx')).NetworkPage }))
 const Pools = lazy(async () => ({ default: (await import('./pools/pools.tsx')).Pools }))
 const Pool = lazy(async () => ({ default: (await import('./pools/pool.tsx')).Pool }))
 const Sponsorships = lazy(async () => ({ default: (await import('./sponsorships/sponsorships.tsx')).Sponsorships }))
+const Facilitators = lazy(async () => ({ default: (await import('./facilitators/facilitators.tsx')).Facilitators }))
+const Facilitator = lazy(async () => ({ default: (await import('./facilitators/facilitator.tsx')).FacilitatorPage }))
 const Transactions = lazy(async () => ({ default: (await import('./transactions/transactions.tsx')).TransactionsPage }))
 const Spending = lazy(async () => ({ default: (await import('./spending/spending.tsx')).Spending }))
 const Service = lazy(async () => ({ default: (await import('./service/service.tsx')).Service }))
@@ -180,10 +183,15 @@ function Pages() {
       <Route<ListPage> path={routes.transactions}>{(page: ListPage) => <Transactions {...page} />}</Route>
       {has('read all') && <Route path={paths.pools} component={Pools} />}
       {has('read all') && <Route path={paths.sponsorships} component={Sponsorships} />}
+      {has('read all') && <Route path={paths.facilitators} component={Facilitators} />}
+      {has('read all') && (
+        <Route path={routes.facilitator}>{(page) => <Facilitator key={page.facilitator_id} {...page} />}</Route>
+      )}
       <Route<PoolPage> path={routes.pool}>{(page: PoolPage) => <Pool key={page.pool_id} {...page} />}</Route>
       {has('sign or send') && <Route path={routes.sandbox} component={Sandbox} />}
       {has('manage all') && <Route path={paths.signers} component={Signers} />}
       {has('administer') && <Route path={paths.apiKeys} component={ApiKeys} />}
+      {has('administer') && <Route path={routes.apiKey}>{(page) => <ApiKey key={page.api_key_id} {...page} />}</Route>}
       {has('manage all') && <Route path={paths.service} component={Service} />}
       {has('manage all') && <Route<Find> path={routes.audit}>{(page: Find) => <Audit {...page} />}</Route>}
       <Route>

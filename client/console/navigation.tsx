@@ -5,6 +5,7 @@ import {
   Coins,
   FlaskConical,
   Gift,
+  HandCoins,
   Key,
   KeyRound,
   Layers,
@@ -51,6 +52,13 @@ const groups: Record<string, (Page & { needs: Right; create?: string; creates?: 
   Resources: [
     { to: paths.pools, name: 'Pools', icon: Layers, needs: 'read all', create: 'Create a pool' },
     { to: paths.sponsorships, name: 'Sponsorships', icon: Gift, needs: 'read all', create: 'Create a sponsorship' },
+    {
+      to: paths.facilitators,
+      name: 'Facilitators',
+      icon: HandCoins,
+      needs: 'read all',
+      create: 'Create a facilitator',
+    },
     { to: paths.networks, name: 'Networks', icon: Network, needs: 'read', create: 'Create a network' },
     { to: paths.signers, name: 'Signers', icon: KeyRound, needs: 'manage all', create: 'Create a signer' },
   ],

@@ -183,7 +183,7 @@ export interface Conditions {
   ifMatch?: IfMatch | undefined
 }
 
-export interface ApiKeyRow extends ApiKey {
+export interface ApiKeyRow extends Omit<ApiKey, 'budget_use'> {
   /** SHA-256 of the secret. */
   secret_hash: Uint8Array
   /** Encoded (lib/ids.ts). */

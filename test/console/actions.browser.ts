@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { createRelayerClient, type RelayerPoliciesPatch } from '../../client/index.ts'
 import { testLiar } from '../support/liar.ts'
 import type { Account } from '../support/rig.ts'
-import { act, type Console, named, openConsole, startStage } from './browser.ts'
+import { act, type Console, fillEntries, named, openConsole, startStage } from './browser.ts'
 
 const base = '/api/v1/relayers/{relayer_id}'
 const one = `${base}/transactions/{transaction_id}` as const
@@ -77,7 +77,7 @@ test('creates an API key with rights and an expiry, rotates it, and revokes it',
     expect(await dialog.getByLabel('Name').inputValue()).toBe('night shift')
     await dialog.getByLabel('sign').check()
     await dialog.getByLabel('send').uncheck()
-    await dialog.getByLabel('Client addresses').fill('10.0.0.0/8\n127.0.0.1/32')
+    await fillEntries(dialog, 'allowed_cidrs', [['10.0.0.0/8'], ['127.0.0.1/32']])
     await dialog.getByLabel('Expires at').fill('')
   })
   expect((await listed())[0]).toMatchObject({
@@ -177,25 +177,25 @@ async function waiting() {
   return { account, page, read, attempts, first: await read() }
 }
 
-test('edits the lists of a relayer’s policies, line by line', async () => {
+test('edits the lists of a relayer’s policies, entry by entry', async () => {
   const account = await stage.rig.addAccount()
   const { page } = await at(`/relayers/${account.relayer_id}/policies`)
   const token = `0x${'c0'.repeat(20)}`
-  const edit = (name: string, text: string) => {
+  const edit = (name: string, rows: string[][]) => {
     const row = page.getByRole('listitem').filter({ has: page.getByText(name, { exact: true }) })
-    return act(page, named(row, 'Change'), (dialog) => dialog.getByLabel(name).fill(text))
+    return act(page, named(row, 'Change'), (dialog) => fillEntries(dialog, name, rows))
   }
-  await edit('whitelist_receivers', `${other}\n${token}\n`)
+  await edit('whitelist_receivers', [[other], [token], ['']])
   await page.getByText('Sends only to 2 receivers.').waitFor()
-  await edit('allowed_functions', `${token} 0xa9059cbb 0x`)
-  await edit('token_limits', `${token} - 5000`)
+  await edit('allowed_functions', [[token, '0xa9059cbb 0x']])
+  await edit('token_limits', [[token, '', '5000']])
   expect((await relayer(account)).policies).toMatchObject({
     whitelist_receivers: [other, token],
     allowed_functions: [{ receiver: token, selectors: ['0xa9059cbb', '0x'] }],
     token_limits: [{ token, max_amount_per_day: '5000' }],
   })
   await page.getByText('Limits transfers of 1 token.').waitFor()
-  await edit('whitelist_receivers', '')
+  await edit('whitelist_receivers', [[''], ['']])
   await page.getByText('Sends to any receiver.').waitFor()
   expect((await relayer(account)).policies.whitelist_receivers).toBeUndefined()
 })

@@ -148,6 +148,15 @@ export async function act(page: Page, button: Locator, fill: (dialog: Locator) =
     .toBe(true)
 }
 
+/** Fills in a list of a form: an entry for each row, with its parts. */
+export async function fillEntries(dialog: Locator, name: string, rows: string[][]) {
+  const parts = dialog.locator(`.entries:has([name="${name}"]) > div`)
+  for (const [index, row] of rows.entries()) {
+    if (index >= (await parts.count())) await dialog.locator(`.entries:has([name="${name}"]) > button`).click()
+    for (const [place, text] of row.entries()) await parts.nth(index).locator(`[name="${name}"]`).nth(place).fill(text)
+  }
+}
+
 /** Opens the menu of a network, and takes a line of it. */
 export async function choose(page: Page, network: string, action: string) {
   await named(page, `More actions of ${network}`).click()

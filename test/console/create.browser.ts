@@ -10,7 +10,7 @@ async function fill(page: Page | Locator, button: string, fields: Record<string,
   const dialog = dialogs.getByRole('dialog')
   for (const [label, value] of Object.entries(fields)) {
     const group = dialog.getByRole('group', { name: new RegExp(`^${label}`) })
-    if ((await group.count()) > 0) {
+    if ((await group.getByRole('checkbox').count()) > 0) {
       for (const one of value.split('\n')) await group.getByLabel(one, { exact: true }).check()
       continue
     }

@@ -13,7 +13,8 @@ async function start() {
 
 const confirm = (page: Page) => page.getByRole('dialog').locator('button[type=submit]').click()
 /** The label of the field that has the fault under it, and the fault. */
-const fault = (dialog: Locator, label: string) => dialog.locator('label', { hasText: label }).locator('.fault')
+const fault = (dialog: Locator, label: string) =>
+  dialog.locator('label, fieldset', { hasText: label }).locator('.fault')
 
 test('says what is wrong with an input under its field', async () => {
   const { page, open } = await start()
@@ -22,11 +23,14 @@ test('says what is wrong with an input under its field', async () => {
   await named(page, 'Create a relayer').click()
   await dialog.getByLabel('ID', { exact: true }).fill('demo')
   await dialog.getByLabel('Network').selectOption('local')
-  await dialog.getByLabel('Allowed receivers').fill(`0x${'5a'.repeat(20)}\nnobody`)
+  await dialog.getByLabel('Allowed receivers').fill(`0x${'5a'.repeat(20)}`)
+  await named(dialog, 'Add another receiver').click()
+  await dialog.getByLabel('Allowed receivers (empty: any) 2').fill('nobody')
   await confirm(page)
   await fault(dialog, 'Allowed receivers')
     .getByText(/^Entry 2 must be/)
     .waitFor()
+  await named(dialog, 'Remove receiver 2').click()
   await dialog.getByLabel('Allowed receivers').fill('')
   await confirm(page)
   await fault(dialog, 'ID').getByText('A relayer with this ID already exists.').waitFor()

@@ -25,7 +25,7 @@ test('shows what budgets have left, and creates, pauses, changes and deletes spo
 
   await act(page, named(page, 'Create a sponsorship'), async (dialog) => {
     await dialog.getByLabel('ID (optional)').fill('shop')
-    await dialog.getByLabel('Relayer', { exact: true }).fill(relayer.id)
+    await dialog.getByLabel('Sent by').selectOption(`relayer ${relayer.id}`)
     await dialog.getByLabel('Contract').fill(game)
     await dialog.getByLabel('Selectors').fill(play(1).slice(0, 10))
     await dialog.getByLabel('Highest fee').fill('0.001')

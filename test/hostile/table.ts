@@ -332,6 +332,7 @@ export const table: Record<string, Make> = {
   getSupportedPayments: get('/facilitators/kept-0/supported'),
   verifyPayment: send('POST', '/facilitators/kept-0/verify', payment),
   settlePayment: send('POST', '/facilitators/kept-0/settle', payment),
+  listPayments: get(`/facilitators/kept-0/payments?${page}`),
   getPayment: () => [
     { name: 'an unknown payment', method: 'GET', path: `/api/v1/facilitators/kept-0/payments/0x${'0'.repeat(64)}` },
   ],

@@ -154,6 +154,10 @@ test('counts transfers, approvals and signatures of a key in one sum, and tells 
   // The relayer's other callers are not limited by it, and it has no policies of its own.
   expect(await signs(service.client, { to: token, data: callOf('transfer', to, 1_000) })).toEqual([])
   expect((await selfOf(service.client)) ?? null).toBeNull()
+  // Who manages API keys reads the same of each of them.
+  expect((await service.client.apiKeys.get(key.id)).budget_use).toEqual(await selfOf(key.client))
+  const { api_key: without } = await service.client.apiKeys.create({ name: 'without', scopes: ['read'] })
+  expect((await service.client.apiKeys.get(without.id)).budget_use).toBeUndefined()
 })
 
 test('refuses what is not listed, and what it cannot count', async () => {

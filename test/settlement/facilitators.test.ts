@@ -131,6 +131,30 @@ async function untilSettled(stream: ReadableStream<Uint8Array>): Promise<string>
   return text
 }
 
+test('lists the payments of a facilitator, newest first, to its key and to readers', async () => {
+  const its = await paymentRig()
+  const own = createRelayerClient({ baseUrl: its.rig.url(), token: its.token_of_key })
+  expect(await Array.fromAsync(own.facilitators.listPayments('shop'))).toEqual([])
+  const ids: (string | undefined)[] = []
+  for (let index = 0; index < 3; index += 1) {
+    const { extra } = await its.settle(await its.pay(await its.newPayer()))
+    ids.unshift(extra?.payment)
+  }
+  const path = { facilitator_id: 'shop' }
+  const pageOf = async (page: number) => {
+    const { data, pagination } = await its.client.get('/api/v1/facilitators/{facilitator_id}/payments', {
+      ...{ path, query: { page, per_page: 2 } },
+    })
+    return { ids: data.map(({ id }) => id), total: pagination.total_items }
+  }
+  expect(await pageOf(1)).toEqual({ ids: ids.slice(0, 2), total: 3 })
+  expect(await pageOf(2)).toEqual({ ids: ids.slice(2), total: 3 })
+  expect(await pageOf(3)).toEqual({ ids: [], total: 3 })
+  const [first] = await Array.fromAsync(own.facilitators.listPayments('shop'))
+  expect(first).toEqual(await own.facilitators.getPayment('shop', ids[0] ?? ''))
+  expect(await outcomeOf(Array.fromAsync(own.facilitators.listPayments('other')))).toContain('404')
+})
+
 test('believes one node neither that somebody has paid, nor that nobody can any more', async () => {
   const its = await paymentRig({ wait_seconds: 0 }, { proxies: 3 })
   const { rig } = its

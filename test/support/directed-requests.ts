@@ -216,6 +216,7 @@ async function settle(network: string, relayer: string, chain: Anvil, ask: Ask):
   const request = await signPayment(Wallet.createRandom() as unknown as Wallet, its)
   await ask('verifyPayment', [id], request, token)
   const { extra } = (await ask('settlePayment', [id], request, token)) as { extra: { payment: string } }
+  await ask('listPayments', [id], undefined, token)
   await ask('getPayment', [id, extra.payment], undefined, token)
   await ask('updateFacilitator', [id], example('updateFacilitator', {}))
   await ask('deleteFacilitator', [id])

@@ -1,14 +1,16 @@
 import { Key } from 'lucide-react'
 import type { ReactNode } from 'react'
+import { Link } from 'wouter'
 import type { ApiKey, Scope } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { changedIn, useEdited } from '../components/edited.tsx'
-import { Checks, Field, Lines, Picks } from '../components/fields.tsx'
+import { Checks, Entries, Field, Picks } from '../components/fields.tsx'
 import { Menu } from '../components/menu.tsx'
 import { TablePage } from '../components/page.tsx'
-import { ageColumn, type Column } from '../components/table.tsx'
-import { Copyable, RowTime } from '../components/values.tsx'
+import { ageColumn, type Column, column } from '../components/table.tsx'
+import { NewToken, RowTime } from '../components/values.tsx'
 import { FormError, listOf, useForm } from '../data/form.ts'
+import { paths } from '../data/paths.ts'
 import { useApiKeys, usePools, useRelayers } from '../data/resources.ts'
 import { momentOf, typedOf, zoneShortly } from '../data/times.ts'
 
@@ -28,12 +30,13 @@ export const ApiKeys = () => (
 )
 
 /** Its rights do not change, and it ends with its sponsorship or facilitator. */
-const isOfResource = (key: ApiKey) => key.scopes.some((scope) => scope === 'relay' || scope === 'settle')
+export const isOfResource = (key: ApiKey) => key.scopes.some((scope) => scope === 'relay' || scope === 'settle')
 
 const columns: Column<ApiKey>[] = [
-  { name: 'Name', by: ({ name }) => name, cell: ({ id, name }) => <span title={id}>{name}</span> },
+  { name: 'Name', by: ({ name }) => name, cell: ({ id, name }) => <Link to={paths.apiKey(id)}>{name}</Link> },
   { name: 'Scopes', by: (key) => key.scopes.length, cell: (key) => key.scopes.join(', ') },
-  { name: 'Relayers', cell: (key) => (isOfResource(key) ? 'what it belongs to' : relayersText(key)) },
+  { name: 'Relayers', cell: relayersText },
+  column('Budget', ({ budget }) => (budget ? 'limited' : 'none')),
   {
     name: 'Expires',
     isTime: true,
@@ -44,12 +47,14 @@ const columns: Column<ApiKey>[] = [
   { name: '', cell: (key) => <KeyActions apiKey={key} /> },
 ]
 
-function KeyActions({ apiKey }: { apiKey: ApiKey }) {
+/** `children`: before the menu. `to`: the page after it is revoked. */
+export function KeyActions({ apiKey, children, to }: { apiKey: ApiKey; children?: ReactNode; to?: string }) {
   const { id, name } = apiKey
   const mayChange = !isOfResource(apiKey)
   return (
     <div className="buttons">
       {mayChange && <EditKey apiKey={apiKey} />}
+      {children}
       <Menu of={name}>
         <Action
           label="Rotate"
@@ -72,6 +77,7 @@ function KeyActions({ apiKey }: { apiKey: ApiKey }) {
             tone="danger"
             effect={`Requests with “${name}” are refused at once. A revoked key cannot be restored.`}
             run={(client) => client.apiKeys.delete(id)}
+            {...(to !== undefined && { to })}
           />
         )}
       </Menu>
@@ -79,7 +85,9 @@ function KeyActions({ apiKey }: { apiKey: ApiKey }) {
   )
 }
 
-function relayersText({ relayer_ids, pool_ids }: ApiKey): string {
+export function relayersText(key: ApiKey): string {
+  if (isOfResource(key)) return 'what it belongs to'
+  const { relayer_ids, pool_ids } = key
   const names = [...(relayer_ids ?? []), ...(pool_ids ?? []).map((id) => `pool ${id}`)]
   return names.length === 0 ? 'all' : names.join(', ')
 }
@@ -103,6 +111,8 @@ const bodyOf = ({ relayer_ids, pool_ids, allowed_cidrs, expires_at, ...rest }: R
   expires_at: momentOf(expires_at) ?? null,
 })
 
+const cidr = [{ label: 'Range', placeholder: '10.0.0.0/8' }]
+
 /** The rights of a key as a form. */
 function useRights(key?: ApiKey) {
   const { values, bind, pick, reset } = useForm(rightsOf(key))
@@ -120,7 +130,7 @@ function useRights(key?: ApiKey) {
         <Checks legend="Scopes" values={scopes} {...pick('scopes')} />
         <Picks legend="Relayers (none chosen: all, or none with pools)" values={relayers} {...pick('relayer_ids')} />
         {pools.length > 0 && <Picks legend="Pools" values={pools} {...pick('pool_ids')} />}
-        <Lines label="Client addresses, as CIDR, one per line (empty: any)" rows={2} {...bind('allowed_cidrs')} />
+        <Entries label="Client addresses (empty: any)" one="range" parts={cidr} {...bind('allowed_cidrs')} />
         <Field
           label={`Expires at (${zoneShortly(momentOf(values.expires_at))}; empty: never)`}
           type="datetime-local"
@@ -171,10 +181,3 @@ function EditKey({ apiKey }: { apiKey: ApiKey }) {
     </Action>
   )
 }
-
-const NewToken = ({ token, children }: { token: string; children: ReactNode }) => (
-  <>
-    <p>{children} Copy the token now. It is not shown again:</p>
-    <Copyable value={token} whole />
-  </>
-)

@@ -1,6 +1,8 @@
-import { type ComponentProps, type ReactNode, useId, useState } from 'react'
+import { X } from 'lucide-react'
+import { type ClipboardEvent, type ComponentProps, type ReactNode, useId, useState } from 'react'
+import type { Bind } from '../data/form.ts'
 import { words } from '../data/format.ts'
-import { useNotifications, useRelayers } from '../data/resources.ts'
+import { useAddressBook, useNotifications, useRelayers } from '../data/resources.ts'
 
 /** A control of a form below its label; `hint`: what the reader has to know of it. */
 type Labeled<Control extends 'input' | 'textarea' | 'select'> = ComponentProps<Control> & {
@@ -33,6 +35,132 @@ export const Lines = ({ label, hint, ...control }: Labeled<'textarea'>) => (
     <Hint text={hint} />
   </label>
 )
+
+/** The addresses that the service has a name for, to choose from in the fields that name this list. */
+const KnownAddresses = ({ id }: { id: string }) => (
+  <datalist id={id}>
+    {[...useAddressBook()].map(([address, { name, kind }]) => (
+      <option key={address} value={address}>
+        {`${name} (${kind})`}
+      </option>
+    ))}
+  </datalist>
+)
+
+/** An address, which may be typed, or chosen among those that have a name. */
+export function AddressField(its: Labeled<'input'>) {
+  const list = useId()
+  return (
+    <>
+      <Field kind="id" placeholder="0x…" list={list} {...its} />
+      <KnownAddresses id={list} />
+    </>
+  )
+}
+
+/** One of the fields of an entry. `isAddress`: known ones can be chosen. `values`: it is one of these. */
+export interface EntryPart {
+  label: string
+  placeholder?: string
+  isAddress?: boolean
+  values?: readonly (readonly [value: string, text: string])[]
+}
+
+interface EntriesProps extends ReturnType<Bind<string>> {
+  label: string
+  /** What one entry is, on the button that adds one. */
+  one: string
+  /** The last one may have several words. */
+  parts: readonly EntryPart[]
+  hint?: ReactNode
+  required?: boolean
+}
+
+const empty = '-'
+
+/** The parts of a line; `-` is a part that is left out before others. */
+const cellsOf = (line: string, count: number): string[] => {
+  const words = line.split(' ')
+  const cells = [...words.slice(0, count - 1), words.slice(count - 1).join(' ')]
+  return cells.map((cell) => (cell === empty ? '' : cell))
+}
+
+/** A list of a form, of which each entry has its fields. Its text has a line for each entry; several lines may be pasted. */
+export function Entries({ label, one, parts, hint, required, name, value, onChange }: EntriesProps) {
+  const list = useId()
+  const lines = value.split('\n')
+  const set = (next: string[]) => onChange({ target: { value: next.join('\n') } })
+  const change = (row: number, ...by: string[]) => set(lines.toSpliced(row, 1, ...by))
+  const lineWith = (line: string, place: number, cell: string) =>
+    parts
+      .map((_, index) => (index === place ? cell : (cellsOf(line, parts.length)[index] ?? '')))
+      .map((text, index, all) => (text === '' && all.slice(index + 1).some((later) => later !== '') ? empty : text))
+      .join(' ')
+      .trimEnd()
+  const paste = (row: number) => (event: ClipboardEvent) => {
+    const pasted = event.clipboardData
+      .getData('text')
+      .trim()
+      .split(/\s*\n\s*/)
+    if (pasted.length < 2) return
+    event.preventDefault()
+    change(row, ...pasted)
+  }
+  return (
+    <fieldset className="entries">
+      <legend>{label}</legend>
+      {hint !== undefined && <p className="hint">{hint}</p>}
+      {lines.map((line, row) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: an entry has no other name
+        <div key={row}>
+          {parts.map((part, place) => {
+            const its = {
+              name,
+              'aria-label': `${place === 0 ? label : part.label} ${row + 1}`,
+              value: cellsOf(line, parts.length)[place] ?? '',
+              onChange: ({ target }: { target: { value: string } }) => change(row, lineWith(line, place, target.value)),
+            }
+            return part.values ? (
+              <select key={part.label} {...its}>
+                <Options of={part.values} />
+              </select>
+            ) : (
+              <input
+                key={part.label}
+                {...its}
+                {...kinds.id}
+                placeholder={part.placeholder ?? part.label}
+                title={part.label}
+                list={part.isAddress ? list : undefined}
+                required={required && row === 0 && place === 0}
+                onPaste={paste(row)}
+              />
+            )
+          })}
+          <button
+            type="button"
+            className="quiet small"
+            aria-label={`Remove ${one} ${row + 1}`}
+            disabled={lines.length === 1 && line === ''}
+            onClick={() => (lines.length === 1 ? set(['']) : change(row))}
+          >
+            <X className="icon" aria-hidden />
+          </button>
+        </div>
+      ))}
+      <button type="button" className="small" onClick={() => set([...lines, ''])}>
+        Add another {one}
+      </button>
+      {parts.some(({ isAddress }) => isAddress) && <KnownAddresses id={list} />}
+    </fieldset>
+  )
+}
+
+/** Of a node of a network or of a relayer, as `nodesOf` reads it. */
+export const nodeParts: readonly EntryPart[] = [
+  { label: 'URL', placeholder: 'https://node.example/KEY' },
+  { label: 'Weight', placeholder: 'weight (100)' },
+]
 
 type SelectProps = Labeled<'select'> & {
   values: readonly (string | readonly [value: string, text: string])[] | undefined

@@ -2,9 +2,9 @@ import { Check, Copy, ExternalLink } from 'lucide-react'
 import { type ComponentProps, type ReactNode, useState, useSyncExternalStore } from 'react'
 import { Link } from 'wouter'
 import type { Transaction } from '../../index.ts'
-import { count, exactly, gwei, short, words } from '../data/format.ts'
+import { amount, count, exactly, gwei, short, words } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
-import { useAddressNames, useExplorer, useRelayers } from '../data/resources.ts'
+import { useAddressNames, useExplorer, useRelayers, useSymbols } from '../data/resources.ts'
 import { isSlow, stateOf, toneOf } from '../data/statuses.ts'
 import { age, ageOrDate, inBothZones, rowTime, span, time } from '../data/times.ts'
 
@@ -222,6 +222,17 @@ export const Copyable = ({ value, whole = false }: { value: string; whole?: bool
     </code>
     <CopyButton text={value} label={`Copy ${value.slice(0, 80)}`} />
   </span>
+)
+
+/** An amount in the coin of a network. */
+export const Coins = ({ wei, network }: { wei: string | null; network: string }) => amount(wei, useSymbols()(network))
+
+/** What a creation says that gives a key: its token is shown this once. */
+export const NewToken = ({ token, children }: { token: string; children: ReactNode }) => (
+  <>
+    <p>{children} Copy the token now. It is not shown again:</p>
+    <Copyable value={token} whole />
+  </>
 )
 
 /** All of an address, a hash or a UUID, without its middle on a phone. Other texts stay as they are. */

@@ -15,10 +15,8 @@ export class FormError extends Error {
 export type Bind<Name extends string> = (name: Name) => {
   name: string
   value: string
-  onChange(event: { target: Field }): void
+  onChange(event: { target: { value: string } }): void
 }
-
-type Field = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement
 
 type Values = Record<string, string | string[]>
 type NameOf<Its extends Values, Value> = { [Name in keyof Its]: Its[Name] extends Value ? Name : never }[keyof Its] &
@@ -36,7 +34,7 @@ export function useForm<Its extends Values>(start: Its) {
     bind: (name: NameOf<Its, string>) => ({
       name,
       value: values[name] as string,
-      onChange: ({ target: { value } }: { target: Field }) => set(name, value as Its[string]),
+      onChange: ({ target: { value } }: { target: { value: string } }) => set(name, value as Its[string]),
     }),
     pick: <Name extends NameOf<Its, string[]>>(name: Name) => ({
       name,
@@ -98,21 +96,15 @@ export const nodesOf = (text: string, field = 'rpc_urls'): RpcUrlInput[] =>
     return { url, weight: Number(weight) }
   })
 
-/** A private relay by line: its URL, then its method and the number of blocks after which it drops a transaction, each if it is there. */
+/** A private relay by line: its URL, its method and the number of blocks after which it drops a transaction; `-`: left out. */
 export const relaysOf = (text: string): PrivateRpcUrlInput[] =>
-  wordsByLine(text).map(([url, ...rules]) => {
-    if (rules.length === 0) return url
-    const method = rules.find((rule) => rule.startsWith('eth_'))
-    const blocks = rules.find((rule) => /^\d+$/.test(rule))
-    if (rules.some((rule) => rule !== method && rule !== blocks))
-      throw new FormError(
-        'private_rpc_urls',
-        `After ${url}, a method (eth_sendPrivateTransaction) and a number of blocks are expected.`,
-      )
+  wordsByLine(text).map(([url, method = '-', blocks = '-']) => {
+    if (!/^(?:-|\d+)$/.test(blocks))
+      throw new FormError('private_rpc_urls', `After ${url}, a number of blocks is expected.`)
     return {
       url,
       // The service checks the word, and names those that it knows.
-      ...(method !== undefined && { method: method as PrivateMethod }),
-      ...(blocks !== undefined && { private_expiry_blocks: Number(blocks) }),
+      ...(method !== '-' && { method: method as PrivateMethod }),
+      ...(blocks !== '-' && { private_expiry_blocks: Number(blocks) }),
     }
   })

@@ -164,6 +164,9 @@ export const usePools = (pollMs?: number) =>
 export const useSponsorships = (pollMs?: number) =>
   useGet('/api/v1/sponsorships', whole, { ...(pollMs && { pollMs }), isEnabled: useSession().mayReadAll })
 
+export const useFacilitators = (pollMs?: number) =>
+  useGet('/api/v1/facilitators', whole, { ...(pollMs && { pollMs }), isEnabled: useSession().mayReadAll })
+
 export const useApiKeys = () => useGet('/api/v1/api-keys', whole, { isEnabled: useSession().caller.may_administer })
 
 export const useSigners = () =>
@@ -227,8 +230,8 @@ export interface AddressName {
 /** What made a request. The key of the setting `API_KEY` is named as the setting is. */
 export const callerName = (caller: string): string => (caller === 'environment' ? 'API_KEY' : caller)
 
-/** What the service knows an address as: the relayer, the signer or the contract. */
-export function useAddressNames(): (address: string) => AddressName | undefined {
+/** What the service knows addresses as, in lower case: the relayer, the signer or the contract. */
+export function useAddressBook(): ReadonlyMap<string, AddressName> {
   const relayers = useRelayers().data
   const signers = useSigners().data
   const abis = useAbis().data
@@ -239,7 +242,20 @@ export function useAddressNames(): (address: string) => AddressName | undefined 
     for (const { address, id } of signers ?? [])
       names.set(address.toLowerCase(), { name: id, kind: 'signer', to: paths.signers })
     for (const { address, id } of relayers ?? [])
-      names.set(address.toLowerCase(), { name: id, kind: 'relayer', to: `/relayers/${encodeURIComponent(id)}` })
-    return (address) => names.get(address.toLowerCase())
+      names.set(address.toLowerCase(), { name: id, kind: 'relayer', to: paths.relayer(id) })
+    return names
   }, [relayers, signers, abis])
+}
+
+/** What the service knows one address as. */
+export function useAddressNames(): (address: string) => AddressName | undefined {
+  const book = useAddressBook()
+  return (address) => book.get(address.toLowerCase())
+}
+
+/** The symbol of amounts in coins of no network in particular. */
+export function useCoinSymbol(): string {
+  const symbols = new Set(useNetworks().data?.map(({ symbol }) => symbol))
+  const [symbol] = symbols
+  return symbols.size === 1 ? (symbol ?? 'coins') : 'coins'
 }

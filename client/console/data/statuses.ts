@@ -20,7 +20,18 @@ export type Tone = 'good' | 'bad' | 'warn' | 'busy' | 'idle'
 /** What every part colors, by its status or severity. Another one is `idle`. */
 const toned: Partial<Record<Tone, string[]>> = {
   good: [
-    ...['confirmed', 'mined', 'succeeded', 'delivered', 'healthy', 'enabled', 'active', 'running', 'working'],
+    ...[
+      'confirmed',
+      'mined',
+      'succeeded',
+      'delivered',
+      'healthy',
+      'enabled',
+      'active',
+      'running',
+      'working',
+      'settled',
+    ],
     ...['in_step', 'sufficient', 'over'],
   ],
   bad: [

@@ -17,7 +17,7 @@ const maxPages = 6
 
 /** A page of a thing: what it is, its ID or name, and its address. */
 export interface RecentPage {
-  kind: 'relayer' | 'transaction' | 'pool' | 'notification'
+  kind: 'relayer' | 'transaction' | 'pool' | 'facilitator' | 'notification'
   name: string
   to: string
 }

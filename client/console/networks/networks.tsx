@@ -5,7 +5,7 @@ import type { Abi, Network, NetworkNode, PrivateRpcUrl, UpdateNetworkRequest } f
 import { Action } from '../components/action.tsx'
 import { changedIn, useEdited } from '../components/edited.tsx'
 import { EmptyState, Loaded, Skeleton } from '../components/feedback.tsx'
-import { Field, Lines, Select } from '../components/fields.tsx'
+import { Entries, Field, Lines, nodeParts, Select } from '../components/fields.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Crumbs, Heading, ListPage, Missing } from '../components/page.tsx'
 import { type Column, column, countColumn, stateColumn, Table } from '../components/table.tsx'
@@ -279,7 +279,7 @@ function NetworkActions({ network: { id, name }, network }: { network: Network }
           title={`Change nodes of ${name}`}
           message={`The nodes of ${name} are changed.`}
           field="rpc_urls"
-          hint="Node URLs, one per line (after it, its weight from 0 to 100, if not 100)"
+          list={nodeList}
           effect={`Replaces all nodes of ${name} with these. ${masked} Transactions continue at once.`}
           bodyOf={(text) => ({ rpc_urls: nodesOf(text) })}
         />
@@ -289,7 +289,7 @@ function NetworkActions({ network: { id, name }, network }: { network: Network }
           title={`Change private relays of ${name}`}
           message={`The private relays of ${name} are changed.`}
           field="private_rpc_urls"
-          hint="Private relays, one URL per line (after it, eth_sendPrivateTransaction and its blocks, if it needs them)"
+          list={relayList}
           effect={`Replaces all private relays of ${name} with these; none: it has no more. ${masked}`}
           bodyOf={(text) => ({ private_rpc_urls: relaysOf(text) })}
         />
@@ -308,14 +308,32 @@ function NetworkActions({ network: { id, name }, network }: { network: Network }
 /** The API masks the URLs, so they have to be entered again. */
 const masked = 'Paths and keys of the current URLs are hidden, so enter the complete URL of each one that you keep.'
 
-type UrlsProps = Record<'label' | 'title' | 'message' | 'effect' | 'hint', string> & {
+const nodeList = { label: 'Node URLs', one: 'node', parts: nodeParts }
+const relayList = {
+  label: 'Private relays',
+  one: 'relay',
+  parts: [
+    { label: 'URL', placeholder: 'https://relay.example' },
+    {
+      label: 'Method',
+      values: [
+        ['', 'usual method'],
+        ['eth_sendPrivateTransaction', 'eth_sendPrivateTransaction'],
+      ],
+    },
+    { label: 'Blocks after which it drops a transaction', placeholder: 'blocks' },
+  ],
+} as const
+
+type UrlsProps = Record<'label' | 'title' | 'message' | 'effect', string> & {
+  list: typeof nodeList | typeof relayList
   network: Network
   /** The contract's name. */
   field: 'rpc_urls' | 'private_rpc_urls'
   bodyOf(text: string): UpdateNetworkRequest
 }
 
-function ChangeUrls({ network, field, hint, bodyOf, ...its }: UrlsProps) {
+function ChangeUrls({ network, field, list, bodyOf, ...its }: UrlsProps) {
   const { values, bind, reset } = useForm({ [field]: '' })
   const { opened, open, lack, difference } = useEdited(network, reset)
   const { id, revision } = opened
@@ -327,7 +345,7 @@ function ChangeUrls({ network, field, hint, bodyOf, ...its }: UrlsProps) {
       run={(client) => client.networks.update(id, bodyOf(values[field] ?? ''), { revision })}
     >
       {difference}
-      <Lines label={hint} rows={4} {...bind(field)} />
+      <Entries {...list} {...bind(field)} />
     </Action>
   )
 }
@@ -419,14 +437,7 @@ function CreateNetwork() {
         placeholder="137"
         {...bind('chain_id')}
       />
-      <Lines
-        label="Node URLs, one per line"
-        hint="A weight from 0 to 100 may follow a URL; without one, it is 100."
-        required
-        rows={3}
-        placeholder={'https://polygon.example/v3/KEY\nhttps://spare.example 50'}
-        {...bind('rpc_urls')}
-      />
+      <Entries {...nodeList} required {...bind('rpc_urls')} />
       <Field label="Symbol of its currency (optional)" placeholder="POL" {...bind('symbol')} />
       <Field
         kind="whole"
@@ -441,13 +452,7 @@ function CreateNetwork() {
         placeholder="https://polygonscan.com"
         {...bind('explorer_urls')}
       />
-      <Lines
-        label="Private relays, one URL per line (optional)"
-        hint="The method and a number of blocks may follow a URL: after so many, the relay drops a transaction."
-        rows={2}
-        placeholder="https://relay.example eth_sendPrivateTransaction 25"
-        {...bind('private_rpc_urls')}
-      />
+      <Entries {...relayList} label="Private relays (optional)" {...bind('private_rpc_urls')} />
       <SubmissionFields
         bind={bind}
         none="public, unless a request says otherwise"

@@ -2,13 +2,14 @@ import { useRef } from 'react'
 import { Link } from 'wouter'
 import type { RelayerClient } from '../../index.ts'
 import { Action } from '../components/action.tsx'
-import { Field, Lines, NotificationChecks, Select } from '../components/fields.tsx'
+import { Entries, Field, NotificationChecks, Select } from '../components/fields.tsx'
 import { Copyable } from '../components/values.tsx'
 import { given, listOf, useForm } from '../data/form.ts'
 import { paths } from '../data/paths.ts'
 import { useNetworks, useSigners } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 
+const receiver = [{ label: 'Receiver', placeholder: '0x…', isAddress: true }]
 const blank = { id: '', network: '', signer_id: '', whitelist_receivers: '', notification_ids: [] as string[] }
 
 /** Creates a relayer, with a new key unless a signer is chosen. `hold`: keeps its place while the dialog says what was created. */
@@ -82,7 +83,12 @@ export function CreateRelayer({ hold }: { hold?(isOpen: boolean): void }) {
         values={signers?.map(({ id, address }) => [id, `${id} (${address})`] as const)}
         {...bind('signer_id')}
       />
-      <Lines label="Allowed receivers, one address per line (empty: any)" rows={3} {...bind('whitelist_receivers')} />
+      <Entries
+        label="Allowed receivers (empty: any)"
+        one="receiver"
+        parts={receiver}
+        {...bind('whitelist_receivers')}
+      />
       <NotificationChecks {...pick('notification_ids')} />
     </Action>
   )

@@ -1,8 +1,8 @@
-import { useId, useState } from 'react'
+import { useState } from 'react'
 import type { Relayer, RelayerPolicies, RelayerPoliciesPatch } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { useEdited } from '../components/edited.tsx'
-import { Options } from '../components/fields.tsx'
+import { Entries, type EntryPart, Field, Select } from '../components/fields.tsx'
 import { about, RelayerLink } from '../components/values.tsx'
 import { FormError, linesOf } from '../data/form.ts'
 import { counted, exactly, weiOf } from '../data/format.ts'
@@ -45,7 +45,7 @@ interface PolicyProps {
   relayer: Relayer
 }
 
-function Policy({ name, form: { title, unit, lines, words, none }, relayer }: PolicyProps) {
+function Policy({ name, form: { title, unit, list, words, none }, relayer }: PolicyProps) {
   const { may } = useSession()
   const current = relayer.policies[name]
   const shown = current === undefined ? undefined : unit === 'lines' ? textOf(current) : shownIn(unit, current)
@@ -53,8 +53,15 @@ function Policy({ name, form: { title, unit, lines, words, none }, relayer }: Po
   const { opened, open, lack, difference } = useEdited(relayer, () => setChanged(undefined))
   const symbol = useSymbols()(relayer.network)
   const typed = changed ?? shown ?? ''
+  const label = `${title[0]?.toUpperCase()}${title.slice(1)}`
+  const ofUnit = unit === 'coins' ? ` in ${symbol}` : unit === 'gwei' ? ' in gwei' : ''
+  const named = (
+    <>
+      {label}
+      {unit !== 'yes' && `${ofUnit} (empty: default)`} <code className="hint">{name}</code>
+    </>
+  )
   const field = {
-    id: useId(),
     name,
     value: typed,
     onChange: ({ target }: { target: { value: string } }) => setChanged(target.value),
@@ -83,25 +90,13 @@ function Policy({ name, form: { title, unit, lines, words, none }, relayer }: Po
           }}
         >
           {difference}
-          <label htmlFor={field.id}>
-            {title[0]?.toUpperCase()}
-            {title.slice(1)}
-            {unit === 'yes'
-              ? ''
-              : unit === 'lines'
-                ? `: ${lines} (empty: no limit)`
-                : `${unit === 'number' ? '' : ` in ${unit === 'coins' ? symbol : unit}`} (empty: default)`}{' '}
-            <code className="hint">{name}</code>
-            {unit === 'lines' ? (
-              <textarea rows={5} spellCheck={false} {...field} />
-            ) : unit === 'yes' ? (
-              <select {...field}>
-                <Options of={[['', 'default'], 'yes', 'no']} />
-              </select>
-            ) : (
-              <input inputMode={unit === 'number' ? 'numeric' : 'decimal'} autoComplete="off" {...field} />
-            )}
-          </label>
+          {list ? (
+            <Entries label={`${label} (empty: no limit)`} {...list} {...field} />
+          ) : unit === 'yes' ? (
+            <Select label={named} none="default" values={['yes', 'no']} {...field} />
+          ) : (
+            <Field kind={unit === 'number' ? 'whole' : 'amount'} label={named} {...field} />
+          )}
         </Action>
       )}
     </li>
@@ -160,11 +155,11 @@ function valueIn(unit: PolicyForm['unit'], text: string): string | number | bool
 
 type PolicyName = keyof RelayerPolicies & keyof RelayerPoliciesPatch
 
-/** How a policy is shown and entered. `unit`: the unit of an amount in wei. `lines`: of a list, what each line has. */
+/** How a policy is shown and entered. `unit`: the unit of an amount in wei. `list`: what each entry of a list has. */
 interface PolicyForm {
   title: string
   unit: 'gwei' | 'coins' | 'number' | 'yes' | 'lines'
-  lines?: string
+  list?: { one: string; parts: readonly EntryPart[]; hint?: string }
   /** `unit`: of amounts, the currency of the network. */
   words: (value: string, unit: string) => string
   none: string
@@ -177,6 +172,8 @@ const permission = (
   what: string,
   none: string,
 ): PolicyForm => ({ title, unit: 'yes', words: (value) => `${value === 'yes' ? does : doesNot} ${what}`, none })
+
+const contract = (label: string): EntryPart => ({ label, placeholder: '0x…', isAddress: true })
 
 /** In the groups of the page. */
 const policyForms: Record<string, Partial<Record<PolicyName, PolicyForm>>> = {
@@ -228,8 +225,22 @@ const policyForms: Record<string, Partial<Record<PolicyName, PolicyForm>>> = {
     token_limits: {
       title: 'token limits',
       unit: 'lines',
-      lines:
-        'a token, the highest amount per transaction and the highest per day, in its smallest unit, per line; - for none; then "signatures" to allow and count those that move it',
+      list: {
+        one: 'token',
+        hint: 'Amounts are in the smallest unit of the token; empty: no limit.',
+        parts: [
+          contract('Token'),
+          { label: 'Most in one transaction', placeholder: 'at once' },
+          { label: 'Most in 24 hours', placeholder: 'in 24 hours' },
+          {
+            label: 'Signatures that move it',
+            values: [
+              ['', 'no signatures'],
+              ['signatures', 'counts signatures'],
+            ],
+          },
+        ],
+      },
       words: (value) => `Limits transfers of ${linesText(value, 'token')}.`,
       none: 'No limits on transfers of tokens.',
     },
@@ -238,14 +249,18 @@ const policyForms: Record<string, Partial<Record<PolicyName, PolicyForm>>> = {
     whitelist_receivers: {
       title: 'allowed receivers',
       unit: 'lines',
-      lines: 'one address per line',
+      list: { one: 'receiver', parts: [contract('Receiver')] },
       words: (value) => `Sends only to ${linesText(value, 'receiver')}.`,
       none: 'Sends to any receiver.',
     },
     allowed_functions: {
       title: 'allowed functions',
       unit: 'lines',
-      lines: 'a receiver and the selectors of its functions per line; 0x is a transfer without data',
+      list: {
+        one: 'receiver',
+        hint: '0x is a transfer without data.',
+        parts: [contract('Receiver'), { label: 'Selectors of its functions', placeholder: '0xa9059cbb 0x' }],
+      },
       words: (value) => `Calls only the listed functions of ${linesText(value, 'receiver')}.`,
       none: 'Calls any function.',
     },
@@ -274,7 +289,7 @@ const policyForms: Record<string, Partial<Record<PolicyName, PolicyForm>>> = {
     allowed_domain_separators: {
       title: 'allowed domains of typed data',
       unit: 'lines',
-      lines: 'one domain separator per line',
+      list: { one: 'domain separator', parts: [{ label: 'Domain separator', placeholder: '0x…' }] },
       words: (value) => `Signs typed data of ${linesText(value, 'domain')} only.`,
       none: 'Signs typed data of any domain.',
     },
@@ -287,7 +302,7 @@ const policyForms: Record<string, Partial<Record<PolicyName, PolicyForm>>> = {
     allowed_delegates: {
       title: 'allowed delegates',
       unit: 'lines',
-      lines: 'one address per line',
+      list: { one: 'delegate', parts: [contract('Delegate')] },
       words: (value) => `Signs EIP-7702 authorizations for ${linesText(value, 'contract')} only.`,
       none: 'Signs EIP-7702 authorizations for its allowed receivers, or for any contract while it has no limits.',
     },

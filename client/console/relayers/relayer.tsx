@@ -4,7 +4,7 @@ import { ActivityCharts } from '../activity/activity.tsx'
 import { Action } from '../components/action.tsx'
 import { changedIn, useEdited } from '../components/edited.tsx'
 import { Callout, Loaded, Problem } from '../components/feedback.tsx'
-import { Field, Lines, NotificationChecks, Select } from '../components/fields.tsx'
+import { Entries, Field, NotificationChecks, nodeParts, Select } from '../components/fields.tsx'
 import { Crumbs, Heading, isMissing, Missing, Tabs } from '../components/page.tsx'
 import { about, Badge, Copyable, ExplorerLink, Figures, RelayerLink } from '../components/values.tsx'
 import { nodesOf, useForm } from '../data/form.ts'
@@ -236,12 +236,7 @@ function EditRelayer({ relayer }: { relayer: Relayer }) {
         {...bind('nodes')}
       />
       {values.nodes === 'own' && (
-        <Lines
-          label="Node URLs, one per line (after it, its weight from 0 to 100, if not 100)"
-          required
-          rows={3}
-          {...bind('custom_rpc_urls')}
-        />
+        <Entries label="Node URLs" one="node" parts={nodeParts} required {...bind('custom_rpc_urls')} />
       )}
       <NotificationChecks {...pick('notification_ids')} />
     </Action>

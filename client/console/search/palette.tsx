@@ -1,5 +1,5 @@
 import { Autocomplete } from '@base-ui/react/autocomplete'
-import { Bell, Search as Glass, Layers, Send, Wallet } from 'lucide-react'
+import { Bell, Search as Glass, HandCoins, Layers, type LucideIcon, Send, Wallet } from 'lucide-react'
 import { type ReactNode, useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { errorText, severities } from '../components/feedback.tsx'
@@ -170,10 +170,9 @@ function useActions(q: string, isKnown: boolean): { asked: Found[]; ofExact: Fou
   }
 }
 
-const icons = { relayer: Wallet, transaction: Send, pool: Layers, notification: Bell } satisfies Record<
-  RecentPage['kind'],
-  unknown
->
+const icons: Record<RecentPage['kind'], LucideIcon> = {
+  ...{ relayer: Wallet, transaction: Send, pool: Layers, facilitator: HandCoins, notification: Bell },
+}
 
 /** What was opened last, apart from the page that is open. */
 function useRecent(): Found[] {

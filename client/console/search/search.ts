@@ -5,6 +5,7 @@ import {
   Bell,
   FileCode2,
   Gift,
+  HandCoins,
   Key,
   KeyRound,
   Layers,
@@ -22,6 +23,7 @@ import { paths } from '../data/paths.ts'
 import {
   relayerState,
   useApiKeys,
+  useFacilitators,
   usePools,
   useRelayers,
   useSponsorships,
@@ -132,10 +134,11 @@ export function useStates(): (relayerId: string) => string | undefined {
   }
 }
 
-/** Pools, sponsorships and API keys are few: they are searched here. */
+/** Pools, sponsorships, facilitators and API keys are few: they are searched here. */
 function useOthers(q: string): Lead[] {
   const pools = usePools()
   const sponsorships = useSponsorships()
+  const facilitators = useFacilitators()
   const keys = useApiKeys()
   return [
     ...(pools.data ?? []).map(({ id, name }) => ({ id, name, about: 'pool', icon: Layers, to: paths.pool(id) })),
@@ -143,7 +146,10 @@ function useOthers(q: string): Lead[] {
       ...{ id, name: id, about: 'sponsorship', icon: Gift, to: paths.sponsorships },
       state: paused ? 'paused' : 'active',
     })),
-    ...(keys.data ?? []).map(({ id, name }) => ({ id, name, about: 'API key', icon: Key, to: paths.apiKeys })),
+    ...(facilitators.data ?? []).map(({ id }) => ({
+      ...{ id, name: id, about: 'facilitator', icon: HandCoins, to: paths.facilitator(id) },
+    })),
+    ...(keys.data ?? []).map(({ id, name }) => ({ id, name, about: 'API key', icon: Key, to: paths.apiKey(id) })),
   ].filter(({ id, name }) => `${id} ${name}`.toLowerCase().includes(q.toLowerCase()))
 }
 

@@ -3,15 +3,15 @@ import { Link } from 'wouter'
 import type { RelayerClient, Sponsorship } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { changedIn, useEdited } from '../components/edited.tsx'
-import { Field, Lines } from '../components/fields.tsx'
+import { AddressField, Entries, Field, Select } from '../components/fields.tsx'
 import { Menu } from '../components/menu.tsx'
 import { TablePage } from '../components/page.tsx'
 import { type Column, column, stateColumn } from '../components/table.tsx'
-import { Copyable, RelayerLink } from '../components/values.tsx'
-import { FormError, given, listOf, useForm, weiIn } from '../data/form.ts'
-import { amount, count, exactly, short } from '../data/format.ts'
+import { Coins, NewToken, RelayerLink } from '../components/values.tsx'
+import { given, listOf, useForm, weiIn } from '../data/form.ts'
+import { count, exactly, short } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
-import { useSponsorships, useSymbols, useSymbolsOfRelayers } from '../data/resources.ts'
+import { usePools, useRelayers, useSponsorships, useSymbols } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { time } from '../data/times.ts'
 
@@ -74,10 +74,6 @@ const columns: Column<Sponsorship>[] = [
   { name: '', cell: (sponsorship) => <SponsorshipActions sponsorship={sponsorship} /> },
 ]
 
-function Coins({ wei, network }: { wei: string | null; network: string }) {
-  return amount(wei, useSymbols()(network))
-}
-
 const budgetsOf = ({ budget_per_day, max_fee }: Sponsorship) => ({
   budget_per_day: exactly(budget_per_day),
   max_fee: exactly(max_fee),
@@ -139,19 +135,23 @@ function SponsorshipActions({ sponsorship }: { sponsorship: Sponsorship }) {
   )
 }
 
-const blank = { id: '', relayer_id: '', pool_id: '', targets: '', selectors: '', forwarders: '' }
+const selector = [{ label: 'Selector', placeholder: '0xa9059cbb' }]
+const forwarder = [{ label: 'Forwarder', placeholder: '0x…', isAddress: true }]
+const origin = [{ label: 'Origin', placeholder: 'https://shop.example' }]
+const blank = { id: '', relayer_id: '', targets: '', selectors: '', forwarders: '' }
 const usual = { max_gas: '300000', max_fee: '', budget_per_day: '', per_user: '', origins: '' }
 
 /** Creates a sponsorship, and shows its API key once. */
 function CreateSponsorship() {
   const { values, bind, reset } = useForm({ ...blank, ...usual })
-  const symbol = useSymbolsOfRelayers()(values.relayer_id)
+  const relayers = useRelayers().data ?? []
+  const pools = usePools().data ?? []
+  const [kind, sender = ''] = values.relayer_id.split(' ')
+  const symbol = useSymbols()((kind === 'pool_id' ? pools : relayers).find(({ id }) => id === sender)?.network)
   async function create(client: RelayerClient) {
-    if ((values.pool_id !== '') === (values.relayer_id !== ''))
-      throw new FormError('relayer_id', 'Enter a relayer or a pool: one of both.')
     return client.sponsorships.create({
       ...given({ id: values.id }),
-      ...(values.pool_id === '' ? { relayer_id: values.relayer_id } : { pool_id: values.pool_id }),
+      ...(kind === 'pool_id' ? { pool_id: sender } : { relayer_id: sender }),
       targets: values.targets === '' ? [] : [{ address: values.targets, selectors: listOf(values.selectors) }],
       forwarders: listOf(values.forwarders),
       max_gas: Number(values.max_gas),
@@ -168,39 +168,30 @@ function CreateSponsorship() {
       opened={reset}
       effect="The relayer pays for users’ calls of these functions, within the budgets."
       run={create}
+      isOnce
       done={({ sponsorship, token }) => (
-        <>
-          <p>Sponsorship {sponsorship.id} is created. Copy the key for your page or app now. It is not shown again:</p>
-          <Copyable value={token} whole />
-        </>
+        <NewToken token={token}>Sponsorship {sponsorship.id} is created, with a key for your page or app.</NewToken>
       )}
     >
       <Field kind="id" label="ID (optional)" {...bind('id')} />
-      <Field kind="id" label="Relayer" placeholder="ID of a relayer" {...bind('relayer_id')} />
-      <Field kind="id" label="Or pool" placeholder="ID of a pool" {...bind('pool_id')} />
-      <Field kind="id" label="Contract" placeholder="0x…" {...bind('targets')} />
-      <Lines
-        label="Selectors of its functions, one per line"
-        rows={2}
-        placeholder="0xa9059cbb"
-        {...bind('selectors')}
+      <Select
+        label="Sent by"
+        none="Choose a relayer or a pool"
+        required
+        values={[
+          ...relayers.map(({ id }) => [`relayer_id ${id}`, `relayer ${id}`] as const),
+          ...pools.map(({ id }) => [`pool_id ${id}`, `pool ${id}`] as const),
+        ]}
+        {...bind('relayer_id')}
       />
-      <Lines
-        label="Forwarders (ERC-2771), one per line (optional)"
-        rows={2}
-        placeholder="0x…"
-        {...bind('forwarders')}
-      />
+      <AddressField label="Contract" {...bind('targets')} />
+      <Entries label="Selectors of its functions" one="selector" parts={selector} {...bind('selectors')} />
+      <Entries label="Forwarders (ERC-2771, optional)" one="forwarder" parts={forwarder} {...bind('forwarders')} />
       <Field kind="whole" label="Most gas of one call" required {...bind('max_gas')} />
       <Field kind="amount" label={`Highest fee of one call in ${symbol}`} required {...bind('max_fee')} />
       <Field kind="amount" label={`Budget for 24 hours in ${symbol}`} required {...bind('budget_per_day')} />
       <Field kind="whole" label="Calls of one user in 24 hours (optional)" {...bind('per_user')} />
-      <Lines
-        label="Pages that may call it, one origin per line (optional)"
-        rows={2}
-        placeholder="https://shop.example"
-        {...bind('origins')}
-      />
+      <Entries label="Pages that may call it (optional)" one="origin" parts={origin} {...bind('origins')} />
     </Action>
   )
 }

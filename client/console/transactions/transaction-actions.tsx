@@ -10,7 +10,7 @@ import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
 import { usePools, useSymbolOf } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
-import { cancelTo, changeIn, lackOfChange, PriceChange, speedUpTo } from './price-change.tsx'
+import { cancelTo, changeIn, lackOfChange, type Operation, PriceChange, speedUpTo } from './price-change.tsx'
 import { SubmissionFields, submissionOf, submissionStart, submissionText } from './submission.tsx'
 
 const speeds = ['average', 'fast', 'fastest'] as const
@@ -39,8 +39,13 @@ export function TransactionActions({ transaction, why, isEnded, hasRemedy }: Tra
   const link = <Link to={paths.transaction(transaction)}>{nonce === null ? 'The transaction' : `Nonce ${nonce}`}</Link>
   const released = submissionOf(submission.values)
   const way = released && { submission: released }
-  const faster = changeIn(opened.why, 'speedUpTransaction', speed)
-  const cancellation = changeIn(opened.why, 'cancelTransaction', speed)
+  /** What nothing could be signed for then may be possible meanwhile. */
+  const offered = (operation: Operation) => {
+    const change = changeIn(opened.why, operation, speed)
+    return lackOfChange(change) === undefined ? change : changeIn(why, operation, speed)
+  }
+  const faster = offered('speedUpTransaction')
+  const cancellation = offered('cancelTransaction')
   const lack = lackOfChange(faster)
   const isSame = other.values.to.trim() === (to ?? '') && weiOf(other.values.value) === value
   const receiver = (

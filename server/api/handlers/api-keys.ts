@@ -1,5 +1,6 @@
 import type { GrantedScopes } from '../../../generated/openapi.ts'
 import { deleted, type Handlers, page } from '../../domain/operation.ts'
+import { budgetOf } from '../../keys/budgets.ts'
 import {
   budgetUse,
   createApiKey,
@@ -24,7 +25,8 @@ export const apiKeys = (context: Pick<ServicesContext, 'store' | 'makeId' | 'now
 
   async getApiKey({ path }) {
     const apiKey = await context.store.getApiKey(path.api_key_id)
-    return apiKey && showApiKey(apiKey)
+    const budget = budgetOf(apiKey)
+    return apiKey && { ...showApiKey(apiKey), ...(budget && { budget_use: await budgetUse(context, budget) }) }
   },
 
   updateApiKey: ({ path, body, auditEntry, ifMatch }) =>

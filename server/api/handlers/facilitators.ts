@@ -11,7 +11,7 @@ import { missing } from '../http/missing.ts'
 type Facilitators = Pick<
   Handlers,
   | ('createFacilitator' | 'listFacilitators' | 'getFacilitator' | 'updateFacilitator' | 'deleteFacilitator')
-  | ('getSupportedPayments' | 'verifyPayment' | 'settlePayment' | 'getPayment')
+  | ('getSupportedPayments' | 'verifyPayment' | 'settlePayment' | 'listPayments' | 'getPayment')
 >
 
 export function facilitators(context: ServicesContext): Facilitators {
@@ -58,6 +58,11 @@ export function facilitators(context: ServicesContext): Facilitators {
       // Before anything is accepted.
       const place = new WaitPlace({ caller, onClose }, shares.waits)
       return settlePayment(context, { auditEntry, nodes, authorize: mayUse, body, place }, facilitator)
+    },
+
+    async listPayments({ path, query, caller }) {
+      const { row_id } = await own(path.facilitator_id, caller)
+      return page(query, (slice) => store.listPayments(row_id, slice), showPayment)
     },
 
     async getPayment({ path, caller }) {

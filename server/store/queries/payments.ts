@@ -1,5 +1,6 @@
 import type { Payment, TransactionError, TransactionStatus } from '../../../generated/openapi.ts'
 import type { NewPayment } from '../../domain/payments.ts'
+import type { Listing, PageRequest } from '../../domain/rows.ts'
 import { type Database, sql, type Transaction } from './database.ts'
 import { writeEvents } from './events.ts'
 import type { InsertedTransaction } from './insert-rules.ts'
@@ -42,6 +43,12 @@ const maxAtOnce = 100
 const selectOpen = sql<Row>(`
   ${select} WHERE facilitator_row_id = $facilitator_row_id AND payments.status = 'pending' AND payments.row_id > $after
   ORDER BY payments.row_id LIMIT ${maxAtOnce}`)
+const maxListed = 1_000
+const selectNewest = sql<Row>(`
+  ${select} WHERE facilitator_row_id = $facilitator_row_id ORDER BY payments.row_id DESC LIMIT $limit OFFSET $offset`)
+const countNewest = sql<{ count: number }>(`
+  SELECT COUNT(*) AS count
+  FROM (SELECT 1 FROM payments WHERE facilitator_row_id = $facilitator_row_id LIMIT ${maxListed}) AS newest`)
 const withOpen = sql<{ row_id: number }>(
   "SELECT DISTINCT facilitator_row_id AS row_id FROM payments WHERE status = 'pending'",
 )
@@ -72,6 +79,19 @@ export async function getPayment(
 ): Promise<PaymentRow | undefined> {
   const row = await database.read.one(selectOne, { facilitator_row_id: facilitatorRowId, id })
   return row && readRow(row)
+}
+
+/** The last payments of a facilitator, newest first: so many that counting them costs little. */
+export async function listPayments(
+  database: Database,
+  facilitatorRowId: number,
+  { offset, limit }: PageRequest,
+): Promise<Listing<PaymentRow>> {
+  const its = { facilitator_row_id: facilitatorRowId }
+  const { count = 0 } = (await database.read.one(countNewest, its)) ?? {}
+  const left = Math.max(0, Math.min(limit, count - offset))
+  const rows = left === 0 ? [] : await database.read.all(selectNewest, { ...its, offset, limit: left })
+  return { items: rows.map(readRow), total_items: count }
 }
 
 /** The next payments after this row id whose outcome is not known. */

@@ -553,6 +553,7 @@ CREATE TABLE payments (
   UNIQUE (facilitator_row_id, id)
 ) STRICT;
 CREATE INDEX payments_open ON payments (facilitator_row_id, row_id) WHERE status = 'pending';
+CREATE INDEX payments_by_facilitator ON payments (facilitator_row_id, row_id);
 CREATE INDEX payments_by_transaction ON payments (transaction_id);
 
 -- Whether a funded relayer has enough. It changes with the state only.

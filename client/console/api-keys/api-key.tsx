@@ -1,0 +1,228 @@
+import { Wallet } from 'lucide-react'
+import type { ApiKey, BudgetUse } from '../../index.ts'
+import { Action } from '../components/action.tsx'
+import { useEdited } from '../components/edited.tsx'
+import { EmptyState, Loaded } from '../components/feedback.tsx'
+import { Entries, Field } from '../components/fields.tsx'
+import { Crumbs, Heading, isMissing, Missing } from '../components/page.tsx'
+import { type Column, Table } from '../components/table.tsx'
+import { Address, Age, Figures, Moment, Until } from '../components/values.tsx'
+import { linesOf, listOf, useForm, weiIn } from '../data/form.ts'
+import { amount, count, counted, exactly } from '../data/format.ts'
+import { useGet } from '../data/get.ts'
+import { paths } from '../data/paths.ts'
+import { useCoinSymbol } from '../data/resources.ts'
+import { isOfResource, KeyActions, relayersText } from './api-keys.tsx'
+
+const pollMs = 5_000
+
+/** An API key: its rights, and what its budget has left. */
+export function ApiKeyPage({ api_key_id }: { api_key_id: string }) {
+  const path = { api_key_id }
+  const apiKey = useGet('/api/v1/api-keys/{api_key_id}', { path }, { pollMs })
+  const its = apiKey.data
+  if (isMissing(apiKey.error)) return <Missing what="API key" to={paths.apiKeys} list="the API keys" />
+  return (
+    <>
+      <Crumbs to={paths.apiKeys} list="API keys">
+        {its?.name}
+      </Crumbs>
+      <div className="bar">
+        <Heading name={its?.name ?? 'API key'} />
+        {its && (
+          <KeyActions apiKey={its} to={paths.apiKeys}>
+            {!isOfResource(its) && <ChangeBudget apiKey={its} />}
+            {its.budget && <EndBudget apiKey={its} />}
+          </KeyActions>
+        )}
+      </div>
+      <Loaded query={apiKey} lines={4} as="card">
+        {(key) => (
+          <>
+            <Figures
+              of={{
+                Scopes: key.scopes.join(', '),
+                Relayers: relayersText(key),
+                'Client addresses': key.allowed_cidrs?.join(', ') ?? 'any',
+                Expires: key.expires_at === null ? 'never' : <Moment at={key.expires_at} />,
+                'Last used': <Age of={key.last_used_at} />,
+                'Previous token ends': key.previous_token_expires_at && <Moment at={key.previous_token_expires_at} />,
+                ID: <code>{key.id}</code>,
+              }}
+            />
+            <h2>Budget</h2>
+            {key.budget_use ? <Budget use={key.budget_use} /> : <NoBudget apiKey={key} />}
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+const NoBudget = ({ apiKey }: { apiKey: ApiKey }) => (
+  <EmptyState icon={Wallet} title="No budget" create={!isOfResource(apiKey) && budgetTitle(apiKey)}>
+    {isOfResource(apiKey)
+      ? 'What it belongs to has the budget.'
+      : 'The key moves what the policies of its relayers allow. A budget limits it over all of them.'}
+  </EmptyState>
+)
+
+/** A limit of a budget. `digits`: of its unit; 0: it is counted in its smallest unit. */
+interface Limit {
+  asset: string
+  per: string
+  used: string
+  remaining: string
+  limit: string
+  resets_at: string | null
+  most: string
+}
+
+function Budget({ use }: { use: BudgetUse }) {
+  const coin = useCoinSymbol()
+  return (
+    <>
+      <Table of="limits" rows={limitsOf(use, coin)} columns={columns} idOf={({ asset }) => asset} />
+      <p className="hint">
+        {use.assets.length === 0 && 'It moves no coin and no token. '}
+        {use.receivers === null ? 'Anybody may receive.' : `${counted(use.receivers.length, 'receiver')}:`}
+      </p>
+      <ul className="plain">
+        {use.receivers?.map((receiver) => (
+          <li key={receiver}>
+            <Address value={receiver} network={undefined} what="Receiver" whole />
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+function limitsOf({ assets, fees, transactions }: BudgetUse, coin: string): Limit[] {
+  const coins = (wei: string | null) => (wei === null ? '–' : amount(wei, coin))
+  const units = (number: string | null) => (number === null ? '–' : `${count(BigInt(number))} units`)
+  const numbers = (number: number | null) => count(number ?? 0)
+  return [
+    ...assets.map(({ asset, max_amount, ...use }) => {
+      const show = asset === 'coin' ? coins : units
+      return { ...shown(use, show), asset, per: '24 hours', most: show(max_amount) }
+    }),
+    ...(fees ? [{ ...shown(fees, coins), asset: 'Fees', per: '24 hours', most: '–' }] : []),
+    ...(transactions
+      ? [{ ...shown(transactions, numbers), asset: 'Transactions and signatures', per: '1 hour', most: '–' }]
+      : []),
+  ]
+}
+
+const shown = <Unit,>(
+  use: Record<'used' | 'remaining' | 'limit', Unit> & { resets_at: string | null },
+  show: (value: Unit) => string,
+) => ({
+  used: show(use.used),
+  remaining: show(use.remaining),
+  limit: show(use.limit),
+  resets_at: use.resets_at,
+})
+
+const columns: Column<Limit>[] = [
+  {
+    name: 'Of',
+    cell: ({ asset }) =>
+      asset.startsWith('0x') ? (
+        <Address value={asset} network={undefined} what="Token" />
+      ) : asset === 'coin' ? (
+        'Coins'
+      ) : (
+        asset
+      ),
+  },
+  { name: 'Used', isNumber: true, cell: ({ used }) => used },
+  { name: 'Left', isNumber: true, cell: ({ remaining }) => remaining },
+  { name: 'Limit', isNumber: true, cell: ({ limit, per }) => `${limit} in ${per}` },
+  { name: 'At once', isNumber: true, cell: ({ most }) => most },
+  { name: 'More from', cell: ({ resets_at }) => (resets_at === null ? '–' : <Until at={resets_at} />) },
+]
+
+const tokenParts = [
+  { label: 'Token', placeholder: '0x…', isAddress: true },
+  { label: 'Most in 24 hours' },
+  { label: 'Most at once (optional)' },
+]
+const receiverParts = [{ label: 'Receiver', placeholder: '0x…', isAddress: true }]
+const budgetTitle = ({ budget, name }: ApiKey) => `${budget ? 'Change' : 'Set'} the budget of ${name}`
+const orEmpty = (wei: string | null | undefined) => (wei === null || wei === undefined ? '' : exactly(wei))
+
+function textsOf({ budget }: ApiKey) {
+  const coin = budget?.assets.find(({ asset }) => asset === 'coin')
+  return {
+    max_amount_per_day: orEmpty(coin?.max_amount_per_day),
+    max_amount: orEmpty(coin?.max_amount),
+    assets: (budget?.assets ?? [])
+      .filter(({ asset }) => asset !== 'coin')
+      .map(({ asset, max_amount_per_day, max_amount }) =>
+        [asset, max_amount_per_day, max_amount ?? ''].join(' ').trim(),
+      )
+      .join('\n'),
+    max_fee_per_day: orEmpty(budget?.max_fee_per_day),
+    count_per_hour: `${budget?.count_per_hour ?? ''}`,
+    receivers: (budget?.receivers ?? []).join('\n'),
+  }
+}
+
+const budgetOf = (texts: ReturnType<typeof textsOf>, symbol: string) => {
+  const orNull = (field: keyof typeof texts) => (texts[field] === '' ? null : weiIn(field, texts[field], symbol))
+  const perDay = orNull('max_amount_per_day')
+  const tokens = linesOf(texts.assets).map((line) => {
+    const [asset = '', maxAmountPerDay = '', maxAmount] = line.split(/\s+/)
+    return { asset, max_amount_per_day: maxAmountPerDay, max_amount: maxAmount ?? null }
+  })
+  return {
+    assets: [
+      ...(perDay === null ? [] : [{ asset: 'coin', max_amount_per_day: perDay, max_amount: orNull('max_amount') }]),
+      ...tokens,
+    ],
+    max_fee_per_day: orNull('max_fee_per_day'),
+    count_per_hour: texts.count_per_hour === '' ? null : Number(texts.count_per_hour),
+    receivers: texts.receivers.trim() === '' ? null : listOf(texts.receivers),
+  }
+}
+
+function ChangeBudget({ apiKey }: { apiKey: ApiKey }) {
+  const symbol = useCoinSymbol()
+  const { values, bind, reset } = useForm(textsOf(apiKey))
+  const { opened, open, lack, difference } = useEdited(apiKey, reset)
+  return (
+    <Action
+      label={apiKey.budget ? 'Change budget' : 'Set a budget'}
+      title={budgetTitle(apiKey)}
+      confirm={apiKey.budget ? 'Change budget' : 'Set budget'}
+      message={`The budget of ${apiKey.name} is ${apiKey.budget ? 'changed' : 'set'}.`}
+      opened={open}
+      lack={lack}
+      effect="The key moves only what is listed, over all its relayers together, and signs no hash that hides what it allows. What it has used already counts."
+      run={async (client) =>
+        client.apiKeys.update(opened.id, { budget: budgetOf(values, symbol) }, { revision: opened.revision })
+      }
+    >
+      {difference}
+      <Field kind="amount" label={`Coins in 24 hours, in ${symbol} (empty: none)`} {...bind('max_amount_per_day')} />
+      <Field kind="amount" label={`Coins at once, in ${symbol} (empty: as many)`} {...bind('max_amount')} />
+      <Entries label="Tokens, in their smallest units" one="token" parts={tokenParts} {...bind('assets')} />
+      <Field kind="amount" label={`Fees in 24 hours, in ${symbol} (empty: any)`} {...bind('max_fee_per_day')} />
+      <Field kind="whole" label="Transactions and signatures in 1 hour (empty: any)" {...bind('count_per_hour')} />
+      <Entries label="Receivers (empty: anybody)" one="receiver" parts={receiverParts} {...bind('receivers')} />
+    </Action>
+  )
+}
+
+const EndBudget = ({ apiKey: { id, name, revision } }: { apiKey: ApiKey }) => (
+  <Action
+    label="Take budget away"
+    title={`Take the budget of ${name} away`}
+    confirm="Take budget away"
+    tone="danger"
+    message={`${name} has no budget any more.`}
+    effect="From the next request on, the key moves whatever the policies of its relayers allow."
+    run={(client) => client.apiKeys.update(id, { budget: null }, { revision })}
+  />
+)

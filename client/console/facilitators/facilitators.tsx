@@ -1,0 +1,161 @@
+import { HandCoins } from 'lucide-react'
+import { Link } from 'wouter'
+import type { Facilitator } from '../../index.ts'
+import { Action } from '../components/action.tsx'
+import { changedIn, useEdited } from '../components/edited.tsx'
+import { AddressField, Entries, Field, Select } from '../components/fields.tsx'
+import { TablePage } from '../components/page.tsx'
+import { type Column, column, countColumn } from '../components/table.tsx'
+import { Address, Coins, NewToken } from '../components/values.tsx'
+import { given, linesOf, useForm, weiIn } from '../data/form.ts'
+import { exactly } from '../data/format.ts'
+import { paths } from '../data/paths.ts'
+import { useFacilitators, usePools, useSymbols } from '../data/resources.ts'
+import { useSession } from '../data/session.tsx'
+
+const pollMs = 5_000
+
+/** Payments of x402 that pools settle, and what their budgets have left. */
+export function Facilitators() {
+  const { mayManageAll } = useSession()
+  return (
+    <TablePage
+      name="Facilitators"
+      of="facilitators"
+      icon={HandCoins}
+      create="Create a facilitator"
+      button={mayManageAll && <CreateFacilitator />}
+      about="A facilitator settles payments of x402: a pool sends what payers have signed, and pays for the gas within a budget."
+      query={useFacilitators(pollMs)}
+      columns={columns}
+    />
+  )
+}
+
+const columns: Column<Facilitator>[] = [
+  { name: 'Facilitator', by: ({ id }) => id, cell: ({ id }) => <Link to={paths.facilitator(id)}>{id}</Link> },
+  column('Network', ({ network }) => network),
+  {
+    name: 'Pool',
+    by: ({ pool_id }) => pool_id,
+    cell: ({ pool_id }) => <Link to={paths.pool(pool_id)}>{pool_id}</Link>,
+  },
+  countColumn('Tokens', ({ assets }) => assets.length),
+  { name: 'Paid to', cell: ({ pay_to, network }) => <Address value={pay_to} network={network} what="Receiver" /> },
+  {
+    name: 'Fees in 24 hours',
+    isNumber: true,
+    cell: ({ usage, network }) => <Coins wei={usage.used} network={network} />,
+  },
+  { name: 'Left', isNumber: true, cell: ({ usage, network }) => <Coins wei={usage.remaining} network={network} /> },
+]
+
+const tokens = [{ label: 'Token', placeholder: '0x…', isAddress: true }, { label: 'Most of one payment' }]
+
+const rulesOf = ({ assets, pay_to, max_fee, budget_per_day, wait_seconds }: Facilitator) => ({
+  assets: assets.map(({ address, max_amount }) => `${address} ${max_amount}`).join('\n'),
+  pay_to,
+  max_fee: exactly(max_fee),
+  budget_per_day: exactly(budget_per_day),
+  wait_seconds: `${wait_seconds}`,
+})
+
+const blank = { assets: '', pay_to: '', max_fee: '', budget_per_day: '', wait_seconds: '20' }
+
+const bodyOf = ({ assets, pay_to, max_fee, budget_per_day, wait_seconds }: typeof blank, symbol: string) => ({
+  assets: linesOf(assets).map((line) => {
+    const [address = '', maxAmount = ''] = line.split(/\s+/)
+    return { address, max_amount: maxAmount }
+  }),
+  pay_to,
+  max_fee: weiIn('max_fee', max_fee, symbol),
+  budget_per_day: weiIn('budget_per_day', budget_per_day, symbol),
+  wait_seconds: Number(wait_seconds),
+})
+
+/** The rules of a facilitator, which creating and changing it have. */
+const RuleFields = ({ bind, symbol }: { bind: ReturnType<typeof useForm<typeof blank>>['bind']; symbol: string }) => (
+  <>
+    <Entries
+      label="Tokens (EIP-3009), in their smallest units"
+      one="token"
+      parts={tokens}
+      required
+      {...bind('assets')}
+    />
+    <AddressField label="Paid to" required {...bind('pay_to')} />
+    <Field kind="amount" label={`Highest fee of one payment in ${symbol}`} required {...bind('max_fee')} />
+    <Field kind="amount" label={`Budget for fees in 24 hours in ${symbol}`} required {...bind('budget_per_day')} />
+    <Field
+      kind="whole"
+      label="Seconds that a request waits until its payment is mined (0 to 60)"
+      required
+      {...bind('wait_seconds')}
+    />
+  </>
+)
+
+/** Creates a facilitator, and shows its API key once. */
+function CreateFacilitator() {
+  const pools = usePools().data ?? []
+  const rules = useForm(blank)
+  const { values, bind, reset } = useForm({ id: '', pool_id: '' })
+  const symbol = useSymbols()(pools.find(({ id }) => id === values.pool_id)?.network)
+  return (
+    <Action
+      label="Create a facilitator"
+      tone="primary"
+      opened={() => {
+        reset()
+        rules.reset()
+      }}
+      effect="The relayers of the pool send payments that payers have signed, and pay for the gas."
+      run={async (client) =>
+        client.facilitators.create({
+          ...given({ id: values.id }),
+          pool_id: values.pool_id,
+          ...bodyOf(rules.values, symbol),
+        })
+      }
+      isOnce
+      done={({ facilitator, token }) => (
+        <NewToken token={token}>
+          Facilitator <Link to={paths.facilitator(facilitator.id)}>{facilitator.id}</Link> is created.
+        </NewToken>
+      )}
+    >
+      <Field kind="id" label="ID (optional)" {...bind('id')} />
+      <Select
+        label="Pool"
+        none={pools.length === 0 ? 'There is no pool yet' : 'Choose one'}
+        required
+        values={pools.map(({ id, network }) => [id, `${id} (${network})`] as const)}
+        {...bind('pool_id')}
+      />
+      <RuleFields bind={rules.bind} symbol={symbol} />
+    </Action>
+  )
+}
+
+export function EditFacilitator({ facilitator }: { facilitator: Facilitator }) {
+  const symbol = useSymbols()(facilitator.network)
+  const { values, bind, reset } = useForm(rulesOf(facilitator))
+  const { opened, open, lack, difference } = useEdited(facilitator, reset)
+  return (
+    <Action
+      label="Edit"
+      thing={`facilitator ${facilitator.id}`}
+      opened={open}
+      lack={lack}
+      effect="It holds from the next payment on. Accepted payments are settled, and what is used already counts."
+      run={async (client) =>
+        client.facilitators.update(opened.id, changedIn(bodyOf(rulesOf(opened), symbol), bodyOf(values, symbol)), {
+          revision: opened.revision,
+        })
+      }
+    >
+      {difference}
+      <RuleFields bind={bind} symbol={symbol} />
+    </Action>
+  )
+}

@@ -1,0 +1,61 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { createRelayerClient } from '../../client/index.ts'
+import { paymentRig } from '../support/payment-rig.ts'
+import { act, named, openConsole } from './browser.ts'
+import { startBrowser } from './start-browser.ts'
+
+test('lists facilitators and their payments, and creates, changes and deletes them', async () => {
+  const its = await paymentRig()
+  const { rig, client } = its
+  const payer = await its.newPayer()
+  const { extra } = await its.settle(await its.pay(payer))
+  const browser = await startBrowser()
+  onTestFinished(() => browser.close())
+  const { page, signIn, open, accessibilityFaults, picture } = await openConsole(browser, rig.url())
+  await signIn(rig.api_key)
+  await open('/facilitators')
+  await page.getByRole('link', { name: 'shop', exact: true }).click()
+  const row = page.getByRole('row').filter({ hasText: 'settled' })
+  await row.getByText('10,000 units').waitFor()
+  expect(await row.locator(`code[title="${payer.address.toLowerCase()}"]`).count()).toBe(1)
+  expect(await row.locator(`code[title="${extra?.payment}"]`).count()).toBe(1)
+  expect(await accessibilityFaults()).toEqual([])
+  await picture('facilitator')
+
+  await act(page, named(page, 'Edit'), async (dialog) => dialog.getByLabel('Budget for fees').fill('0.5'))
+  await page.getByText('0.5 ETH').waitFor()
+  const { budget_per_day, revision } = await client.facilitators.get('shop')
+  expect(budget_per_day).toBe(`${5n * 10n ** 17n}`)
+
+  // Somebody else changes it while the dialog is open.
+  const dialog = page.getByRole('dialog')
+  await named(page, 'Edit').click()
+  await client.facilitators.update('shop', { pay_to: its.token }, { revision })
+  await dialog.getByText('Somebody has changed this').waitFor()
+  await named(dialog, 'Begin again with these').click()
+  await dialog.getByLabel('Paid to').fill(its.payee)
+  await dialog.locator('button[type=submit]').click()
+  await expect.poll(async () => (await client.facilitators.get('shop')).pay_to).toBe(its.payee)
+
+  await open('/facilitators')
+  await act(page, named(page, 'Create a facilitator'), async (form) => {
+    await form.getByLabel('ID (optional)').fill('library')
+    await form.getByLabel('Pool').selectOption('payers (local)')
+    await form.getByLabel('Tokens').fill(its.token)
+    await form.getByLabel('Most of one payment 1').fill('50000')
+    await form.getByLabel('Paid to').fill(its.payee)
+    await form.getByLabel('Highest fee').fill('0.01')
+    await form.getByLabel('Budget for fees').fill('1')
+  })
+  const token = (await dialog.locator('code').textContent()) ?? ''
+  const own = createRelayerClient({ baseUrl: rig.url(), token })
+  expect((await own.facilitators.getSupportedPayments('library')).kinds).toHaveLength(1)
+  // It is shown this once: only its button closes the dialog.
+  await page.keyboard.press('Escape')
+  await named(dialog, 'Close').click()
+  const listed = page.getByRole('table').getByRole('link', { name: 'library', exact: true })
+  await listed.click()
+  await page.getByText('No payments yet').waitFor()
+  await act(page, named(page, 'Delete'))
+  await listed.waitFor({ state: 'detached' })
+}, 120_000)
