@@ -491,7 +491,7 @@ export interface paths {
          * List the signed versions of a transaction
          * @description Lists every signed version of the transaction, oldest first: its hash, its prices, the time when it was signed, the time since which a node is known to have it, and the last error of a node that refused it. Any version may be mined. The service sends a version to the nodes as soon as it is stored.
          *
-         *     **Returns** 200: The signed versions of the transaction. `data` is a list of `Attempt`.
+         *     **Returns** 200: The signed versions of the transaction. `data` is a list of `TransactionAttempt`.
          */
         get: operations["listTransactionAttempts"];
         put?: never;
@@ -1138,7 +1138,7 @@ export interface paths {
          *
          *     Made for the console: a minor version may change or remove its members, and the changelog says so.
          *
-         *     **Returns** 200: A page of queues. `data` is a list of `Queue`.
+         *     **Returns** 200: A page of queues. `data` is a list of `RelayerQueue`.
          */
         get: operations["listRelayerQueues"];
         put?: never;
@@ -1164,7 +1164,7 @@ export interface paths {
          *
          *     Made for the console: a minor version may change or remove its members, and the changelog says so.
          *
-         *     **Returns** 200: The activity, oldest point first. `data` is `Activity`.
+         *     **Returns** 200: The activity, oldest point first. `data` is `RelayerActivity`.
          */
         get: operations["getRelayerActivity"];
         put?: never;
@@ -1188,7 +1188,7 @@ export interface paths {
          *
          *     Made for the console: a minor version may change or remove its members, and the changelog says so.
          *
-         *     **Returns** 200: What each relayer spent. `data` is a list of `Spending`.
+         *     **Returns** 200: What each relayer spent. `data` is a list of `RelayerSpending`.
          */
         get: operations["listRelayerSpending"];
         put?: never;
@@ -1585,7 +1585,7 @@ export interface paths {
         };
         /**
          * Stream the events of a pool's transactions
-         * @description As [Stream a relayer's events](#/transactions/streamrelayerevents), of the transactions that were sent through the pool. Sequence numbers are those of each relayer, so the `id` of an event is a position in all of them: send it unchanged as `Last-Event-ID` to resume without a gap. A relayer that joined the pool meanwhile starts with its next event.
+         * @description As [Stream a relayer's events](#/relayers/streamrelayerevents), of the transactions that were sent through the pool. Sequence numbers are those of each relayer, so the `id` of an event is a position in all of them: send it unchanged as `Last-Event-ID` to resume without a gap. A relayer that joined the pool meanwhile starts with its next event.
          *
          *     **Returns** 200: The event stream. It stays open until the client disconnects.
          */
@@ -1682,7 +1682,7 @@ export interface paths {
          * List ABIs
          * @description In order of creation, without their entries.
          *
-         *     **Returns** 200: The ABIs. `data` is a list of `ListedAbi`.
+         *     **Returns** 200: The ABIs. `data` is a list of `AbiSummary`.
          */
         get: operations["listAbis"];
         put?: never;
@@ -2295,7 +2295,7 @@ export interface paths {
          * Create an API key
          * @description The response shows the token of the key once; it cannot be read again. `scopes`, `relayer_ids`, `allowed_cidrs`, `rate_limit`, `budget` and `expires_at` limit the key. No two keys have the same name (409): a revoked key frees its name, and [Rotate the token of an API key](#/api-keys/rotateapikey) gives a key another token.
          *
-         *     **Returns** 201: The API key, with its token. `data` is `NewApiKey`.
+         *     **Returns** 201: The API key, with its token. `data` is `ApiKeyCreation`.
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -2363,7 +2363,7 @@ export interface paths {
          * Rotate the token of an API key
          * @description The response shows the new token once. The previous token stays valid for `former_valid_seconds`, and older tokens until the end that their rotation promised. With 0, all of them become invalid at once.
          *
-         *     **Returns** 200: The API key, with its token. `data` is `NewApiKey`.
+         *     **Returns** 200: The API key, with its token. `data` is `ApiKeyCreation`.
          */
         post: operations["rotateApiKey"];
         delete?: never;
@@ -2538,7 +2538,7 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        ServiceResponse: {
+        ServiceStateResponse: {
             success: components["schemas"]["Succeeded"];
             data: components["schemas"]["ServiceState"];
             error: components["schemas"]["NoError"];
@@ -2551,7 +2551,7 @@ export interface components {
             /** @description True. */
             deleted: boolean;
         };
-        DeletedResponse: {
+        DeletionResponse: {
             success: components["schemas"]["Succeeded"];
             data: components["schemas"]["Deletion"];
             error: components["schemas"]["NoError"];
@@ -2563,7 +2563,7 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        SignatureListResponse: {
+        SignatureResultListResponse: {
             success: components["schemas"]["Succeeded"];
             /** @description The results, in the order of the requests. */
             data: components["schemas"]["SignatureResult"][];
@@ -2576,13 +2576,13 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        TransactionAcceptedResponse: {
+        AcceptedTransactionResponse: {
             success: components["schemas"]["Succeeded"];
             data: components["schemas"]["AcceptedTransaction"];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        TransactionsAcceptedResponse: {
+        AcceptedTransactionListResponse: {
             success: components["schemas"]["Succeeded"];
             /** @description The results, in the order of the requests. */
             data: components["schemas"]["AcceptedTransaction"][];
@@ -2619,13 +2619,13 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        PoolFundingResponse: {
+        PoolFundingStateResponse: {
             success: components["schemas"]["Succeeded"];
             data: components["schemas"]["PoolFundingState"];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        FundingResponse: {
+        FundingStateResponse: {
             success: components["schemas"]["Succeeded"];
             data: components["schemas"]["FundingState"];
             error: components["schemas"]["NoError"];
@@ -2650,10 +2650,10 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        AttemptListResponse: {
+        TransactionAttemptListResponse: {
             success: components["schemas"]["Succeeded"];
             /** @description The items of the page. */
-            data: components["schemas"]["Attempt"][];
+            data: components["schemas"]["TransactionAttempt"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
@@ -2714,9 +2714,9 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        NewApiKeyResponse: {
+        ApiKeyCreationResponse: {
             success: components["schemas"]["Succeeded"];
-            data: components["schemas"]["NewApiKey"];
+            data: components["schemas"]["ApiKeyCreation"];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
@@ -2727,7 +2727,7 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        AuditListResponse: {
+        AuditEntryListResponse: {
             success: components["schemas"]["Succeeded"];
             /** @description The items of the page. */
             data: components["schemas"]["AuditEntry"][];
@@ -2766,7 +2766,7 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        FacilitatorCreatedResponse: {
+        FacilitatorCreationResponse: {
             success: components["schemas"]["Succeeded"];
             data: components["schemas"]["FacilitatorCreation"];
             error: components["schemas"]["NoError"];
@@ -2798,7 +2798,7 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        SponsorshipCreatedResponse: {
+        SponsorshipCreationResponse: {
             success: components["schemas"]["Succeeded"];
             data: components["schemas"]["SponsorshipCreation"];
             error: components["schemas"]["NoError"];
@@ -2848,10 +2848,10 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        AbiListResponse: {
+        AbiSummaryListResponse: {
             success: components["schemas"]["Succeeded"];
             /** @description The items of the page. */
-            data: components["schemas"]["ListedAbi"][];
+            data: components["schemas"]["AbiSummary"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
@@ -2868,7 +2868,7 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        SearchResultsResponse: {
+        SearchResultListResponse: {
             success: components["schemas"]["Succeeded"];
             /** @description The items of the page. */
             data: components["schemas"]["SearchResult"][];
@@ -2888,24 +2888,24 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        NodeListResponse: {
+        NetworkNodeListResponse: {
             success: components["schemas"]["Succeeded"];
             /** @description The items of the page. */
             data: components["schemas"]["NetworkNode"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        QueueListResponse: {
+        RelayerQueueListResponse: {
             success: components["schemas"]["Succeeded"];
             /** @description The items of the page. */
-            data: components["schemas"]["Queue"][];
+            data: components["schemas"]["RelayerQueue"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        SpendingListResponse: {
+        RelayerSpendingListResponse: {
             success: components["schemas"]["Succeeded"];
             /** @description The items of the page. */
-            data: components["schemas"]["Spending"][];
+            data: components["schemas"]["RelayerSpending"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
@@ -2916,9 +2916,9 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        ActivityResponse: {
+        RelayerActivityResponse: {
             success: components["schemas"]["Succeeded"];
-            data: components["schemas"]["Activity"];
+            data: components["schemas"]["RelayerActivity"];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
@@ -3597,7 +3597,7 @@ export interface components {
             nonce: number;
         };
         /** @description A signed version of a transaction. */
-        Attempt: {
+        TransactionAttempt: {
             /**
              * Format: int64
              * @description Counts the signed versions of the transaction from 1.
@@ -4086,7 +4086,7 @@ export interface components {
             /** @description The situation and the action taken, for people. */
             explanation: string;
             /** @description The relayer's unmined transaction with the lowest nonce, while it waits. All later transactions wait for it. Null while nothing blocks. */
-            blocking: components["schemas"]["Blocking"] | null;
+            blocking: components["schemas"]["BlockingTransaction"] | null;
             /** @description The last transaction of this address that the chain or a node has and this service did not send: another program uses the key, or another copy of this service's database is or was in use. Null when none was seen, and after it was acknowledged ([Repair a relayer's nonces](#/relayers/reconcilerelayernonce) with `acknowledge_unknown`). */
             foreign: components["schemas"]["ForeignTransaction"] | null;
         };
@@ -4117,7 +4117,7 @@ export interface components {
             /** @description The keccak-256 of the data. */
             data_hash: string | null;
         };
-        Blocking: {
+        BlockingTransaction: {
             transaction_id: components["schemas"]["Id"];
             /**
              * Format: int64
@@ -4324,7 +4324,7 @@ export interface components {
             sequence: number;
         };
         /** @description What the event is about. `payload_type` says which of these it is. */
-        EventPayload: components["schemas"]["TransactionPayload"] | components["schemas"]["TransactionWaitingPayload"] | components["schemas"]["RelayerDisabledPayload"] | components["schemas"]["RelayerEnabledPayload"] | components["schemas"]["LowBalancePayload"] | components["schemas"]["FundingPayload"] | components["schemas"]["PaymentSettledPayload"] | components["schemas"]["PaymentFailedPayload"] | components["schemas"]["TestPayload"];
+        EventPayload: components["schemas"]["TransactionPayload"] | components["schemas"]["TransactionWaitingPayload"] | components["schemas"]["RelayerDisabledPayload"] | components["schemas"]["RelayerEnabledPayload"] | components["schemas"]["RelayerLowBalancePayload"] | components["schemas"]["RelayerFundingPayload"] | components["schemas"]["PaymentSettledPayload"] | components["schemas"]["PaymentFailedPayload"] | components["schemas"]["TestPayload"];
         /** @description The transaction at the time of the change. */
         TransactionPayload: {
             /**
@@ -4537,7 +4537,7 @@ export interface components {
             retry_count: number;
         };
         /** @description The balance fell below the policy `min_balance`. */
-        LowBalancePayload: {
+        RelayerLowBalancePayload: {
             /**
              * @description The tag of the payload. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -4549,7 +4549,7 @@ export interface components {
             min_balance: components["schemas"]["Amount"];
         };
         /** @description A relayer that needs funds cannot be refilled, or can again (`sufficient`, `refilling`). Sent once per change. */
-        FundingPayload: {
+        RelayerFundingPayload: {
             /**
              * @description The tag of the payload. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -4605,14 +4605,14 @@ export interface components {
          */
         Cidr: string;
         /** @description The rate limit of this key, in place of the limit of the service. */
-        KeyRateLimit: {
+        ApiKeyRateLimit: {
             /** @description The sustained requests per second. */
             per_second: number;
             /** @description The requests that may come at once. */
             burst: number;
         };
         /** @description The rate limit of this key, in place of the limit of the service. */
-        KeyRateLimitInput: {
+        ApiKeyRateLimitInput: {
             /** @description The sustained requests per second. */
             per_second: number;
             /** @description The requests that may come at once. */
@@ -4695,7 +4695,7 @@ export interface components {
             /** @description The client addresses from which the key is accepted. Null: any. */
             allowed_cidrs: components["schemas"]["Cidr"][] | null;
             /** @description Null: the limit of the service applies. */
-            rate_limit: components["schemas"]["KeyRateLimit"] | null;
+            rate_limit: components["schemas"]["ApiKeyRateLimit"] | null;
             /** @description What the key may move. Null: what its relayers allow. */
             budget: components["schemas"]["ApiKeyBudget"] | null;
             /** @description What of its budget is used, left, and when it has room again. Only in [Get an API key](#/api-keys/getapikey), of a key with a budget. */
@@ -4718,7 +4718,7 @@ export interface components {
             last_used_at: string | null;
         };
         /** @description The new API key and its token, which is shown only here. */
-        NewApiKey: {
+        ApiKeyCreation: {
             /** @description The API key, with its rights. */
             api_key: components["schemas"]["ApiKey"];
             /** @description The bearer token. It contains a secret of 256 random bits; the service stores only its digest. */
@@ -4734,7 +4734,7 @@ export interface components {
             /** @description The client addresses from which the key is accepted. Absent or null: any. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
             /** @description Absent or null: the limit of the service applies. */
-            rate_limit?: components["schemas"]["KeyRateLimitInput"] | null;
+            rate_limit?: components["schemas"]["ApiKeyRateLimitInput"] | null;
             /** @description What the key may move. Absent or null: what its relayers allow. In an update, an absent member stays. */
             budget?: components["schemas"]["ApiKeyBudgetInput"] | null;
             /**
@@ -4753,7 +4753,7 @@ export interface components {
             /** @description The client addresses from which the key is accepted. Absent or null: any. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
             /** @description Absent or null: the limit of the service applies. */
-            rate_limit?: components["schemas"]["KeyRateLimitInput"] | null;
+            rate_limit?: components["schemas"]["ApiKeyRateLimitInput"] | null;
             /** @description What the key may move. Absent or null: what its relayers allow. In an update, an absent member stays. */
             budget?: components["schemas"]["ApiKeyBudgetInput"] | null;
             /**
@@ -4883,7 +4883,7 @@ export interface components {
         PrivateMethod: "eth_sendRawTransaction" | "eth_sendPrivateTransaction";
         ChainId: number;
         /** @description A label. */
-        Word: string;
+        Label: string;
         /** @description The relayers of the pool, all on its network. */
         PoolRelayerIds: components["schemas"]["Id"][];
         /** @description The id of a sponsored call, 32 bytes as hex. */
@@ -4901,13 +4901,13 @@ export interface components {
         /** @description The origin of a web page. */
         Origin: string;
         /** @description Limits of one user in any 24 hours. Whose call it is comes from a signature: of the forward request, or of the account. With these limits, a plain call needs `user`, which only an API key with the scope `send` may give. */
-        PerUser: {
+        UserLimits: {
             /** @description The most calls of one user in any 24 hours. */
             count?: number;
             fee?: components["schemas"]["AmountInput"];
         };
         /** @description Limits of one user in any 24 hours. An absent limit stays, and null removes one. */
-        PerUserPatch: {
+        UserLimitsPatch: {
             /** @description The most calls of one user in any 24 hours. Null: no limit. */
             count?: number | null;
             fee?: components["schemas"]["AmountInput"] | null;
@@ -4940,7 +4940,7 @@ export interface components {
             origins?: components["schemas"]["Origin"][];
             /** @description Whether it accepts nothing for now. Default: false. */
             paused?: boolean;
-            per_user?: components["schemas"]["PerUser"];
+            per_user?: components["schemas"]["UserLimits"];
             pool_id?: never;
         };
         CreatePoolSponsorship: {
@@ -4969,7 +4969,7 @@ export interface components {
             origins?: components["schemas"]["Origin"][];
             /** @description Whether it accepts nothing for now. Default: false. */
             paused?: boolean;
-            per_user?: components["schemas"]["PerUser"];
+            per_user?: components["schemas"]["UserLimits"];
             relayer_id?: never;
         };
         UpdateSponsorshipRequest: {
@@ -4995,7 +4995,7 @@ export interface components {
             /** @description Whether it accepts nothing for now. Default: false. */
             paused?: boolean;
             /** @description An absent limit stays. Null removes one, or both. */
-            per_user?: components["schemas"]["PerUserPatch"] | null;
+            per_user?: components["schemas"]["UserLimitsPatch"] | null;
         };
         /** @description A token with transferWithAuthorization (EIP-3009), and the most that one payment may be, in its smallest unit. */
         FacilitatorAssetInput: {
@@ -5342,7 +5342,7 @@ export interface components {
             abi: components["schemas"]["AbiEntries"];
         };
         /** @description The ABI of a contract, without its entries. */
-        ListedAbi: {
+        AbiSummary: {
             id: components["schemas"]["Id"];
             network: components["schemas"]["NetworkName"];
             address: components["schemas"]["Address"];
@@ -5494,9 +5494,9 @@ export interface components {
             /** @description The addresses of block explorers. */
             explorer_urls: string[];
             /** @description `op_stack`: transactions also pay a data fee, which the contract GasPriceOracle tells, and are refused (503) while it tells none; known chains of the OP stack need no feature. `no_native_coin`: balances say nothing about what an account can pay, and are not checked. Other words have no effect. */
-            features: components["schemas"]["Word"][];
+            features: components["schemas"]["Label"][];
             /** @description Your own words. */
-            tags: components["schemas"]["Word"][];
+            tags: components["schemas"]["Label"][];
             /** @description Private relays, which pass a transaction to builders of blocks and not to the public pool, for example https://rpc.flashbots.net/fast or https://rpc.mevblocker.io/fullprivacy. They are sent transactions, and asked whether they have them and for estimates of their gas. */
             private_rpc_urls: components["schemas"]["PrivateRpcUrl"][];
             /** @description The default of the transactions on this network. */
@@ -5518,7 +5518,7 @@ export interface components {
             chain_id: components["schemas"]["ChainId"];
             /** @description The nodes, at most 20. */
             rpc_urls: components["schemas"]["RpcUrlInput"][];
-            symbol?: components["schemas"]["Word"];
+            symbol?: components["schemas"]["Label"];
             /** @description The number of blocks, including its own, that confirm a transaction. If absent, the default of the chain id: 1 on the development chains 1337 and 31337; 12 on Ethereum and unknown chains; 256 on Polygon; 15 on BNB Smart Chain; 3 on Avalanche; about 40 seconds of blocks on rollups with one sequencer. An existing network keeps its number. */
             required_confirmations?: number;
             /** @description The usual time between blocks, in milliseconds. If absent or null, it is measured. */
@@ -5528,9 +5528,9 @@ export interface components {
             /** @description The addresses of block explorers. */
             explorer_urls?: components["schemas"]["HttpUrl"][];
             /** @description `op_stack`: transactions also pay a data fee, which the contract GasPriceOracle tells, and are refused (503) while it tells none; known chains of the OP stack need no feature. `no_native_coin`: balances say nothing about what an account can pay, and are not checked. Other words have no effect. */
-            features?: components["schemas"]["Word"][];
+            features?: components["schemas"]["Label"][];
             /** @description Your own words. */
-            tags?: components["schemas"]["Word"][];
+            tags?: components["schemas"]["Label"][];
             /** @description Private relays, which pass a transaction to builders of blocks and not to the public pool, for example https://rpc.flashbots.net/fast or https://rpc.mevblocker.io/fullprivacy. They are sent transactions, and asked whether they have them and for estimates of their gas. */
             private_rpc_urls?: components["schemas"]["PrivateRpcUrlInput"][];
             /** @description The default of the transactions on this network. */
@@ -5567,9 +5567,9 @@ export interface components {
             /** @description In the place of all that there are. Null removes them. */
             explorer_urls?: components["schemas"]["HttpUrl"][] | null;
             /** @description `op_stack`: transactions also pay a data fee, which the contract GasPriceOracle tells, and are refused (503) while it tells none; known chains of the OP stack need no feature. `no_native_coin`: balances say nothing about what an account can pay, and are not checked. Other words have no effect. */
-            features?: components["schemas"]["Word"][] | null;
+            features?: components["schemas"]["Label"][] | null;
             /** @description In the place of all that there are. Null removes them. */
-            tags?: components["schemas"]["Word"][] | null;
+            tags?: components["schemas"]["Label"][] | null;
             /** @description The private relays, in the place of all that there are. Null removes them. */
             private_rpc_urls?: components["schemas"]["PrivateRpcUrlInput"][] | null;
             /** @description The default of the transactions on this network. */
@@ -6303,7 +6303,7 @@ export interface components {
             error: string | null;
         };
         /** @description The unfinished transactions of a relayer. */
-        Queue: {
+        RelayerQueue: {
             relayer_id: components["schemas"]["Id"];
             /**
              * Format: int64
@@ -6330,7 +6330,7 @@ export interface components {
             since: components["schemas"]["Timestamp"];
         };
         /** @description Transactions and fees over time. */
-        Activity: {
+        RelayerActivity: {
             /**
              * @description How many seconds a point stands for.
              * @enum {integer}
@@ -6432,11 +6432,11 @@ export interface components {
              */
             last_call_at: string | null;
             /** @description The keys that a key service does not sign with now; at most 100 are listed. */
-            failing: components["schemas"]["KeyFault"][];
+            failing: components["schemas"]["KeyServiceFault"][];
             /** @description The newest error, also when it is over. */
-            last_error: components["schemas"]["KeyFault"] | null;
+            last_error: components["schemas"]["KeyServiceFault"] | null;
         };
-        KeyFault: {
+        KeyServiceFault: {
             address: components["schemas"]["Address"];
             at: components["schemas"]["Timestamp"];
             /** @description Why the call failed. */
@@ -6457,7 +6457,7 @@ export interface components {
             text: string;
         };
         /** @description What a relayer spent. */
-        Spending: {
+        RelayerSpending: {
             relayer_id: components["schemas"]["Id"];
             network: components["schemas"]["NetworkName"];
             /**
@@ -6772,7 +6772,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["ServiceResponse"];
+                "application/json": components["schemas"]["ServiceStateResponse"];
             };
         };
         /** @description The resource was deleted. */
@@ -6784,7 +6784,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["DeletedResponse"];
+                "application/json": components["schemas"]["DeletionResponse"];
             };
         };
         /** @description The signature. */
@@ -6808,7 +6808,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["SignatureListResponse"];
+                "application/json": components["schemas"]["SignatureResultListResponse"];
             };
         };
         /** @description The transaction. */
@@ -6849,7 +6849,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["TransactionAcceptedResponse"];
+                "application/json": components["schemas"]["AcceptedTransactionResponse"];
             };
         };
         /** @description The accepted transactions, with their nonces. */
@@ -6862,7 +6862,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["TransactionsAcceptedResponse"];
+                "application/json": components["schemas"]["AcceptedTransactionListResponse"];
             };
         };
         /** @description The result of the checks. */
@@ -6959,7 +6959,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["PoolFundingResponse"];
+                "application/json": components["schemas"]["PoolFundingStateResponse"];
             };
         };
         /** @description The funding. */
@@ -6972,7 +6972,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["FundingResponse"];
+                "application/json": components["schemas"]["FundingStateResponse"];
             };
         };
         /** @description The nonce state. */
@@ -7020,7 +7020,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["AttemptListResponse"];
+                "application/json": components["schemas"]["TransactionAttemptListResponse"];
             };
         };
         /** @description Transactions that the database does not know. */
@@ -7142,7 +7142,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["NewApiKeyResponse"];
+                "application/json": components["schemas"]["ApiKeyCreationResponse"];
             };
         };
         /** @description A page of API keys. */
@@ -7166,7 +7166,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["AuditListResponse"];
+                "application/json": components["schemas"]["AuditEntryListResponse"];
             };
         };
         /** @description The head of the audit trail. */
@@ -7239,7 +7239,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["FacilitatorCreatedResponse"];
+                "application/json": components["schemas"]["FacilitatorCreationResponse"];
             };
         };
         /** @description The facilitator. */
@@ -7337,7 +7337,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["SponsorshipCreatedResponse"];
+                "application/json": components["schemas"]["SponsorshipCreationResponse"];
             };
         };
         /** @description The sponsorship. */
@@ -7436,7 +7436,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["AbiListResponse"];
+                "application/json": components["schemas"]["AbiSummaryListResponse"];
             };
         };
         /** @description The problems. */
@@ -7472,7 +7472,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["SearchResultsResponse"];
+                "application/json": components["schemas"]["SearchResultListResponse"];
             };
         };
         /** @description The network. */
@@ -7509,7 +7509,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["NodeListResponse"];
+                "application/json": components["schemas"]["NetworkNodeListResponse"];
             };
         };
         /** @description A page of queues. */
@@ -7521,7 +7521,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["QueueListResponse"];
+                "application/json": components["schemas"]["RelayerQueueListResponse"];
             };
         };
         /** @description What each relayer spent. */
@@ -7533,7 +7533,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["SpendingListResponse"];
+                "application/json": components["schemas"]["RelayerSpendingListResponse"];
             };
         };
         /** @description What the transactions of each API key cost. */
@@ -7557,7 +7557,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["ActivityResponse"];
+                "application/json": components["schemas"]["RelayerActivityResponse"];
             };
         };
         /** @description The API key. */
@@ -7710,25 +7710,25 @@ export type Succeeded = components['schemas']['Succeeded'];
 export type NoError = components['schemas']['NoError'];
 export type Pagination = components['schemas']['Pagination'];
 export type HealthResponse = components['schemas']['HealthResponse'];
-export type ServiceResponse = components['schemas']['ServiceResponse'];
+export type ServiceStateResponse = components['schemas']['ServiceStateResponse'];
 export type Deletion = components['schemas']['Deletion'];
-export type DeletedResponse = components['schemas']['DeletedResponse'];
+export type DeletionResponse = components['schemas']['DeletionResponse'];
 export type SignatureResultResponse = components['schemas']['SignatureResultResponse'];
-export type SignatureListResponse = components['schemas']['SignatureListResponse'];
+export type SignatureResultListResponse = components['schemas']['SignatureResultListResponse'];
 export type TransactionResponse = components['schemas']['TransactionResponse'];
-export type TransactionAcceptedResponse = components['schemas']['TransactionAcceptedResponse'];
-export type TransactionsAcceptedResponse = components['schemas']['TransactionsAcceptedResponse'];
+export type AcceptedTransactionResponse = components['schemas']['AcceptedTransactionResponse'];
+export type AcceptedTransactionListResponse = components['schemas']['AcceptedTransactionListResponse'];
 export type DryRunResponse = components['schemas']['DryRunResponse'];
 export type PendingCancellationResponse = components['schemas']['PendingCancellationResponse'];
 export type SignedTransactionResponse = components['schemas']['SignedTransactionResponse'];
 export type BalanceResponse = components['schemas']['BalanceResponse'];
 export type RelayerStatusResponse = components['schemas']['RelayerStatusResponse'];
-export type PoolFundingResponse = components['schemas']['PoolFundingResponse'];
-export type FundingResponse = components['schemas']['FundingResponse'];
+export type PoolFundingStateResponse = components['schemas']['PoolFundingStateResponse'];
+export type FundingStateResponse = components['schemas']['FundingStateResponse'];
 export type NonceStateResponse = components['schemas']['NonceStateResponse'];
 export type TransactionListResponse = components['schemas']['TransactionListResponse'];
 export type AuthorizationResponse = components['schemas']['AuthorizationResponse'];
-export type AttemptListResponse = components['schemas']['AttemptListResponse'];
+export type TransactionAttemptListResponse = components['schemas']['TransactionAttemptListResponse'];
 export type UnknownTransactionListResponse = components['schemas']['UnknownTransactionListResponse'];
 export type ExplanationResponse = components['schemas']['ExplanationResponse'];
 export type NotificationResponse = components['schemas']['NotificationResponse'];
@@ -7738,20 +7738,20 @@ export type RedeliveryResponse = components['schemas']['RedeliveryResponse'];
 export type DeliveryAttemptResponse = components['schemas']['DeliveryAttemptResponse'];
 export type NotificationListResponse = components['schemas']['NotificationListResponse'];
 export type ApiKeyResponse = components['schemas']['ApiKeyResponse'];
-export type NewApiKeyResponse = components['schemas']['NewApiKeyResponse'];
+export type ApiKeyCreationResponse = components['schemas']['ApiKeyCreationResponse'];
 export type ApiKeyListResponse = components['schemas']['ApiKeyListResponse'];
-export type AuditListResponse = components['schemas']['AuditListResponse'];
+export type AuditEntryListResponse = components['schemas']['AuditEntryListResponse'];
 export type AuditHeadResponse = components['schemas']['AuditHeadResponse'];
 export type RelayerResponse = components['schemas']['RelayerResponse'];
 export type RelayerListResponse = components['schemas']['RelayerListResponse'];
 export type SignerResponse = components['schemas']['SignerResponse'];
 export type SignerListResponse = components['schemas']['SignerListResponse'];
-export type FacilitatorCreatedResponse = components['schemas']['FacilitatorCreatedResponse'];
+export type FacilitatorCreationResponse = components['schemas']['FacilitatorCreationResponse'];
 export type FacilitatorResponse = components['schemas']['FacilitatorResponse'];
 export type FacilitatorListResponse = components['schemas']['FacilitatorListResponse'];
 export type PaymentResponse = components['schemas']['PaymentResponse'];
 export type PaymentListResponse = components['schemas']['PaymentListResponse'];
-export type SponsorshipCreatedResponse = components['schemas']['SponsorshipCreatedResponse'];
+export type SponsorshipCreationResponse = components['schemas']['SponsorshipCreationResponse'];
 export type SponsorshipResponse = components['schemas']['SponsorshipResponse'];
 export type SponsorshipListResponse = components['schemas']['SponsorshipListResponse'];
 export type SponsoredUserResponse = components['schemas']['SponsoredUserResponse'];
@@ -7759,17 +7759,17 @@ export type SponsoredCallResponse = components['schemas']['SponsoredCallResponse
 export type PoolResponse = components['schemas']['PoolResponse'];
 export type PoolListResponse = components['schemas']['PoolListResponse'];
 export type AbiResponse = components['schemas']['AbiResponse'];
-export type AbiListResponse = components['schemas']['AbiListResponse'];
+export type AbiSummaryListResponse = components['schemas']['AbiSummaryListResponse'];
 export type ProblemListResponse = components['schemas']['ProblemListResponse'];
 export type ProblemResponse = components['schemas']['ProblemResponse'];
-export type SearchResultsResponse = components['schemas']['SearchResultsResponse'];
+export type SearchResultListResponse = components['schemas']['SearchResultListResponse'];
 export type NetworkResponse = components['schemas']['NetworkResponse'];
 export type NetworkListResponse = components['schemas']['NetworkListResponse'];
-export type NodeListResponse = components['schemas']['NodeListResponse'];
-export type QueueListResponse = components['schemas']['QueueListResponse'];
-export type SpendingListResponse = components['schemas']['SpendingListResponse'];
+export type NetworkNodeListResponse = components['schemas']['NetworkNodeListResponse'];
+export type RelayerQueueListResponse = components['schemas']['RelayerQueueListResponse'];
+export type RelayerSpendingListResponse = components['schemas']['RelayerSpendingListResponse'];
 export type CallerSpendingListResponse = components['schemas']['CallerSpendingListResponse'];
-export type ActivityResponse = components['schemas']['ActivityResponse'];
+export type RelayerActivityResponse = components['schemas']['RelayerActivityResponse'];
 export type CallerResponse = components['schemas']['CallerResponse'];
 export type Failure = components['schemas']['Failure'];
 export type FailureDetail = components['schemas']['FailureDetail'];
@@ -7840,7 +7840,7 @@ export type RedeliverFailedRequest = components['schemas']['RedeliverFailedReque
 export type SignBatchItem = components['schemas']['SignBatchItem'];
 export type SignBatchRequest = components['schemas']['SignBatchRequest'];
 export type SignAuthorizationRequest = components['schemas']['SignAuthorizationRequest'];
-export type Attempt = components['schemas']['Attempt'];
+export type TransactionAttempt = components['schemas']['TransactionAttempt'];
 export type Explanation = components['schemas']['Explanation'];
 export type HistoryEntry = components['schemas']['HistoryEntry'];
 export type ContentChange = components['schemas']['ContentChange'];
@@ -7872,7 +7872,7 @@ export type SweepRequest = components['schemas']['SweepRequest'];
 export type NonceState = components['schemas']['NonceState'];
 export type ForeignTransaction = components['schemas']['ForeignTransaction'];
 export type UnknownTransaction = components['schemas']['UnknownTransaction'];
-export type Blocking = components['schemas']['Blocking'];
+export type BlockingTransaction = components['schemas']['BlockingTransaction'];
 export type NotificationType = components['schemas']['NotificationType'];
 export type Notification = components['schemas']['Notification'];
 export type NotificationFilter = components['schemas']['NotificationFilter'];
@@ -7894,8 +7894,8 @@ export type TransactionPayload = components['schemas']['TransactionPayload'];
 export type TransactionWaitingPayload = components['schemas']['TransactionWaitingPayload'];
 export type RelayerDisabledPayload = components['schemas']['RelayerDisabledPayload'];
 export type RelayerEnabledPayload = components['schemas']['RelayerEnabledPayload'];
-export type LowBalancePayload = components['schemas']['LowBalancePayload'];
-export type FundingPayload = components['schemas']['FundingPayload'];
+export type RelayerLowBalancePayload = components['schemas']['RelayerLowBalancePayload'];
+export type RelayerFundingPayload = components['schemas']['RelayerFundingPayload'];
 export type PaymentSettledPayload = components['schemas']['PaymentSettledPayload'];
 export type PaymentFailedPayload = components['schemas']['PaymentFailedPayload'];
 export type TestPayload = components['schemas']['TestPayload'];
@@ -7903,8 +7903,8 @@ export type Scope = components['schemas']['Scope'];
 export type GrantedScopes = components['schemas']['GrantedScopes'];
 export type Scopes = components['schemas']['Scopes'];
 export type Cidr = components['schemas']['Cidr'];
-export type KeyRateLimit = components['schemas']['KeyRateLimit'];
-export type KeyRateLimitInput = components['schemas']['KeyRateLimitInput'];
+export type ApiKeyRateLimit = components['schemas']['ApiKeyRateLimit'];
+export type ApiKeyRateLimitInput = components['schemas']['ApiKeyRateLimitInput'];
 export type BudgetAsset = components['schemas']['BudgetAsset'];
 export type ApiKeyBudget = components['schemas']['ApiKeyBudget'];
 export type BudgetAssetInput = components['schemas']['BudgetAssetInput'];
@@ -7913,7 +7913,7 @@ export type BudgetUse = components['schemas']['BudgetUse'];
 export type BudgetAssetUse = components['schemas']['BudgetAssetUse'];
 export type ApiKeyName = components['schemas']['ApiKeyName'];
 export type ApiKey = components['schemas']['ApiKey'];
-export type NewApiKey = components['schemas']['NewApiKey'];
+export type ApiKeyCreation = components['schemas']['ApiKeyCreation'];
 export type CreateApiKeyRequest = components['schemas']['CreateApiKeyRequest'];
 export type UpdateApiKeyRequest = components['schemas']['UpdateApiKeyRequest'];
 export type RotateApiKeyRequest = components['schemas']['RotateApiKeyRequest'];
@@ -7930,14 +7930,14 @@ export type PrivateRpcUrlWithRules = components['schemas']['PrivateRpcUrlWithRul
 export type PrivateRpcUrlInput = components['schemas']['PrivateRpcUrlInput'];
 export type PrivateMethod = components['schemas']['PrivateMethod'];
 export type ChainId = components['schemas']['ChainId'];
-export type Word = components['schemas']['Word'];
+export type Label = components['schemas']['Label'];
 export type PoolRelayerIds = components['schemas']['PoolRelayerIds'];
 export type CallId = components['schemas']['CallId'];
 export type SponsoredTarget = components['schemas']['SponsoredTarget'];
 export type SponsoredTargetInput = components['schemas']['SponsoredTargetInput'];
 export type Origin = components['schemas']['Origin'];
-export type PerUser = components['schemas']['PerUser'];
-export type PerUserPatch = components['schemas']['PerUserPatch'];
+export type UserLimits = components['schemas']['UserLimits'];
+export type UserLimitsPatch = components['schemas']['UserLimitsPatch'];
 export type CreateSponsorshipRequest = components['schemas']['CreateSponsorshipRequest'];
 export type CreateRelayerSponsorship = components['schemas']['CreateRelayerSponsorship'];
 export type CreatePoolSponsorship = components['schemas']['CreatePoolSponsorship'];
@@ -7969,7 +7969,7 @@ export type PoolRelayer = components['schemas']['PoolRelayer'];
 export type Pool = components['schemas']['Pool'];
 export type AbiEntries = components['schemas']['AbiEntries'];
 export type CreateAbiRequest = components['schemas']['CreateAbiRequest'];
-export type ListedAbi = components['schemas']['ListedAbi'];
+export type AbiSummary = components['schemas']['AbiSummary'];
 export type Abi = components['schemas']['Abi'];
 export type ProblemKind = components['schemas']['ProblemKind'];
 export type Problem = components['schemas']['Problem'];
@@ -8034,16 +8034,16 @@ export type UpdateRelayerRequest = components['schemas']['UpdateRelayerRequest']
 export type UpdateRelayerWithNotification = components['schemas']['UpdateRelayerWithNotification'];
 export type UpdateRelayerWithNotifications = components['schemas']['UpdateRelayerWithNotifications'];
 export type NetworkNode = components['schemas']['NetworkNode'];
-export type Queue = components['schemas']['Queue'];
+export type RelayerQueue = components['schemas']['RelayerQueue'];
 export type QueueHead = components['schemas']['QueueHead'];
-export type Activity = components['schemas']['Activity'];
+export type RelayerActivity = components['schemas']['RelayerActivity'];
 export type NotReadyReason = components['schemas']['NotReadyReason'];
 export type ServerState = components['schemas']['ServerState'];
 export type ServiceState = components['schemas']['ServiceState'];
 export type KeyServiceState = components['schemas']['KeyServiceState'];
-export type KeyFault = components['schemas']['KeyFault'];
+export type KeyServiceFault = components['schemas']['KeyServiceFault'];
 export type Incident = components['schemas']['Incident'];
-export type Spending = components['schemas']['Spending'];
+export type RelayerSpending = components['schemas']['RelayerSpending'];
 export type Repriced = components['schemas']['Repriced'];
 export type RepricingFees = components['schemas']['RepricingFees'];
 export type CallerSpending = components['schemas']['CallerSpending'];
@@ -11662,7 +11662,7 @@ export const sendDataRequestTypeAnyOf0Values: ReadonlyArray<FlattenedDeepRequire
 export const sendCallRequestSpeedAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendCallRequest"]["speed"]> = ["safe_low", "safeLow", "average", "fast", "fastest"];
 export const sendCallRequestTypeAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendCallRequest"]["type"]> = [0, 1, 2, 4];
 export const redeliverPendingRequestStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RedeliverPendingRequest"]["status"]> = ["pending"];
-export const attemptPurposeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Attempt"]["purpose"]> = ["send", "cancel"];
+export const transactionAttemptPurposeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionAttempt"]["purpose"]> = ["send", "cancel"];
 export const explanationWait_reasonAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Explanation"]["wait_reason"]> = ["signature", "acceptance", "block", "confirmations"];
 export const historyEntryEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["HistoryEntry"]["event"]> = ["replaced", "sped_up", "canceled", "reorganized"];
 export const contentChangeMemberValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ContentChange"]["member"]> = ["to", "value", "data"];
@@ -11681,8 +11681,8 @@ export const transactionPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRe
 export const transactionWaitingPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWaitingPayload"]["payload_type"]> = ["transaction_waiting"];
 export const relayerDisabledPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerDisabledPayload"]["payload_type"]> = ["relayer_disabled"];
 export const relayerEnabledPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerEnabledPayload"]["payload_type"]> = ["relayer_enabled"];
-export const lowBalancePayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LowBalancePayload"]["payload_type"]> = ["relayer_low_balance"];
-export const fundingPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FundingPayload"]["payload_type"]> = ["relayer_funding"];
+export const relayerLowBalancePayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerLowBalancePayload"]["payload_type"]> = ["relayer_low_balance"];
+export const relayerFundingPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerFundingPayload"]["payload_type"]> = ["relayer_funding"];
 export const paymentSettledPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PaymentSettledPayload"]["payload_type"]> = ["payment_settled"];
 export const paymentFailedPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PaymentFailedPayload"]["payload_type"]> = ["payment_failed"];
 export const testPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TestPayload"]["payload_type"]> = ["test"];
@@ -11707,7 +11707,7 @@ export const remoteSignerRequestTypeValues: ReadonlyArray<FlattenedDeepRequired<
 export const remoteConfigInterfaceValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RemoteConfig"]["interface"]> = ["rest", "json_rpc"];
 export const vaultSignerRequestTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["VaultSignerRequest"]["type"]> = ["vault"];
 export const networkNodeStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkNode"]["status"]> = ["healthy", "unreachable", "wrong_chain", "rate_limited"];
-export const activitySeconds_per_pointValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Activity"]["seconds_per_point"]> = [60, 900, 86400];
+export const relayerActivitySeconds_per_pointValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerActivity"]["seconds_per_point"]> = [60, 900, 86400];
 export const serverStateStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ServerState"]["state"]> = ["idle", "running", "leaving"];
 export const serviceStateDatabaseEngineValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ServiceState"]["database"]["engine"]> = ["sqlite", "postgres"];
 export const incidentSeverityValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Incident"]["severity"]> = ["error", "warning", "over"];

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Attempt, Failure } from '../client/index.ts'
+import type { Failure, TransactionAttempt } from '../client/index.ts'
 import { escapedLine, printable } from '../server/lib/printable.ts'
 import { relayerCommand } from './support/relayer-command.ts'
 import { startTestService } from './support/service.ts'
@@ -51,7 +51,7 @@ test('shows no control or format character of a node, a key service or a receive
   const tried = await service.client.post('/api/v1/notifications/{notification_id}/test', {
     path: { notification_id: hook.id },
   })
-  const { answer } = tried.data as unknown as Attempt & { answer: string }
+  const { answer } = tried.data as unknown as TransactionAttempt & { answer: string }
   expect(JSON.stringify(tried.data)).toContain('everything')
   expect(JSON.stringify(tried.data)).not.toMatch(harmful)
   expect(answer ?? '').not.toMatch(harmful)

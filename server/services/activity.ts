@@ -1,4 +1,10 @@
-import type { Activity, ActivityPoint, CallerSpending, Queue, Spending } from '../../generated/openapi.ts'
+import type {
+  ActivityPoint,
+  CallerSpending,
+  RelayerActivity,
+  RelayerQueue,
+  RelayerSpending,
+} from '../../generated/openapi.ts'
 import { relayerNotFound } from '../domain/errors.ts'
 import { type Caller, type Handlers, type OperationId, Page, page } from '../domain/operation.ts'
 import type { PageRequest, RelayerRow } from '../domain/rows.ts'
@@ -30,14 +36,14 @@ export async function listQueues(
   context: ActivityContext,
   caller: Caller,
   query: Query<'listRelayerQueues'>,
-): Promise<Page<Queue[]>> {
+): Promise<Page<RelayerQueue[]>> {
   const ids = await relayersOf(context, caller, query.pool_id)
   const { data, pagination } = await page(
     query,
     (slice) => context.store.listRelayers(slice, ids),
     (row) => row,
   )
-  const queues: Queue[] = []
+  const queues: RelayerQueue[] = []
   for (const [index, relayer] of data.entries()) {
     if (index % turnQueues === turnQueues - 1) await yieldToEventLoop()
     queues.push(await queueOf(context.store, relayer))
@@ -50,7 +56,7 @@ export async function getActivity(
   context: ActivityContext,
   caller: Caller,
   { period, relayer_id, pool_id, network }: Query<'getRelayerActivity'>,
-): Promise<Activity> {
+): Promise<RelayerActivity> {
   const { store, now } = context
   if (relayer_id !== undefined) {
     const isVisible = caller.relayer_ids?.has(relayer_id) ?? true
@@ -76,7 +82,7 @@ export async function getSpending(
   context: ActivityContext,
   caller: Caller,
   { days, pool_id, network, ...slice }: Query<'listRelayerSpending'>,
-): Promise<Page<Spending[]>> {
+): Promise<Page<RelayerSpending[]>> {
   const { store, now } = context
   const ids = await relayersOf(context, caller, pool_id)
   const nowS = Math.floor(now() / 1_000)
@@ -97,7 +103,7 @@ export async function getSpending(
   return page(
     slice,
     partOf(all),
-    ({ row: { relayer_id, network: its, accepted, mined, failed }, fees }): Spending => ({
+    ({ row: { relayer_id, network: its, accepted, mined, failed }, fees }): RelayerSpending => ({
       ...{ relayer_id, network: its, accepted, mined, failed },
       fees: `${fees}`,
       fees_today: `${feesToday.get(relayer_id) ?? 0n}`,
@@ -132,7 +138,7 @@ async function relayersOf(context: ActivityContext, caller: Caller, poolId: stri
   return new Set(relayer_ids ? ids.filter((id) => relayer_ids.has(id)) : ids)
 }
 
-async function queueOf(store: Store, { row_id, id: relayerId }: RelayerRow): Promise<Queue> {
+async function queueOf(store: Store, { row_id, id: relayerId }: RelayerRow): Promise<RelayerQueue> {
   const [unfinished, first] = await Promise.all([store.countUnfinished(row_id), store.firstInLine(row_id)])
   if (!first) return { relayer_id: relayerId, unfinished, first: null }
   const { id: transactionId, nonce, status, wait_reason, created_at, changed_at } = first
@@ -164,7 +170,7 @@ function callerSpending(rows: CallerDayRow[], from: number, days: number): Calle
   }
 }
 
-function repricingFees(rows: Repricing[]): Pick<Spending, 'repriced' | 'repricing_fees'> {
+function repricingFees(rows: Repricing[]): Pick<RelayerSpending, 'repriced' | 'repricing_fees'> {
   const gwei = rows.reduce((sum, { repricing_gwei }) => sum + repricing_gwei, 0)
   return {
     repriced: rows.reduce((sum, { repriced }) => sum + repriced, 0),

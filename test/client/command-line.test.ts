@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Interface, verifyMessage, verifyTypedData } from 'ethers'
 import { expect, test } from 'vitest'
-import type { ApiKey, Attempt, NewApiKey, Relayer, Signer, Transaction } from '../../client/index.ts'
+import type { ApiKey, ApiKeyCreation, Relayer, Signer, Transaction, TransactionAttempt } from '../../client/index.ts'
 import { secretMembers } from '../../generated/client-bodies.ts'
 import { testChain } from '../support/chain.ts'
 import { relayerCommand, startRelayerCommand } from '../support/relayer-command.ts'
@@ -73,7 +73,9 @@ test('encodes a call, sends it, waits for it and shows it', async () => {
   expect((await json<Transaction[]>(['tx', 'list', '--reference', 'order 7'])).map(({ id }) => id)).toEqual([second.id])
   expect(await json<Transaction>(['tx', 'show', sent.id])).toEqual(sent)
   expect(await json<Transaction>(['tx', 'show', sent.hash ?? ''])).toEqual(sent)
-  expect(await json<Attempt[]>(['tx', 'attempts', sent.id])).toMatchObject([{ hash: sent.hash, is_mined: true }])
+  expect(await json<TransactionAttempt[]>(['tx', 'attempts', sent.id])).toMatchObject([
+    { hash: sent.hash, is_mined: true },
+  ])
   expect((await json<{ accepted: boolean }>(['send', '--to', to, '--dry-run'])).accepted).toBe(true)
 })
 
@@ -163,9 +165,9 @@ test('creates and changes resources, and reads secrets only from a file or stand
   writeFileSync(secretFile, 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD\n')
   const hook = ['notifications', 'create', '--set', 'id=hook', '--set', 'url=http://127.0.0.1:9/']
   expect(await json([...hook, '--signing-key-file', secretFile])).toMatchObject({ id: 'hook', has_signing_key: true })
-  const made = await json<NewApiKey>(['keys', 'create', '--set', 'name=till', '--set', 'scopes=["sign"]'])
+  const made = await json<ApiKeyCreation>(['keys', 'create', '--set', 'name=till', '--set', 'scopes=["sign"]'])
   expect((await json<ApiKey>(['keys', 'show', made.api_key.id])).scopes).toEqual(['sign'])
-  const rotated = await json<NewApiKey>(['keys', 'rotate', made.api_key.id, '--set', 'former_valid_seconds=0'])
+  const rotated = await json<ApiKeyCreation>(['keys', 'rotate', made.api_key.id, '--set', 'former_valid_seconds=0'])
   const status = async (token: string) => {
     const headers = { authorization: `Bearer ${token}` }
     return (await fetch(`${service.url}/api/v1/relayers/till`, { headers })).status

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { runsOf } from '../../client/console/transactions/signed-versions.ts'
-import type { Attempt } from '../../client/index.ts'
+import type { TransactionAttempt } from '../../client/index.ts'
 
 const sent = { purpose: 'send', accepted_at: '2026-01-01T00:00:00.000Z', refusal: null, is_mined: false }
 const refused = { ...sent, accepted_at: null, refusal: 'fee too low' }
@@ -15,7 +15,7 @@ test.each([
   ['the mined one alone', [sent, sent, sent, sent, mined, sent, sent, sent, sent], [1, 3, 1, 3, 1]],
   ['cancellations apart', [sent, sent, sent, sent, canceled, canceled, canceled, canceled], [1, 3, 3, 1]],
 ] as const)('shows versions of one outcome: %s', (_, attempts, lengths) => {
-  const numbered = attempts.map((its, index) => ({ ...its, number: index + 1 }) as Attempt)
+  const numbered = attempts.map((its, index) => ({ ...its, number: index + 1 }) as TransactionAttempt)
   const runs = runsOf(numbered)
   expect(runs.map(({ length }) => length)).toEqual(lengths)
   expect(runs.flat()).toEqual(numbered)

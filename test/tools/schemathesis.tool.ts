@@ -36,6 +36,12 @@ const reasons: [check: string, status: string, words: RegExp, reason: string][] 
     /has no private_rpc_urls|must be above min_balance/,
     'two members that have to fit each other, or the stored state',
   ],
+  [
+    'ST202',
+    '400',
+    /double precision represents exactly/,
+    'a number that a reader rounds is refused, wherever it stands',
+  ],
   ['ST202', '400', /is listed twice/, 'uniqueItems compares whole items, and the address of each is to be unique'],
   ['ST202', '400', /elementary type of EIP-712/, 'names of types are declared in the same document'],
   ['ST202', '400', /IP address with an optional prefix/, 'the pattern of an IPv6 address takes longer than the check'],

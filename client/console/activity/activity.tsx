@@ -1,6 +1,6 @@
 import { useMemo } from 'react'
 import { Link, useLocation } from 'wouter'
-import type { Activity, ActivityPoint as Point } from '../../index.ts'
+import type { ActivityPoint as Point, RelayerActivity } from '../../index.ts'
 import { Chart, Spark } from '../components/chart.tsx'
 import { errorText, Loaded } from '../components/feedback.tsx'
 import { Options } from '../components/fields.tsx'
@@ -292,10 +292,10 @@ export const useActivity = (period: Period, whose: Whose = {}) =>
   )
 
 /** Other steps than the service's are possible. */
-type Steps = Omit<Activity, 'seconds_per_point'> & { seconds_per_point: number }
+type Steps = Omit<RelayerActivity, 'seconds_per_point'> & { seconds_per_point: number }
 
 /** Points of minutes become ones of five minutes, and points of a quarter of an hour become hours. Those of days stay. */
-function inSteps({ data }: { data: Activity }): Steps {
+function inSteps({ data }: { data: RelayerActivity }): Steps {
   const { seconds_per_point, points } = data
   const stepS = stepsS.find((one) => one > seconds_per_point)
   if (stepS === undefined || points.length <= maxPoints) return data

@@ -1,7 +1,7 @@
 import { Wallet } from 'lucide-react'
 import { type ReactNode, useMemo, useState } from 'react'
 import { Link } from 'wouter'
-import type { Queue, RelayerClient } from '../../index.ts'
+import type { RelayerClient, RelayerQueue } from '../../index.ts'
 import { Bulk } from '../components/action.tsx'
 import { ClearFilters, EmptyState, Loaded } from '../components/feedback.tsx'
 import { Filters, SearchField, Segments } from '../components/filters.tsx'
@@ -130,7 +130,7 @@ const columnsOf = (isKnown: boolean): Column<ShownRow>[] => [
 ]
 
 /** What the first in the queue waits for: the same as its problem says, which also knows whether the chain makes blocks. */
-function First({ of: { relayer_id }, first }: { of: Queue; first: NonNullable<Queue['first']> }) {
+function First({ of: { relayer_id }, first }: { of: RelayerQueue; first: NonNullable<RelayerQueue['first']> }) {
   const { transaction_id, wait_reason } = first
   const isOfChain = useStuck(relayer_id)?.kind === 'transaction_slow'
   return (

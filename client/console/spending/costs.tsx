@@ -1,9 +1,9 @@
-import type { Spending } from '../../index.ts'
+import type { RelayerSpending } from '../../index.ts'
 import { type Column, column, countColumn } from '../components/table.tsx'
 import { amount, count, exactAmount, fixed } from '../data/format.ts'
 import { useSymbols } from '../data/resources.ts'
 
-type Costs = Pick<Spending, 'network' | 'mined' | 'fees' | 'fees_today' | 'repriced' | 'repricing_fees'>
+type Costs = Pick<RelayerSpending, 'network' | 'mined' | 'fees' | 'fees_today' | 'repriced' | 'repricing_fees'>
 
 export function Paid({ wei, network }: { wei: string; network: string }) {
   const symbol = useSymbols()(network)

@@ -1,6 +1,6 @@
 import { Coins, Key } from 'lucide-react'
 import type { ReactNode } from 'react'
-import type { CallerSpending, RelayerClient, Spending as RelayerSpending } from '../../index.ts'
+import type { CallerSpending, RelayerClient, RelayerSpending } from '../../index.ts'
 import { Fees, NetworkSelect, periods, stepText, weiPerCoin } from '../activity/activity.tsx'
 import { Spark } from '../components/chart.tsx'
 import { CsvOfOne, type File } from '../components/csv.tsx'

@@ -1,12 +1,12 @@
-import type { Attempt } from '../../index.ts'
+import type { TransactionAttempt } from '../../index.ts'
 
 /** Shorter ones are shown one by one. */
 const minFolded = 3
 
 /** Versions that follow each other with the same purpose and outcome. The first and the newest version stand alone. */
-export type Run = [first: Attempt, ...others: Attempt[]]
+export type Run = [first: TransactionAttempt, ...others: TransactionAttempt[]]
 
-export function runsOf(attempts: Attempt[]): Run[] {
+export function runsOf(attempts: TransactionAttempt[]): Run[] {
   const runs: Run[] = []
   for (const [index, attempt] of attempts.entries()) {
     const before = runs.at(-1)
@@ -17,7 +17,7 @@ export function runsOf(attempts: Attempt[]): Run[] {
   return runs.flatMap((run): Run[] => (run.length < minFolded ? run.map((one) => [one]) : [run]))
 }
 
-const isAlike = (a: Attempt, b: Attempt) =>
+const isAlike = (a: TransactionAttempt, b: TransactionAttempt) =>
   a.purpose === b.purpose &&
   a.refusal === b.refusal &&
   (a.accepted_at === null) === (b.accepted_at === null) &&

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import type { Attempt, Explanation, HistoryEntry, Transaction } from '../../index.ts'
+import type { Explanation, HistoryEntry, Transaction, TransactionAttempt } from '../../index.ts'
 import { Copyable, Moment, RowTime, Time } from '../components/values.tsx'
 import { count, exactAmount, exactly, gwei, words } from '../data/format.ts'
 import { askNode } from '../data/get.ts'
@@ -12,7 +12,7 @@ import { type Run, runsOf } from './signed-versions.ts'
 
 interface TimelineProps {
   transaction: Transaction
-  attempts: Attempt[]
+  attempts: TransactionAttempt[]
   why: Explanation
 }
 
@@ -164,7 +164,7 @@ function signed([first, ...others]: Run): Step {
 }
 
 /** `Signed versions 3–17`, with the range of their prices, and each of them on request. */
-function folded(first: Attempt, last: Attempt, others: Attempt[]): Step {
+function folded(first: TransactionAttempt, last: TransactionAttempt, others: TransactionAttempt[]): Step {
   const betweenMs = (Date.parse(last.signed_at) - Date.parse(first.signed_at)) / others.length
   const prices = [first, last].map((its) => its.gas_price ?? its.max_fee_per_gas)
   return {
@@ -191,7 +191,7 @@ function folded(first: Attempt, last: Attempt, others: Attempt[]): Step {
   }
 }
 
-const alone = ({ purpose, number, signed_at, refusal, ...its }: Attempt): Step => ({
+const alone = ({ purpose, number, signed_at, refusal, ...its }: TransactionAttempt): Step => ({
   name: purpose === 'cancel' ? `Signed version ${number}, a cancellation` : `Signed version ${number}`,
   at: signed_at,
   ...(refusal !== null && { tone: 'bad' }),
@@ -213,7 +213,7 @@ const exactPriceOf = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: 
     ? exactGwei(gas_price)
     : `${exactGwei(max_fee_per_gas)}, tip ${exactGwei(max_priority_fee_per_gas)}`
 
-type Prices = Pick<Attempt, 'gas_price' | 'max_fee_per_gas' | 'max_priority_fee_per_gas'>
+type Prices = Pick<TransactionAttempt, 'gas_price' | 'max_fee_per_gas' | 'max_priority_fee_per_gas'>
 
 function priceOf({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: Prices): string {
   if (gas_price !== null) return `Price ${gwei(gas_price)} gwei`
@@ -225,7 +225,7 @@ function answerOf({
   accepted_at,
   refusal,
   is_mined,
-}: Pick<Attempt, 'signed_at' | 'accepted_at' | 'refusal' | 'is_mined'>): string {
+}: Pick<TransactionAttempt, 'signed_at' | 'accepted_at' | 'refusal' | 'is_mined'>): string {
   if (refusal !== null && !is_mined) return `A node rejected it: ${refusal}`
   const accepted =
     accepted_at === null ? [] : [`A node accepted it after ${gap(Date.parse(accepted_at) - Date.parse(signed_at))}.`]

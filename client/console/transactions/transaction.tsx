@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense } from 'react'
 import { Link } from 'wouter'
-import type { Attempt, Explanation, Transaction as Its, RelayerClient, Transaction } from '../../index.ts'
+import type { Explanation, Transaction as Its, RelayerClient, Transaction, TransactionAttempt } from '../../index.ts'
 import { Loaded, Skeleton } from '../components/feedback.tsx'
 import { Crumbs, Heading, isMissing, Missing } from '../components/page.tsx'
 import {
@@ -230,7 +230,7 @@ interface Path {
 interface WholeTransaction {
   transaction: Transaction
   why: Explanation
-  signed: Attempt[]
+  signed: TransactionAttempt[]
 }
 
 function useWholeTransaction(path: Path) {

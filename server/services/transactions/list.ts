@@ -1,4 +1,4 @@
-import type { Attempt, Transaction } from '../../../generated/openapi.ts'
+import type { Transaction, TransactionAttempt } from '../../../generated/openapi.ts'
 import { DomainError, transactionNotFound } from '../../domain/errors.ts'
 import { type Caller, type Page, page } from '../../domain/operation.ts'
 import type { PageRequest, PoolRow, RelayerRow } from '../../domain/rows.ts'
@@ -47,7 +47,11 @@ export async function getTransactionByNonce(
   return shownBehind(row, await store.firstInLine(row_id))
 }
 
-export async function listAttempts(context: ListContext, named: Named, query: Slice): Promise<Page<Attempt[]>> {
+export async function listAttempts(
+  context: ListContext,
+  named: Named,
+  query: Slice,
+): Promise<Page<TransactionAttempt[]>> {
   const { row } = await findTransaction(context, named)
   return page(query, (slice) => context.store.listAttempts(row.row_id, slice), showAttempt(row))
 }
@@ -62,7 +66,7 @@ const showAttempt =
     content_hash: _hash,
     sig: _sig,
     ...attempt
-  }: AttemptRow): Attempt => ({
+  }: AttemptRow): TransactionAttempt => ({
     ...attempt,
     signed_at: created_at,
     accepted_at: taken_at,

@@ -1,10 +1,10 @@
-import type { Abi, ListedAbi } from '../../../generated/openapi.ts'
+import type { Abi, AbiSummary } from '../../../generated/openapi.ts'
 import type { AbiRow, ContractFunction, Listing, PageRequest, PendingAuditEntry } from '../../domain/rows.ts'
 import { type Database, sql, type TableList } from './database.ts'
 
 const listed = 'id, network, address, name'
 
-const select = sql<ListedAbi & { entries: string }>(`SELECT ${listed}, entries FROM abis WHERE id = $id`)
+const select = sql<AbiSummary & { entries: string }>(`SELECT ${listed}, entries FROM abis WHERE id = $id`)
 const network = sql('SELECT 1 FROM networks WHERE name = $network')
 const taken = sql('SELECT 1 FROM abis WHERE id = $id')
 const insert = sql(`
@@ -42,9 +42,9 @@ export async function getAbi(database: Database, id: string): Promise<Abi | unde
   return { ...abi, abi: JSON.parse(entries) }
 }
 
-const list: TableList<ListedAbi, ListedAbi> = { table: 'abis', columns: listed, read: (row) => row }
+const list: TableList<AbiSummary, AbiSummary> = { table: 'abis', columns: listed, read: (row) => row }
 
-export const listAbis = (database: Database, slice: PageRequest): Promise<Listing<ListedAbi>> =>
+export const listAbis = (database: Database, slice: PageRequest): Promise<Listing<AbiSummary>> =>
   database.list(list, slice)
 
 export const deleteAbi = (database: Database, id: string, auditEntry?: PendingAuditEntry): Promise<boolean> =>

@@ -12,6 +12,7 @@ interface Schema {
   type?: string | string[]
   properties?: Record<string, Schema>
   required?: string[]
+  items?: Schema
   content?: Record<string, { schema: Schema }>
   schema?: Schema
   name?: string
@@ -58,6 +59,11 @@ test('every answer has the same envelope, and its data is an object, an array or
     expect
       .soft([operation.operationId, Object.keys(properties ?? {}), required])
       .toEqual([operation.operationId, members, members])
+    const refOf = (schema: Schema = {}) => schema.$ref?.split('/').at(-1)
+    const data = properties?.data
+    const named = refOf(data) === undefined ? `${refOf(data?.items)}ListResponse` : `${refOf(data)}Response`
+    const envelope = operation.success.content?.['application/json']?.schema
+    expect.soft([operation.operationId, refOf(envelope)]).toEqual([operation.operationId, named])
     const types = [dataOf(operation).type ?? []].flat()
     expect
       .soft([operation.operationId, types])
@@ -105,7 +111,7 @@ test('warnings are objects with a code and a message', () => {
   )
   expect(warned.length).toBeGreaterThan(2)
   for (const [name, list] of warned as [string, Schema][]) {
-    const { items = {} } = lookUp(list) as { items?: Schema }
+    const { items = {} } = lookUp(list)
     expect.soft([name, lookUp(items).required?.slice(0, 2)]).toEqual([name, ['code', 'message']])
   }
 })
