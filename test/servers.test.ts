@@ -285,16 +285,13 @@ test('accepts and sends for other relayers while another connection holds the ro
 })
 
 /** What two operators change at once, from the revision that both have read. `number`: another one each time. */
-const changedByTwo: Record<string, { path: string; read?: string; method?: string; change(number: number): object }> = {
+const changedByTwo: Record<string, { path: string; method?: string; change(number: number): object }> = {
   relayer: {
     path: 'relayers/limited',
     change: (number) => ({ policies: { whitelist_receivers: [receiver(number)] } }),
   },
   pool: { path: 'pools/written', change: (number) => ({ policies: { max_value: `${number}` } }) },
-  'relayer of a pool': {
-    ...{ path: 'pools/written/relayers/written', read: 'pools/written' },
-    change: (weight) => ({ weight }),
-  },
+  'weights of a pool': { path: 'pools/written', change: (weight) => ({ weights: { written: weight } }) },
   notification: { path: 'notifications/written', change: (number) => ({ url: `http://127.0.0.1:9/${number}` }) },
   'API key': { path: 'api-keys/{key}', change: (number) => ({ name: `${number}`, scopes: ['read'] }) },
   network: { path: 'networks/evm:other', change: (number) => ({ symbol: `S${number}` }) },
@@ -349,10 +346,10 @@ test('of two writers on two servers with the same revision, one changes the reso
   // Its price keeps it out of every block.
   const { id } = await create('relayers/written/transactions', { to, value: '1', max_fee_per_gas: '1' })
 
-  for (const [kind, { path, read = path, method = 'PATCH', change }] of Object.entries(changedByTwo)) {
+  for (const [kind, { path, method = 'PATCH', change }] of Object.entries(changedByTwo)) {
     const named = (its: string) => its.replace('{transaction}', id).replace('{key}', api_key.id)
     for (const round of numbers(5)) {
-      const { etag } = await ask(round % 3, 'GET', named(read))
+      const { etag } = await ask(round % 3, 'GET', named(path))
       const writers = await Promise.all(
         [0, 1].map((writer) => ask(writer, method, named(path), change(2 * round + writer + 1), { 'If-Match': etag })),
       )

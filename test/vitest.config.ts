@@ -87,7 +87,7 @@ export default defineConfig({
     isolate: false,
     sequence: { sequencer: LongFilesFirst },
     // Two cores are the least that is expected; much of a test is waiting for a chain or for a process to start.
-    maxWorkers: 6,
+    maxWorkers: 4,
     // A timeout for hanging tests, far above the time that a busy machine needs.
     testTimeout: 600_000,
     expect: { poll: { timeout: 120_000 } },
