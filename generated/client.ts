@@ -5422,6 +5422,8 @@ export interface components {
         Acknowledgement: {
             /** @description The caller, as the audit trail names it. */
             by: string;
+            /** @description The name of that API key, also after it was deleted. Null when it has none. */
+            by_name: string | null;
             at: components["schemas"]["Timestamp"];
             until: components["schemas"]["Timestamp"];
             /** @description What the person wrote. Null: nothing. */

@@ -83,7 +83,14 @@ export class ProblemList {
     }
     const at = now()
     const until = new Date(at + input.minutes * minuteMs).toISOString()
-    const acknowledgement = { by: caller.id, at: new Date(at).toISOString(), until, note: input.note ?? null }
+    const byName = (await store.callerNames([caller.id])).get(caller.id) ?? null
+    const acknowledgement = {
+      by: caller.id,
+      by_name: byName,
+      at: new Date(at).toISOString(),
+      until,
+      note: input.note ?? null,
+    }
     await store.acknowledge({ id: found.id, refused_by: refuserOf(found) }, acknowledgement, auditEntry)
     return { ...found, acknowledgement }
   }

@@ -32,7 +32,7 @@ test('shows what speeding up several costs, and leaves out with its reason what 
   await act(page, named(page, 'Speed up chosen'), async (dialog) => {
     await dialog.getByRole('heading', { name: 'Speed up 1 transaction' }).waitFor()
     const cells = await dialog.getByRole('row').nth(1).getByRole('cell').allTextContents()
-    expect(cells[0]).toBe(`${free.relayer_id} · nonce 0`)
+    expect(cells[0]).toBe(`${free.relayer_id} · nonce 0to 0x${'5a'.repeat(20)}`)
     expect(cells.slice(1)).toEqual([
       expect.stringMatching(/ gwei$/),
       expect.stringMatching(/ gwei$/),

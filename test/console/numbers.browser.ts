@@ -101,7 +101,11 @@ test('shows the numbers of the API while the chain misbehaves', async () => {
     'time passes': async () => {
       rig.clock.passed_ms += 60_000
     },
-    'more is sent': () => account.send(1, { gas_limit: 50_000 }),
+    // Nothing is accepted while no node answers.
+    'more is sent': async () => {
+      await rig.proxy.setFault(undefined)
+      await account.send(1, { gas_limit: 50_000 })
+    },
   }
   const compare = async (after: string) => {
     for (const [address, read] of Object.entries(pages)) {

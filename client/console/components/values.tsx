@@ -2,9 +2,9 @@ import { Check, Copy, ExternalLink } from 'lucide-react'
 import { type ComponentProps, type ReactNode, useState, useSyncExternalStore } from 'react'
 import { Link } from 'wouter'
 import type { Transaction } from '../../index.ts'
-import { amount, count, exactly, gwei, short, words } from '../data/format.ts'
+import { amount, count, exactAmount, exactly, gwei, short, words } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
-import { useAddressNames, useExplorer, useRelayers, useSymbols } from '../data/resources.ts'
+import { useAddressNames, useExplorer, useRelayers, useSymbolOf, useSymbols } from '../data/resources.ts'
 import { isSlow, stateOf, toneOf } from '../data/statuses.ts'
 import { age, ageOrDate, inBothZones, rowTime, span, time } from '../data/times.ts'
 
@@ -226,6 +226,12 @@ export const Copyable = ({ value, whole = false }: { value: string; whole?: bool
 
 /** An amount in the coin of a network. */
 export const Coins = ({ wei, network }: { wei: string | null; network: string }) => amount(wei, useSymbols()(network))
+
+/** Whom a dialog that pays pays, in full, and what. */
+export function Receiver({ of: { to, value, relayer_id } }: { of: Pick<Transaction, 'to' | 'value' | 'relayer_id'> }) {
+  const symbol = useSymbolOf(relayer_id)
+  return <Figures isWide of={{ To: to ?? 'nobody: it creates a contract', Value: exactAmount(value, symbol) }} />
+}
 
 /** What a creation says that gives a key: its token is shown this once. */
 export const NewToken = ({ token, children }: { token: string; children: ReactNode }) => (

@@ -238,7 +238,8 @@ function OneProblem({ problem, isPart = false }: { problem: Problem; isPart?: bo
         </span>
         {acknowledgement && (
           <span className="detail">
-            {callerName(acknowledgement.by)} deals with it until {time(acknowledgement.until)}
+            {acknowledgement.by_name ?? callerName(acknowledgement.by)} deals with it until{' '}
+            {time(acknowledgement.until)}
             {acknowledgement.note !== null && `: ${acknowledgement.note}`}
           </span>
         )}

@@ -271,6 +271,9 @@ function ChangeFunding({ place, network, known: state }: Refilled & { known: Sou
       }}
     >
       {difference}
+      {'relayer_id' in place && (
+        <Figures isWide of={{ 'Refills go to': relayers.find(({ id }) => id === place.relayer_id)?.address }} />
+      )}
       <Select
         label="Treasury"
         none="Choose a relayer of the same chain"

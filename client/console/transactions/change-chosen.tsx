@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query'
 import type { RelayerClient, Transaction } from '../../index.ts'
 import { Bulk } from '../components/action.tsx'
 import { errorText, Skeleton } from '../components/feedback.tsx'
-import { type Choice, type Column, column, Table } from '../components/table.tsx'
+import { type Choice, type Column, Table } from '../components/table.tsx'
 import { Figures, Price, transactionName } from '../components/values.tsx'
 import { amount, count, counted, exactAmount, inCoins } from '../data/format.ts'
 import { useRelayers, useSymbols } from '../data/resources.ts'
@@ -83,7 +83,7 @@ export function ChangeChosen({ operation, choice, changeable }: ChangeChosenProp
       }
     >
       {!isTooMany && !prices.isSuccess && <Skeleton lines={Math.min(changeable.length + 1, shownRows)} as="rows" />}
-      {changes.length > 0 && <Changes rows={changes} />}
+      {changes.length > 0 && <Changes rows={changes} operation={operation} />}
       {left.length > 0 && <Reasons left={left} />}
     </Bulk>
   )
@@ -96,10 +96,21 @@ export function ChangeChosen({ operation, choice, changeable }: ChangeChosenProp
 }
 
 /** Each change, and for each network its base fee and what all of them cost. */
-function Changes({ rows }: { rows: Change[] }) {
+function Changes({ rows, operation }: { rows: Change[]; operation: Operation }) {
   const symbolOf = useSymbols()
   const columns: Column<Change>[] = [
-    column('Transaction', ({ transaction }) => transactionName(transaction), { isWhole: true }),
+    {
+      name: 'Transaction',
+      by: ({ transaction }) => transactionName(transaction),
+      cell: ({ transaction }) => (
+        <>
+          {transactionName(transaction)}
+          {operation === 'speedUpTransaction' && (
+            <code className="receiver">to {transaction.to ?? 'a new contract'}</code>
+          )}
+        </>
+      ),
+    },
     {
       name: 'Now',
       isNumber: true,

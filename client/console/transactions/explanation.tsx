@@ -12,8 +12,9 @@ import type {
 } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { Callout, type Severity } from '../components/feedback.tsx'
-import { about, Bytes, Copyable, Figures, Lasting, Moment, RelayerLink } from '../components/values.tsx'
+import { about, Bytes, Copyable, Figures, Lasting, Moment, Receiver, RelayerLink } from '../components/values.tsx'
 import { amount, gwei, reasonText } from '../data/format.ts'
+import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
 import { useNetworkOf, useProblems, useSymbolOf } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
@@ -199,7 +200,9 @@ function Remedy({
           effect="Gives the signed bytes to the public nodes. Everybody sees them."
           run={(client) => client.transactions.replace(relayer_id, id, body as SendTransactionRequest)}
           message={<>{link} is released to the public nodes.</>}
-        />
+        >
+          {isAbove ? <Receiver of={transaction} /> : <ReceiverOf relayer_id={relayer_id} id={id} />}
+        </Action>
       )
     case 'cancelTransaction':
       if (!may('send')) return null
@@ -274,9 +277,17 @@ function ChangeOther({ operation, relayer_id, id, speed, whileOpen }: ChangeOthe
         </>
       }
     >
+      {!isCancellation && <ReceiverOf relayer_id={relayer_id} id={id} />}
       <PriceChange of={change} relayer_id={relayer_id} />
     </Action>
   )
+}
+
+/** Of a transaction that the page does not show. */
+function ReceiverOf({ relayer_id, id }: { relayer_id: string; id: string }) {
+  const path = { relayer_id, transaction_id: id }
+  const { data } = useGet('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', { path })
+  return data ? <Receiver of={data} /> : null
 }
 
 function changeText({ paused, policies }: { paused?: boolean; policies?: RelayerPoliciesPatch }): string {

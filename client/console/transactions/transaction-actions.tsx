@@ -3,9 +3,9 @@ import { Link, useLocation } from 'wouter'
 import type { Explanation, SendDataRequest, Speed, Transaction } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { Field, Select } from '../components/fields.tsx'
-import { Figures } from '../components/values.tsx'
+import { Receiver } from '../components/values.tsx'
 import { useForm, weiIn } from '../data/form.ts'
-import { exactAmount, exactly, weiOf } from '../data/format.ts'
+import { exactly, weiOf } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
 import { usePools, useSymbolOf } from '../data/resources.ts'
@@ -48,15 +48,6 @@ export function TransactionActions({ transaction, why, isEnded, hasRemedy }: Tra
   const cancellation = offered('cancelTransaction')
   const lack = lackOfChange(faster)
   const isSame = other.values.to.trim() === (to ?? '') && weiOf(other.values.value) === value
-  const receiver = (
-    <Figures
-      isWide
-      of={{
-        To: opened.transaction.to ?? 'nobody: it creates a contract',
-        Value: exactAmount(opened.transaction.value, symbol),
-      }}
-    />
-  )
   const price = (
     <>
       <Select label="Price" values={speeds} value={speed} onChange={({ target }) => setSpeed(target.value as Speed)} />
@@ -85,7 +76,7 @@ export function TransactionActions({ transaction, why, isEnded, hasRemedy }: Tra
         }}
         message={<>{link} is sped up. The timeline shows what the nodes answer.</>}
       >
-        {receiver}
+        <Receiver of={opened.transaction} />
         {price}
       </Action>
       <Action
@@ -145,13 +136,14 @@ const priceOf = ({ gas_price }: Transaction, price: string | null | undefined): 
   price == null ? {} : gas_price === null ? { max_fee_per_gas: price } : { gas_price: price }
 
 /** A transaction that went through a pool, and was never signed, can go to another relayer of the pool. */
-function MoveActions({ transaction: { id, relayer_id } }: { transaction: Transaction }) {
+function MoveActions({ transaction }: { transaction: Transaction }) {
   const pools = usePools().data ?? []
-  const own = pools.filter(({ relayers }) => relayers.some((one) => one.relayer_id === relayer_id))
-  return own.map((pool) => <MoveAction key={pool.id} id={id} pool_id={pool.id} isOnly={own.length === 1} />)
+  const own = pools.filter(({ relayers }) => relayers.some(({ relayer_id }) => relayer_id === transaction.relayer_id))
+  return own.map(({ id }) => <MoveAction key={id} transaction={transaction} pool_id={id} isOnly={own.length === 1} />)
 }
 
-function MoveAction({ id, pool_id, isOnly }: { id: string; pool_id: string; isOnly: boolean }) {
+function MoveAction({ transaction, pool_id, isOnly }: { transaction: Transaction; pool_id: string; isOnly: boolean }) {
+  const { id } = transaction
   const [, go] = useLocation()
   // One that was sent to the relayer itself is none of the pool's.
   const query = { pool_id, search: id, per_page: 1 }
@@ -171,6 +163,8 @@ function MoveAction({ id, pool_id, isOnly }: { id: string; pool_id: string; isOn
           The transaction is moved to {moved.relayer_id}, as <Link to={paths.transaction(moved)}>this one</Link>.
         </>
       )}
-    />
+    >
+      <Receiver of={transaction} />
+    </Action>
   )
 }

@@ -1,6 +1,7 @@
 import type { Acknowledgement, TransactionStatus } from '../../../generated/openapi.ts'
 import type { Incident, PendingAuditEntry, RefusedBy } from '../../domain/rows.ts'
 import { yieldToEventLoop } from '../../lib/timers.ts'
+import { callerNames } from './api-keys.ts'
 import { type Database, indexedBy, least, sql } from './database.ts'
 import { acknowledgeRefusals } from './refusals.ts'
 import { unfinishedOfAll } from './transaction-reads.ts'
@@ -157,8 +158,9 @@ export const notificationStates = (database: Database): Promise<NotificationStat
 /** Those that are valid at `now` (RFC 3339, UTC, milliseconds), by the id of their problem. */
 export async function acknowledgements(database: Database, now: string): Promise<Map<string, Acknowledgement>> {
   const rows = await database.read.all(valid, { now })
+  const names = await callerNames(database, [...new Set(rows.map(({ caller }) => caller))])
   return new Map(
-    rows.map(({ problem_id, caller: by, ...its }): [string, Acknowledgement] => [problem_id, { by, ...its }]),
+    rows.map(({ problem_id, caller: by, ...its }) => [problem_id, { by, by_name: names.get(by) ?? null, ...its }]),
   )
 }
 

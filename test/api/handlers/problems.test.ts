@@ -136,7 +136,7 @@ test('a webhook that fails, and then is disabled, is a problem of those who may 
 })
 
 test('a problem is acknowledged until a time, for everybody, in the audit trail', async () => {
-  const { client, list, clock } = await start()
+  const { client, list, clock, url: serviceUrl } = await start()
   const demo = async (): Promise<Problem | undefined> =>
     (await list()).problems.find(({ relayer_id }) => relayer_id === 'demo')
   const { id: problemId } = (await demo()) as Problem
@@ -151,6 +151,13 @@ test('a problem is acknowledged until a time, for everybody, in the audit trail'
 
   await acknowledge(60)
   expect((await client.problems.update(problemId, {})).acknowledgement).toMatchObject({ note: 'known' })
+  // Who deals with it has a name, also after its key was revoked.
+  const { api_key, token } = await client.apiKeys.create({ name: 'night shift', scopes: ['read', 'manage'] })
+  const shift = createRelayerClient({ baseUrl: serviceUrl(), token })
+  const { acknowledgement } = await shift.problems.update(problemId, { acknowledgement: { minutes: 60 } })
+  await client.apiKeys.delete(api_key.id)
+  expect([acknowledgement?.by_name, (await demo())?.acknowledgement?.by_name]).toEqual(['night shift', 'night shift'])
+  await acknowledge(60)
   const withdraw = () => client.problems.update(problemId, { acknowledgement: null })
   expect([(await withdraw()).acknowledgement, (await demo())?.acknowledgement]).toEqual([null, null])
   expect((await withdraw()).acknowledgement).toBeNull()
