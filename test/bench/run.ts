@@ -7,7 +7,7 @@ import { groupCommit } from './cases/commits.ts'
 import { signBesideKms, signKms } from './cases/key-service.ts'
 import { listHundred, listNotifications, listTen } from './cases/lists.ts'
 import { memory, mixed, start } from './cases/processes.ts'
-import { sign, signAtHalfLoad, signByContract, signTypedData } from './cases/signing.ts'
+import { sign, signAtHalfLoad, signByApiKey, signByContract, signTypedData } from './cases/signing.ts'
 import { createNotification, sendTransaction, updateNotification } from './cases/writes.ts'
 import { isPinned } from './cores.ts'
 import { inFolder } from './processes.ts'
@@ -28,6 +28,7 @@ const cases: Record<string, Case> = {
   sign,
   'sign-typed-data': signTypedData,
   'sign-by-contract': signByContract,
+  'sign-by-api-key': signByApiKey,
   'sign-at-half-load': signAtHalfLoad,
   'sign-kms': signKms,
   'sign-beside-kms': signBesideKms,

@@ -33,6 +33,31 @@ const against =
 export const sign = against(message, { bare: '>= 0.55', naive: '>= 3.5' })
 export const signTypedData = against(typedData, {})
 
+/** The same message by API keys of the store, which are read again when rows have changed. */
+export const signByApiKey: Case = (bench) =>
+  inFolder((folder) =>
+    withServers([() => startOurs(folder)], async (server) => {
+      const ours = server as Server
+      const client = await createBenchRelayer(ours.url)
+      const create = async (name: string, more: object) =>
+        (await client.post('/api/v1/api-keys', { body: { name, scopes: ['sign'], ...more } })).data.token
+      const tokens = {
+        'API key': await create('plain', {}),
+        'with a budget': await create('agent', { relayer_ids: ['bench'], budget: { assets: [] } }),
+      }
+      const keys = Object.entries(tokens).map(([name, token]) => ({
+        ...{ name, server: ours },
+        requests: [{ ...message, headers: { ...message.headers, Authorization: `Bearer ${token}` } }],
+      }))
+      const contenders = [{ name: 'administrator', server: ours, requests: [message] }, ...keys]
+      await assertSame(contenders)
+      return {
+        rounds: await compare(bench, contenders),
+        ratios: Object.keys(tokens).map((over) => ({ figure: 'cpu_us', over, under: 'administrator' })),
+      }
+    }),
+  )
+
 /** The whole contract against one of six operations. */
 export const signByContract: Case = (bench) => {
   const start = (size: string) => () => startServer('test/bench/servers/contract.ts', { arguments: [size] })
