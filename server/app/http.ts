@@ -21,6 +21,7 @@ import type { PoolRow } from '../domain/rows.ts'
 import { GenerationCache } from '../lib/cache.ts'
 import type { ServicesContext } from '../services/context.ts'
 import { ProblemList } from '../services/problems.ts'
+import type { FacilitatorRow } from '../store/queries/facilitators.ts'
 import type { Foundation, TestOverrides } from './foundation.ts'
 import type { StartedSending } from './sender.ts'
 import type { Webhooks } from './webhooks.ts'
@@ -37,7 +38,8 @@ const answerByteLimits = {
 }
 const waitLimits = { name: 'waits', limit: 5_000, each: 1_250 }
 
-const maxPools = 1_000
+/** Pools, and facilitators. */
+const maxCached = 1_000
 
 interface Parts {
   foundation: Foundation
@@ -141,7 +143,8 @@ function createHandlers({ foundation, sending, webhooks, rateLimit, problems, is
       waits: new Shares(waitLimits),
     },
     countCalls: counting(rateLimit),
-    pools: new GenerationCache<PoolRow | undefined>(() => store.generation(), maxPools),
+    pools: new GenerationCache<PoolRow | undefined>(() => store.generation(), maxCached),
+    facilitators: new GenerationCache<FacilitatorRow | undefined>(() => store.generation(), maxCached),
     elapsed,
     isStopping,
     problems,

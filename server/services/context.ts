@@ -8,6 +8,7 @@ import type { Keyring } from '../keys/keyring.ts'
 import type { Vault } from '../keys/secret-encryption.ts'
 import type { GenerationCache } from '../lib/cache.ts'
 import type { TargetCheck } from '../lib/ssrf-guard.ts'
+import type { FacilitatorRow } from '../store/queries/facilitators.ts'
 import type { Store } from '../store/store.ts'
 import type { Deliverer } from '../webhooks/deliverer.ts'
 import type { ProblemList } from './problems.ts'
@@ -17,8 +18,9 @@ import type { WaitContext } from './transactions/wait-for-status.ts'
 /** The effects of the operations. */
 export interface ServicesContext extends TransactionsContext, WaitContext {
   store: Store
-  /** Pools are cached while the store's generation is unchanged. */
+  /** Pools and facilitators are cached while the store's generation is unchanged. */
   pools: GenerationCache<PoolRow | undefined>
+  facilitators: GenerationCache<FacilitatorRow | undefined>
   observer: Observer
   keyring: Keyring
   keyServices: Pick<KeyServices, 'admit'>

@@ -31,30 +31,30 @@ import type { WaitPlace } from './transactions/wait-for-status.ts'
 
 /* Settlement of x402 payments: one payload, one row, one transaction. Every answer about an accepted payment is read from its row. */
 
-type Context = Pick<ServicesContext, 'store' | 'keyring' | 'chains' | 'now'>
+type Context = Pick<ServicesContext, 'store' | 'pools' | 'keyring' | 'chains' | 'now'>
 
 /** The relayers of the pool, and its nodes. Throws DomainError (404). */
-async function findSenders({ store, keyring, chains }: Context, nodes: NodeAccess, facilitator: FacilitatorRow) {
-  const pool = await store.getPool(facilitator.pool_id)
-  const relayers = await Promise.all((pool?.relayers ?? []).map(({ relayer_id }) => keyring.findRelayer(relayer_id)))
-  const [first] = relayers
+async function findSenders(context: Context, nodes: NodeAccess, facilitator: FacilitatorRow) {
+  const { keyring, chains } = context
+  const pool = await findPool(context, facilitator.pool_id)
+  const relayer = pool?.relayers[0]
+  const first = relayer && (await keyring.findRelayer(relayer.relayer_id))
   const client = first && (await chains.clientFor(nodes, first))
   if (!pool || !client) throw notFound('The pool of the facilitator has no relayers, or its network was deleted')
-  return { pool, relayers, first, client }
+  return { pool, first, client }
 }
 
-export async function supportedPayments(
-  { keyring, store }: Pick<Context, 'keyring' | 'store'>,
+const findPool = ({ pools, store }: Pick<Context, 'pools' | 'store'>, id: string): Promise<PoolRow | undefined> =>
+  pools.find(id, () => store.getPool(id))
+
+export const supportedPayments = async (
+  context: Pick<Context, 'pools' | 'store'>,
   { chain_id, pool_id }: FacilitatorRow,
-): Promise<X402Supported> {
-  const pool = await store.getPool(pool_id)
-  const relayers = await Promise.all((pool?.relayers ?? []).map(({ relayer_id }) => keyring.findRelayer(relayer_id)))
-  return {
-    kinds: [{ x402Version: 2, scheme: 'exact', network: networkOf(chain_id) }],
-    extensions: [],
-    signers: { 'eip155:*': relayers.map(({ address }) => address) },
-  }
-}
+): Promise<X402Supported> => ({
+  kinds: [{ x402Version: 2, scheme: 'exact', network: networkOf(chain_id) }],
+  extensions: [],
+  signers: { 'eip155:*': ((await findPool(context, pool_id))?.relayers ?? []).map(({ address }) => address) },
+})
 
 const invalid = ({ reason, message, payer }: PaymentRefusal): X402Verified => ({
   isValid: false,
@@ -97,24 +97,24 @@ export async function verifyPayment(
 const maxSimulatedGas = 3_000_000
 
 /** What can be told of an authorization without running it. A payer whose account exists by now needs no deployment. */
-async function checkOnChain({ callers }: NetworkClient, payment: Payment): Promise<Payment | PaymentRefusal> {
+async function checkOnChain({ chain }: NetworkClient, payment: Payment): Promise<Payment | PaymentRefusal> {
   const { payer, digest, signature } = payment
   const key = ofKey(signature)
   const publicKey = key && curve.recover(digest, key)
   const isOfKey = publicKey !== undefined && addressOf(publicKey) === payer
-  const isContract = !isOfKey && (await ask(callers.code(payer))).length > 0
+  const isContract = !isOfKey && (await ask(chain.code(payer))).length > 0
   if (!isOfKey && !isContract && !payment.deployment) return { reason: reasons.signature }
-  const isUsed = await ask(callers.authorizationState(payment))
+  const isUsed = await ask(chain.authorizationState(payment))
   if (isUsed === undefined) return { reason: reasons.notSupported }
   if (isUsed) return { reason: reasons.nonceUsed }
   return isContract ? { ...payment, deployment: undefined } : payment
 }
 
 /** Why the nodes refuse the transfer. */
-async function whyReverts({ callers }: NetworkClient, payment: Payment, message: string): Promise<PaymentRefusal> {
+async function whyReverts({ chain }: NetworkClient, payment: Payment, message: string): Promise<PaymentRefusal> {
   const { asset, payer, amount } = payment
-  if (await ask(callers.authorizationState(payment))) return { reason: reasons.nonceUsed }
-  if ((await ask(callers.tokenBalance(asset, payer))) < BigInt(amount)) return { reason: reasons.balance }
+  if (await ask(chain.authorizationState(payment))) return { reason: reasons.nonceUsed }
+  if ((await ask(chain.tokenBalance(asset, payer))) < BigInt(amount)) return { reason: reasons.balance }
   return { reason: reasons.simulation, message: message.slice(0, 1_000) }
 }
 
@@ -147,7 +147,10 @@ export async function settlePayment(
   const client = await context.chains.clientFor(asked.nodes, await nodesOf(store, row, facilitator))
   if (!client) throw notFound('The network of the payment was deleted')
   const endsAt = elapsed() + facilitator.wait_seconds * 1_000
-  for (const until of ['mined', 'confirmed'] as const) {
+  // A block that needs no other one on top is confirmed with the same answers.
+  const stages =
+    client.network.required_confirmations > 1 ? (['mined', 'confirmed'] as const) : (['confirmed'] as const)
+  for (const until of stages) {
     if (row.status !== 'pending') break
     const waitMs = Math.max(endsAt - elapsed(), 0)
     await waits.until({ transaction_id: row.transaction_id, until, wait_ms: waitMs }, asked.place)
@@ -203,7 +206,6 @@ async function send(
     client,
   }: { facilitator: FacilitatorRow; pool: PoolRow; payment: Payment; client: NetworkClient },
 ): Promise<PaymentRefusal | undefined> {
-  const { store } = context
   const { id, asset, payer, pay_to, amount, nonce, valid_before } = payment
   let current = facilitator
   const complete: Complete = (transaction, quote) => {
@@ -239,7 +241,7 @@ async function send(
     current = await asked.authorize()
     const refusal = ruleAgainst(current, payment)
     if (refusal) throw new Refused(refusal)
-    return (await store.getPool(pool.id)) ?? pool
+    return (await findPool(context, pool.id)) ?? pool
   }
   const idempotency = { caller: facilitatorBudget(facilitator).holder, key: id, body_hash: id }
   const { auditEntry, nodes } = asked
@@ -331,8 +333,9 @@ export async function concludePayment(context: ConcludeContext, client: NetworkC
   pollNow(relayer_row_id)
 }
 
-/** How often open payments are looked at, and how old one is that no caller need look at any more. */
+/** How often open payments are looked at, and how old one is then: of one whose transaction is in no block yet, most will be soon. */
 const checkMs = 2_000
+const unminedCheckMs = 10_000
 
 interface SettlementsContext extends ConcludeContext, Pick<ServicesContext, 'elapsed'> {
   networkClient: Chains['networkClient']
@@ -359,7 +362,10 @@ export class Settlements {
     let after = 0
     do {
       open = await store.openPayments(facilitatorRowId, after)
-      const due = open.filter(({ created_at }) => now() - Date.parse(created_at) >= checkMs)
+      const due = open.filter(({ created_at, transaction_status: status }) => {
+        const leastMs = status !== null && isUnmined(status) ? unminedCheckMs : checkMs
+        return now() - Date.parse(created_at) >= leastMs
+      })
       await Promise.all(due.map((row) => this.#conclude(row)))
       after = open.at(-1)?.row_id ?? after
     } while (open.length > 0)

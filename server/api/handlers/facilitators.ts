@@ -15,12 +15,12 @@ type Facilitators = Pick<
 >
 
 export function facilitators(context: ServicesContext): Facilitators {
-  const { store, shares } = context
+  const { store, shares, facilitators: cache } = context
   const show = (facilitator: FacilitatorRow) => showFacilitator(context, facilitator)
 
   /** Throws DomainError (403, 404). */
   const own = async (id: string, caller: Caller): Promise<FacilitatorRow> => {
-    const facilitator = await ofCaller(caller, 'settle', () => store.getFacilitator(id))
+    const facilitator = await ofCaller(caller, 'settle', () => cache.find(id, () => store.getFacilitator(id)))
     if (!facilitator) throw missing('facilitator_id', id)
     return facilitator
   }

@@ -1,7 +1,7 @@
 import type { Payment, TransactionError, TransactionStatus } from '../../../generated/openapi.ts'
 import type { NewPayment } from '../../domain/payments.ts'
 import type { Listing, PageRequest } from '../../domain/rows.ts'
-import { type Database, sql, type Transaction } from './database.ts'
+import { type Database, oneByOne, sql, type Transaction } from './database.ts'
 import { writeEvents } from './events.ts'
 import type { InsertedTransaction } from './insert-rules.ts'
 
@@ -18,14 +18,9 @@ export interface PaymentRow extends Omit<NewPayment, 'facilitator_row_id'>, Omit
   transaction_status: TransactionStatus | null
   transaction_hash: string | null
   transaction_error: TransactionError | null
-  /** A node does not show what it did in its block. */
-  is_unproven: boolean
 }
 
-type Row = Omit<PaymentRow, 'transaction_error' | 'is_unproven'> & {
-  transaction_error: string | null
-  wait_reason: string | null
-}
+type Row = Omit<PaymentRow, 'transaction_error'> & { transaction_error: string | null }
 
 const names = [
   ...['facilitator_row_id', 'facilitator_id', 'id', 'relayer_row_id', 'relayer_id', 'transaction_id'],
@@ -36,7 +31,7 @@ const bigints = new Set(['facilitator_row_id', 'relayer_row_id'])
 const select = `
   SELECT payments.row_id, ${names.map((name) => `payments.${name}`).join(', ')}, payments.status, payments.hash, error_reason,
     transactions.status AS transaction_status, transactions.hash AS transaction_hash,
-    transactions.error AS transaction_error, wait_reason
+    transactions.error AS transaction_error
   FROM payments LEFT JOIN transactions ON transactions.id = payments.transaction_id`
 const selectOne = sql<Row>(`${select} WHERE facilitator_row_id = $facilitator_row_id AND payments.id = $id`)
 const maxAtOnce = 100
@@ -66,10 +61,9 @@ const end = sql<{ row_id: number }>(`
   UPDATE payments SET status = $status, hash = $hash, error_reason = $error_reason
   WHERE row_id = $row_id AND status = 'pending' RETURNING row_id`)
 
-const readRow = ({ transaction_error, wait_reason, ...row }: Row): PaymentRow => ({
+const readRow = ({ transaction_error: error, ...row }: Row): PaymentRow => ({
   ...row,
-  transaction_error: transaction_error === null ? null : JSON.parse(transaction_error),
-  is_unproven: wait_reason === 'awaiting_quorum',
+  transaction_error: error === null ? null : JSON.parse(error),
 })
 
 export async function getPayment(
@@ -114,15 +108,12 @@ export async function insertPayments(transaction: Transaction, accepted: Inserte
   if (rows.length > 0) await transaction.runOf(insert, rows)
 }
 
-/** The outcome of a payment, once, with its event. */
-export const endPayment = (
-  database: Database,
-  payment: PaymentRow,
-  outcome: { status: 'settled'; hash: string } | { status: 'failed'; error_reason: string },
-): Promise<void> =>
-  database.write(async (transaction) => {
+type Outcome = { status: 'settled'; hash: string } | { status: 'failed'; error_reason: string }
+
+const ends = oneByOne(
+  ({ payment }: { payment: PaymentRow; outcome: Outcome }) => ({ relayers: [payment.relayer_row_id] }),
+  async (transaction, { payment, outcome }) => {
     const { row_id, relayer_row_id, facilitator_id } = payment
-    await transaction.lockRelayers({ relayers: [relayer_row_id] })
     const ended = { hash: null, error_reason: null, ...outcome }
     if (!(await transaction.one(end, { row_id, ...ended }))) return
     const payload = { facilitator_id, payment: showPayment({ ...payment, ...ended }) }
@@ -133,7 +124,12 @@ export const endPayment = (
         payload: { payload_type: event, ...payload } as never,
       },
     ])
-  })
+  },
+)
+
+/** The outcome of a payment, once, with its event. */
+export const endPayment = (database: Database, payment: PaymentRow, outcome: Outcome): Promise<void> =>
+  database.groupCommit(ends, { payment, outcome })
 
 /** While its outcome is not known, the hash of its transaction, which may be mined. */
 export function showPayment(row: PaymentRow): Payment {
