@@ -47,6 +47,13 @@ export const answerSchemas = [...new Set(answerExamples.map(({ schema }) => sche
   (name) => !name.startsWith('JsonRpc'),
 )
 
+/** A transaction as a later minor version may answer it: with members that this contract does not have, and a status that it does not know. */
+export function laterTransaction(status?: string): string {
+  const { value } = answerExamples.find(({ schema }) => schema === 'TransactionResponse') as { value: { data: object } }
+  const data = { ...value.data, later_member: { is: 'unknown' }, ...(status !== undefined && { status }) }
+  return JSON.stringify({ ...value, data, later_member: true })
+}
+
 /** The first code block of the language in the webhook guide. Without a language: the whole guide. */
 export function block(language?: string): string {
   const guide = document.tags.find(({ name }) => name === 'Notifications')?.description ?? ''

@@ -6,6 +6,7 @@ import {
   block,
   contract,
   inventedNames,
+  laterTransaction,
   objectSchemas,
   operationIds,
   receiver,
@@ -22,7 +23,7 @@ from relayer.api.relayers import list_relayers
 from relayer.api.signing import sign_message
 from relayer.api.transactions import send_transaction
 from relayer.models import CreateNotificationRequest, Event, SendDataRequest, SignTextRequest
-from relayer.models import TransactionPayload, UpdateNotificationRequest
+from relayer.models import TransactionPayload, TransactionResponse, UpdateNotificationRequest
 
 assert compileall.compile_dir("relayer", quiet=1)
 for module in pkgutil.walk_packages(relayer.__path__, "relayer."):
@@ -32,6 +33,10 @@ delivery = json.loads(pathlib.Path("delivery.json").read_text())
 event = Event.from_dict(delivery)
 assert isinstance(event.payload, TransactionPayload), type(event.payload)
 assert event.payload.hash_ == delivery["payload"]["hash"]
+
+later = TransactionResponse.from_dict(json.loads(pathlib.Path("later.json").read_text()))
+assert later.additional_properties == {"later_member": True}
+assert later.data.additional_properties == {"later_member": {"is": "unknown"}}
 
 client = AuthenticatedClient(base_url=sys.argv[1], token=os.environ["API_KEY"])
 answer = sign_message.sync(relayer_id="demo", client=client, body=SignTextRequest(message="Hello"))
@@ -70,6 +75,7 @@ test('openapi-python-client: generates every operation and schema, and its clien
 
   const calls = await startCalls()
   writeFileSync(join(folder, 'delivery.json'), block('json'))
+  writeFileSync(join(folder, 'later.json'), laterTransaction())
   writeFileSync(join(folder, 'program.py'), program)
   const env = { API_KEY: calls.apiKey }
   await calls.expect(await run(join(tools, 'python'), ['program.py', calls.url], folder, env))
