@@ -145,7 +145,7 @@ export interface GeneratedMethods {
     sendTransaction(poolId: string, body: Body<'/api/v1/pools/{pool_id}/transactions', 'post'>, options?: Options<'/api/v1/pools/{pool_id}/transactions', 'post'> & Once): ApiPromise<Data<'/api/v1/pools/{pool_id}/transactions', 'post'>>
     /** Send several transactions through a pool. */
     sendTransactionBatch(poolId: string, body: Body<'/api/v1/pools/{pool_id}/transactions/batch', 'post'>, options?: Options<'/api/v1/pools/{pool_id}/transactions/batch', 'post'> & Once): ApiPromise<Data<'/api/v1/pools/{pool_id}/transactions/batch', 'post'>>
-    /** Check a transaction of a pool without sending it. */
+    /** Test a transaction of a pool without sending it. */
     dryRunTransaction(poolId: string, body: Body<'/api/v1/pools/{pool_id}/transactions/dry-run', 'post'>, options?: Options<'/api/v1/pools/{pool_id}/transactions/dry-run', 'post'>): ApiPromise<Data<'/api/v1/pools/{pool_id}/transactions/dry-run', 'post'>>
     /** Move a waiting transaction to another relayer. */
     moveTransaction(poolId: string, transactionId: string, options?: Options<'/api/v1/pools/{pool_id}/transactions/{transaction_id}/move', 'post'>): ApiPromise<Data<'/api/v1/pools/{pool_id}/transactions/{transaction_id}/move', 'post'>>
@@ -173,7 +173,7 @@ export interface GeneratedMethods {
     update(problemId: string, body: Body<'/api/v1/problems/{problem_id}', 'patch'>, options?: Options<'/api/v1/problems/{problem_id}', 'patch'>): ApiPromise<Data<'/api/v1/problems/{problem_id}', 'patch'>>
   }
   service: {
-    /** Find anything. */
+    /** Search resources. */
     searchResources(options?: Options<'/api/v1/search', 'get'>): ApiPromise<Data<'/api/v1/search', 'get'>>
     /** Check liveness. */
     getHealth(options?: Options<'/api/v1/health', 'get'>): ApiPromise<Data<'/api/v1/health', 'get'>>

@@ -1523,7 +1523,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Check a transaction of a pool without sending it
+         * Test a transaction of a pool without sending it
          * @description As [Test a transaction without sending it](#/transactions/dryruntransaction), for the relayer that would take it now (`relayer_id`). If none would, the answer is that of the first choice.
          *
          *     **Returns** 200: The result of the checks. `data` is `DryRun`.
@@ -1793,7 +1793,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Find anything
+         * Search resources
          * @description Finds relayers, networks, signers, notifications and ABIs by id, name or address, and transactions by id, hash, nonce (`12`; `nonce 12` and `#12` find nothing else), receiver, reference or metadata (`name:value`), among what the API key may see. Names are found by their parts; nonces and metadata as a whole; everything else by its beginning, from 4 characters on. At most 50 results: first those that have exactly this text, of which transactions are the newest. A short beginning that many transactions share finds some of them. `total_items` is larger than 50 when more were found; it is then a lower bound.
          *
          *     Made for the console: a minor version may change or remove its members, and the changelog says so.
@@ -7624,7 +7624,7 @@ export interface components {
         /** @description Only transactions to this address. */
         transaction_to: components["schemas"]["AddressInput"];
         /**
-         * @description Only transactions that [Find anything](#/service/searchresources) finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
+         * @description Only transactions that [Search resources](#/service/searchresources) finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
          * @example order-47
          */
         transaction_search: string;
@@ -8322,7 +8322,7 @@ export interface operations {
                 /** @description Only transactions to this address. */
                 to?: components["parameters"]["transaction_to"];
                 /**
-                 * @description Only transactions that [Find anything](#/service/searchresources) finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
+                 * @description Only transactions that [Search resources](#/service/searchresources) finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
                  * @example order-47
                  */
                 search?: components["parameters"]["transaction_search"];
@@ -8383,7 +8383,7 @@ export interface operations {
                 /** @description Only transactions to this address. */
                 to?: components["parameters"]["transaction_to"];
                 /**
-                 * @description Only transactions that [Find anything](#/service/searchresources) finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
+                 * @description Only transactions that [Search resources](#/service/searchresources) finds by this text: by id, hash, nonce, receiver, reference or metadata. A list of several relayers also finds the transactions of the relayers with this id or name, or with one that begins with it, from 4 characters on. The text finds at most 1,000 transactions, and of each of more than 50 relayers only some of the newest, before the other filters apply: to list more, use `reference`, `to` or `metadata`.
                  * @example order-47
                  */
                 search?: components["parameters"]["transaction_search"];

@@ -1,6 +1,7 @@
 import type { ExampleCall } from './operation.ts'
 
-const longestLine = 100
+/** What the reference shows beside the text without scrolling. */
+const longestLine = 60
 
 /** The call as a curl command. The API key is in the environment variable RELAYER_API_KEY. */
 export function curlSample(
