@@ -130,8 +130,8 @@ export async function startServer(world: World, network: Network, done: Done): P
     },
   })
   const server: ScaleServer = {
-    holds: share.holds,
-    held: share.held,
+    holds: (rowId) => share.holds(rowId),
+    held: () => share.held(),
     kill() {
       isDead = true
       running = Promise.withResolvers()

@@ -199,7 +199,7 @@ describe('leases of rows', () => {
       const { own } = await yours.divide(fresh)
       return own.length === 50
     })
-    await Promise.all(mine.held().map(mine.giveBack))
+    await Promise.all(mine.held().map((rowId) => mine.giveBack(rowId)))
     expect(mine.held()).toEqual([])
     expect(await query("SELECT 1 FROM work_leases WHERE kind = 'deliverer' AND row_id >= 1000")).toHaveLength(50)
   })

@@ -6,7 +6,7 @@ export interface Held {
   /** Adds to the part. Throws as `hold` does and then adds nothing. */
   add(amount: number): void
   /** Returns the whole part; a second call does nothing. */
-  release(): void
+  readonly release: () => void
 }
 
 /** `name`: the path in `details`. `limit`: for all callers together. `each`: for one API key. */

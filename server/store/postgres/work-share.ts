@@ -55,188 +55,213 @@ const dropOthers = sql(`
 
 /** A lease for each row, so that all servers do the work together. A server has one share of each kind. */
 export const workShares = (connection: LeaseConnection): Pick<Store, 'share'> => ({
-  share: (kind) => createShare(connection, kind),
+  share: (kind) => new ServerShare(connection, kind),
 })
 
-function createShare({ read, fences, membership, signals }: LeaseConnection, kind: WorkKind): WorkShare {
-  const { row_id: serverRowId } = membership
-  const held = new Map<number, Held>()
+class ServerShare implements WorkShare {
+  readonly #connection: LeaseConnection
+  readonly #kind: WorkKind
+  readonly #held = new Map<number, Held>()
   /** Rows of others, and when to ask again. */
-  const refused = new Map<number, number>()
-  let share: FairShare = { most: 0, surplus: 0, held: 0, rows: 0, servers: 0 }
+  readonly #refused = new Map<number, number>()
+  #share: FairShare = { most: 0, surplus: 0, held: 0, rows: 0, servers: 0 }
   /** The rows at work when the parts were compared; what was taken of others since then is not counted in them. */
-  let compared: ReadonlySet<number> = new Set()
-  let claimed = 0
-  let balancedAt = Number.NEGATIVE_INFINITY
-  let atWork: readonly number[] = []
-  let isStale = true
-  let isSurplusKnown = false
+  #compared: ReadonlySet<number> = new Set()
+  #claimed = 0
+  #balancedAt = Number.NEGATIVE_INFINITY
+  #balancing: Promise<void> | undefined
+  #atWork: readonly number[] = []
+  #isStale = true
+  #isSurplusKnown = false
   /** The database has more leases of this server than it knows of. */
-  let hasStrays = false
-  let isLeaving = false
-  let free = () => {}
+  #hasStrays = false
+  #isLeaving = false
+  #free = () => {}
 
-  const holds = (rowId: number) => held.has(rowId) && membership.isValid()
-  const now = () => performance.now()
+  constructor(connection: LeaseConnection, kind: WorkKind) {
+    const { membership, signals, fences } = connection
+    this.#connection = connection
+    this.#kind = kind
+    membership.watch({
+      ended: () => this.#held.clear(),
+      freed: () => {
+        signals.tell({ kind: 'leases' })
+        this.#freed()
+      },
+    })
+    signals.subscribe((signal) => {
+      if (signal === undefined || signal.kind === 'leases') this.#freed()
+    })
+    fences.onLost((fence) => {
+      if (fence.kind === kind && this.lease(fence.row_id) === fence.token) this.#held.delete(fence.row_id)
+    })
+  }
+
+  async divide(rowIds: number[]) {
+    this.#atWork = rowIds
+    await this.#balanced()
+    for (const rowId of rowIds) {
+      const its = this.#held.get(rowId)
+      if (its) its.worked_at = performance.now()
+    }
+    const wanted = rowIds.filter(
+      (rowId) => !this.#held.has(rowId) && (this.#refused.get(rowId) ?? 0) < performance.now(),
+    )
+    await this.#acquire(wanted)
+    this.#noteRefusals(wanted)
+    const surplus = this.#isSurplusKnown ? this.#surplus() : []
+    this.#isSurplusKnown = false
+    return { own: rowIds.filter((rowId) => this.holds(rowId)), surplus }
+  }
+
+  async claim(rowId: number): Promise<boolean> {
+    if (this.holds(rowId)) return true
+    if (this.#held.has(rowId) || this.#isLeaving || (this.#refused.get(rowId) ?? 0) > performance.now()) return false
+    await this.#balanced()
+    await this.#acquire([rowId])
+    this.#noteRefusals([rowId])
+    return this.holds(rowId)
+  }
+
+  holds(rowId: number): boolean {
+    return this.#held.has(rowId) && this.#connection.membership.isValid()
+  }
+
+  lease(rowId: number): number | undefined {
+    return this.#held.get(rowId)?.token
+  }
+
+  held(): number[] {
+    return [...this.#held.keys()]
+  }
+
+  async under<T>(rowId: number, work: () => Promise<T>): Promise<T> {
+    const its = this.#held.get(rowId)
+    if (!its) throw new LeaseLost()
+    its.worked_at = performance.now()
+    return this.#connection.fences.run({ kind: this.#kind, row_id: rowId, token: its.token }, work)
+  }
+
+  giveBack(rowId: number): Promise<void> {
+    return this.#giveBack([rowId])
+  }
+
+  leave(): void {
+    this.#isLeaving = true
+    void this.#connection.membership.leave()
+  }
+
+  async release(): Promise<void> {
+    this.#isLeaving = true
+    await this.#connection.membership.leave()
+    try {
+      await this.#acquire([])
+      await this.#giveBack(this.held())
+    } catch (error) {
+      // The leases end with the registration of this server.
+      if (!(error instanceof StoreUnavailable)) throw error
+    }
+  }
+
+  watch(freed: () => void): void {
+    this.#free = freed
+  }
 
   /** Leases of others may be free. */
-  const freed = () => {
-    isStale = true
-    refused.clear()
-    free()
-  }
-  membership.watch({
-    ended: () => held.clear(),
-    freed() {
-      signals.tell({ kind: 'leases' })
-      freed()
-    },
-  })
-  signals.subscribe((signal) => {
-    if (signal === undefined || signal.kind === 'leases') freed()
-  })
-  fences.onLost((fence) => {
-    if (fence.kind === kind && held.get(fence.row_id)?.token === fence.token) held.delete(fence.row_id)
-  })
-
-  let balancing: Promise<void> | undefined
-  /** Compares the parts of all servers. */
-  function balance(): Promise<void> {
-    balancing ??= compare().finally(() => {
-      balancing = undefined
-    })
-    return balancing
+  #freed(): void {
+    this.#isStale = true
+    this.#refused.clear()
+    this.#free()
   }
 
-  /** What was freed during a comparison is compared again. */
-  async function balanced(): Promise<void> {
-    isStale ||= now() - balancedAt >= balanceMs
-    while (isStale) await balance()
+  /** Compares the parts of all servers. What was freed during a comparison is compared again. */
+  async #balanced(): Promise<void> {
+    this.#isStale ||= performance.now() - this.#balancedAt >= balanceMs
+    while (this.#isStale) {
+      this.#balancing ??= this.#compare().finally(() => {
+        this.#balancing = undefined
+      })
+      await this.#balancing
+    }
   }
 
-  async function compare(): Promise<void> {
-    isStale = false
-    refused.clear()
+  async #compare(): Promise<void> {
+    const { read, membership } = this.#connection
+    this.#isStale = false
+    this.#refused.clear()
     // Only now: while a server starts, the others do its part.
     await membership.enter()
-    const rowIds = [...atWork]
-    const servers = await read.all(select, { kind, row_ids: rowIds })
-    share = fairShare(serverRowId, servers, servers[0]?.free ?? 0)
-    compared = new Set(rowIds)
-    claimed = 0
-    hasStrays = share.held > held.size
-    isSurplusKnown = true
+    const rowIds = [...this.#atWork]
+    const servers = await read.all(select, { kind: this.#kind, row_ids: rowIds })
+    this.#share = fairShare(membership.row_id, servers, servers[0]?.free ?? 0)
+    this.#compared = new Set(rowIds)
+    this.#claimed = 0
+    this.#hasStrays = this.#share.held > this.#held.size
+    this.#isSurplusKnown = true
     // While the registration is being renewed, the share is asked for again.
-    if (share.servers > 0) balancedAt = now()
+    if (this.#share.servers > 0) this.#balancedAt = performance.now()
   }
 
   /**
    * A statement whose answer is lost may have taken leases, or may not have dropped them. This server does not work under them, and they
    * would keep the others from the rows for as long as it is registered. Must not run while leases are being taken.
    */
-  async function dropStrays(): Promise<void> {
-    if (!hasStrays) return
-    const tokens = [...held.values()].map(({ token }) => token)
-    const dropped = await read.run(dropOthers, { kind, server_row_id: serverRowId, tokens })
-    hasStrays = false
-    if (dropped > 0) signals.tell({ kind: 'leases' })
+  async #dropStrays(): Promise<void> {
+    if (!this.#hasStrays) return
+    const tokens = [...this.#held.values()].map(({ token }) => token)
+    const dropped = await this.#change(dropOthers, tokens)
+    this.#hasStrays = false
+    if (dropped > 0) this.#connection.signals.tell({ kind: 'leases' })
   }
 
   /** Takes those of the rows that are free and belong to this server's share. */
-  const acquire = coalesce(async (asked: number[]) => {
-    await dropStrays()
-    const rowIds = asked.filter((rowId) => !held.has(rowId))
-    if (isLeaving || !membership.isValid() || rowIds.length === 0) return
-    const fresh = rowIds.filter((rowId) => !compared.has(rowId)).length
-    const room = (fresh > 0 ? mostWith(share, claimed + fresh) : share.most) - held.size
+  readonly #acquire = coalesce(async (asked: number[]) => {
+    const { read, membership } = this.#connection
+    await this.#dropStrays()
+    const rowIds = asked.filter((rowId) => !this.#held.has(rowId))
+    if (this.#isLeaving || !membership.isValid() || rowIds.length === 0) return
+    const fresh = rowIds.filter((rowId) => !this.#compared.has(rowId)).length
+    const room = (fresh > 0 ? mostWith(this.#share, this.#claimed + fresh) : this.#share.most) - this.#held.size
     if (room <= 0) return
+    const whose = { kind: this.#kind, server_row_id: membership.row_id, row_ids: rowIds }
     let taken = 0
     for (let tries = 1, missed = true; missed && tries <= maxTries; tries += 1) {
-      const rows = await read.all(take, { kind, server_row_id: serverRowId, row_ids: rowIds, room: room - taken })
+      const rows = await read.all(take, { ...whose, room: room - taken })
       for (const { row_id, token } of rows) {
         if (token === null) continue
-        held.set(row_id, { token, worked_at: now() })
+        this.#held.set(row_id, { token, worked_at: performance.now() })
         taken += 1
       }
       missed = rows.some(({ token }) => token === null)
     }
-    if (fresh > 0) claimed += taken
+    if (fresh > 0) this.#claimed += taken
   })
 
-  function noteRefusals(rowIds: number[]): void {
-    for (const rowId of rowIds) if (!held.has(rowId)) refused.set(rowId, now() + balanceMs)
+  #noteRefusals(rowIds: number[]): void {
+    for (const rowId of rowIds) if (!this.#held.has(rowId)) this.#refused.set(rowId, performance.now() + balanceMs)
   }
 
-  const giveBack = coalesce(async (rowIds: number[]) => {
-    const tokens = rowIds.flatMap((rowId) => held.get(rowId)?.token ?? [])
-    for (const rowId of rowIds) {
-      held.delete(rowId)
-      // Another one has less than its share, and takes it.
-      refused.set(rowId, now() + balanceMs)
-    }
+  readonly #giveBack = coalesce(async (rowIds: number[]) => {
+    const tokens = rowIds.flatMap((rowId) => this.lease(rowId) ?? [])
+    for (const rowId of rowIds) this.#held.delete(rowId)
+    // Another one has less than its share, and takes it.
+    this.#noteRefusals(rowIds)
     if (tokens.length === 0) return
-    await read.run(drop, { kind, server_row_id: serverRowId, tokens })
-    signals.tell({ kind: 'leases' })
+    await this.#change(drop, tokens)
+    this.#connection.signals.tell({ kind: 'leases' })
   })
+
+  #change(statement: typeof drop, tokens: number[]): Promise<number> {
+    const { read, membership } = this.#connection
+    return read.run(statement, { kind: this.#kind, server_row_id: membership.row_id, tokens })
+  }
 
   /** Held rows that have had no work for a while, and those beyond this server's share. */
-  function surplusOf(): number[] {
-    const idle = [...held].filter(([, { worked_at }]) => now() - worked_at > idleMs).map(([rowId]) => rowId)
-    const busy = [...held.keys()].filter((rowId) => !idle.includes(rowId))
-    return [...idle, ...busy.slice(busy.length - Math.max(0, share.surplus - idle.length))]
-  }
-
-  return {
-    async divide(rowIds) {
-      atWork = rowIds
-      await balanced()
-      for (const rowId of rowIds) {
-        const its = held.get(rowId)
-        if (its) its.worked_at = now()
-      }
-      const wanted = rowIds.filter((rowId) => !held.has(rowId) && (refused.get(rowId) ?? 0) < now())
-      await acquire(wanted)
-      noteRefusals(wanted)
-      const surplus = isSurplusKnown ? surplusOf() : []
-      isSurplusKnown = false
-      return { own: rowIds.filter(holds), surplus }
-    },
-    async claim(rowId) {
-      if (holds(rowId)) return true
-      if (held.has(rowId) || isLeaving || (refused.get(rowId) ?? 0) > now()) return false
-      await balanced()
-      await acquire([rowId])
-      noteRefusals([rowId])
-      return holds(rowId)
-    },
-    holds,
-    lease: (rowId) => held.get(rowId)?.token,
-    held: () => [...held.keys()],
-    async under(rowId, work) {
-      const its = held.get(rowId)
-      if (!its) throw new LeaseLost()
-      its.worked_at = now()
-      return fences.run({ kind, row_id: rowId, token: its.token }, work)
-    },
-    giveBack: (rowId) => giveBack([rowId]),
-    leave() {
-      isLeaving = true
-      void membership.leave()
-    },
-    async release() {
-      isLeaving = true
-      await membership.leave()
-      try {
-        await acquire([])
-        await giveBack([...held.keys()])
-      } catch (error) {
-        // The leases end with the registration of this server.
-        if (!(error instanceof StoreUnavailable)) throw error
-      }
-    },
-    watch(freed) {
-      free = freed
-    },
+  #surplus(): number[] {
+    const now = performance.now()
+    const idle = [...this.#held].filter(([, { worked_at }]) => now - worked_at > idleMs).map(([rowId]) => rowId)
+    const busy = this.held().filter((rowId) => !idle.includes(rowId))
+    return [...idle, ...busy.slice(busy.length - Math.max(0, this.#share.surplus - idle.length))]
   }
 }
 
