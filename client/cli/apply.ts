@@ -44,6 +44,7 @@ const pathOf: Record<Kind, { path: string; id: string }> = {
   relayers: { path: '/api/v1/relayers', id: 'relayer_id' },
   pools: { path: '/api/v1/pools', id: 'pool_id' },
   sponsorships: { path: '/api/v1/sponsorships', id: 'sponsorship_id' },
+  facilitators: { path: '/api/v1/facilitators', id: 'facilitator_id' },
   api_keys: { path: '/api/v1/api-keys', id: 'api_key_id' },
 }
 const defaults: Partial<Record<Kind, Entry>> = {
@@ -59,6 +60,7 @@ const fixed: Record<Kind, string[]> = {
   relayers: ['id', 'network', 'network_type', 'signer_id'],
   pools: ['id', 'network'],
   sponsorships: ['id', 'relayer_id', 'pool_id'],
+  facilitators: ['id', 'pool_id'],
   api_keys: [],
 }
 
@@ -67,7 +69,7 @@ export function addApply(program: Command, context: () => Context): void {
   program
     .command('apply <file>')
     .description(
-      'create and change networks, signers, notifications, ABIs, relayers, pools, sponsorships and API keys as a YAML file says (-: standard input)',
+      'create and change networks, signers, notifications, ABIs, relayers, pools, sponsorships, facilitators and API keys as a YAML file says (-: standard input)',
     )
     .option('--dry-run', 'only print what would be done')
     .option('--yes', 'do not ask')
@@ -254,7 +256,7 @@ async function carryOut({ client, print }: Context, { action, kind, name, place,
       ...(header && { header }),
     })
     // The token of a new API key is shown this once.
-    if (action === 'create' && (kind === 'api_keys' || kind === 'sponsorships')) print.one(data)
+    if (action === 'create' && 'token' in data) print.one(data)
     else print.note(`${action}d ${kind} ${inLine(name)}`)
   } catch (error) {
     if (error instanceof Error) error.message = `${place}: ${error.message}`

@@ -15,6 +15,7 @@ export const kinds = [
   'relayers',
   'pools',
   'sponsorships',
+  'facilitators',
   'api_keys',
 ] as const
 export type Kind = (typeof kinds)[number]
@@ -119,8 +120,9 @@ function normal(value: unknown, name: string): unknown {
   if (Array.isArray(value)) return value.map((one) => (name in nodeDefaults ? node(one, name) : normal(one, name)))
   if (typeof value === 'number') return String(value)
   if (typeof value === 'string') return /^0x[0-9a-fA-F]*$/.test(value) ? value.toLowerCase() : value
-  if (isEntry(value)) return Object.fromEntries(Object.entries(value).map(([key, its]) => [key, normal(its, key)]))
-  return value
+  if (!isEntry(value)) return value
+  const members = Object.entries(value).map(([key, its]) => [key, normal(its, key)] as const)
+  return Object.fromEntries(members.filter(([, its]) => its !== null).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 /** The service shows only the origins of the URLs of nodes, because their paths often contain secrets. */

@@ -127,13 +127,26 @@ sponsorships:
     max_gas: 200000
     max_fee: 0.001ether
     budget_per_day: 0.1ether
+facilitators:
+  - id: shop
+    pool_id: payouts
+    pay_to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+    assets: [{ max_amount: 50000, address: '0x036CbD53842c5426634e7929541eC2318f3dCF7e' }]
+    max_fee: 0.001ether
+    budget_per_day: 0.1ether
+api_keys:
+  - name: agent
+    scopes: [send, read]
+    relayer_ids: [hot]
+    budget: { assets: [{ max_amount_per_day: 1000000000000000000, asset: coin }], count_per_hour: 40 }
 `
 
-test('creates pools, sponsorships, ABIs and funding, reads units, then finds nothing to do, and changes what differs', async () => {
+test('creates pools, sponsorships, facilitators, budgets, ABIs and funding, reads units, then finds nothing to do, and changes what differs', async () => {
   const { client, apply } = await start()
   const done = await apply(more, '--yes')
   expect([done.code, done.err]).toEqual([0, expect.stringContaining('create funding hot')])
-  expect(done.out).toMatch(/^token +\S{20,}$/m)
+  // Of the sponsorship, the facilitator and the API key.
+  expect(done.out.match(/^token +\S{20,}$/gm)).toHaveLength(3)
   const path = { relayer_id: 'hot' }
   const funding = async () => (await client.get('/api/v1/relayers/{relayer_id}/funding', { path })).data.funding
   expect(await funding()).toMatchObject({ from: 'reserve', min_balance: '500000000000000000' })
@@ -145,20 +158,27 @@ test('creates pools, sponsorships, ABIs and funding, reads units, then finds not
     .replace('target_balance: 1ether', 'target_balance: 2ether')
     .replace('relayer_ids: [hot, reserve]', 'relayer_ids: [reserve]')
     .replace("selectors: ['0xa9059cbb']", "selectors: ['0xa9059cbb', '0x095ea7b3']")
+    .replace('max_amount: 50000', 'max_amount: 60000')
+    .replace('max_amount_per_day: 1000000000000000000', 'max_amount_per_day: 2000000000000000000')
   const again = await apply(changed, '--yes')
   expect(again.err.match(/^change .*$/gm)).toEqual([
     'change pool payouts',
     'change sponsorship game',
+    'change facilitator shop',
     'change funding hot',
+    'change api key agent',
   ])
   expect((await funding()).target_balance).toBe(`2${'0'.repeat(18)}`)
   expect(await apply(changed, '--yes')).toMatchObject({ code: 0, err: 'Nothing to do\n' })
 
   const ended = changed.replace(/funding: \{.*\}/, 'funding: null')
   expect((await apply(ended, '--yes')).err).toContain('delete funding hot')
-  expect(await apply(`${ended}api_keys: []\n`, '--prune', '--dry-run')).toMatchObject({
-    err: 'delete relayer demo\ndelete signer demo\ndelete network local\n',
+  const [before, after] = [ended.slice(0, ended.indexOf('facilitators:')), 'facilitators: []\napi_keys: []\n']
+  expect(await apply(before + after, '--prune', '--dry-run')).toMatchObject({
+    err: 'delete api key agent\ndelete facilitator shop\ndelete relayer demo\ndelete signer demo\ndelete network local\n',
   })
+  expect((await apply(before + after, '--prune', '--yes')).code).toBe(0)
+  expect((await client.get('/api/v1/facilitators')).pagination.total_items).toBe(0)
 })
 
 test('checks the whole file against the contract before it changes anything, in a dry run too', async () => {
@@ -167,6 +187,7 @@ test('checks the whole file against the contract before it changes anything, in 
     .replace('max_value: 1.5ether', 'max_valu: 1')
     .replace('max_gas: 200000', 'max_gas: many')
     .replace('from: reserve, ', '')
+    .replace('pay_to: ', 'pay_too: ')
   for (const option of ['--yes', '--dry-run']) {
     const { code, err } = await apply(wrong, option)
     expect([code, err.split('\n')]).toEqual([
@@ -175,6 +196,8 @@ test('checks the whole file against the contract before it changes anything, in 
         'Nothing was done:',
         'relayers[0] (hot): policies.max_valu is no member; did you mean max_value?',
         'sponsorships[0] (game): max_gas must be integer',
+        'facilitators[0] (shop): pay_to is missing',
+        'facilitators[0] (shop): pay_too is no member; did you mean pay_to?',
         'relayers[0] (hot).funding: from is missing',
         '',
       ],
@@ -218,6 +241,7 @@ test('refuses a file with a secret, an unknown kind, or a name that is there twi
     ['signers: [{ id: a, type: plain, config: { key: "0x1" } }]', 'signers[0].config.key is a secret'],
     ['notifications: [{ id: a, url: b, signing_key: c }]', 'notifications[0].signing_key is a secret'],
     ['relayer: []', 'did you mean relayers?'],
+    ['facilitator: []', 'did you mean facilitators?'],
     ['relayers: [{ id: a, policies: &policies { again: *policies } }]', 'has more than 20 levels'],
     ['relayers: {}', 'relayers must be a list'],
     ['relayers: [{ name: a }]', 'relayers[0] must have an id'],
@@ -241,6 +265,7 @@ test('compares values in any form in which they can be written', () => {
     [{ to: '0xAB' }, { to: '0xab' }],
     [{ list: ['0xAB'] }, { list: ['0xab'] }],
     [{ gone: null }, {}],
+    [{ list: [{ b: 1, a: 2 }] }, { list: [{ a: '2', b: '1', gone: null }] }],
     [{ policies: { a: 1 } }, { policies: { a: '1', b: '2' } }],
     [{ rpc_urls: ['https://a.example.com/***'] }, { rpc_urls: [{ url: 'https://a.example.com/***', weight: 100 }] }],
     [{ config: { url: 'x' } }, {}],
