@@ -22,7 +22,7 @@ import { requireDatabase, runCommand, UsageError } from './command.ts'
  */
 const usage = `Usage:
   npm run api-key -- create --name NAME --scope SCOPE [--scope SCOPE ...]
-      [--relayer ID ...] [--cidr NETWORK ...] [--per-second N --burst N] [--expires TIME]
+      [--relayer ID ...] [--cidr NETWORK ...] [--per-second N --burst N] [--budget JSON] [--expires TIME]
   npm run api-key -- list
   npm run api-key -- rotate ID [--former-valid-seconds N]
   npm run api-key -- revoke ID
@@ -35,6 +35,7 @@ const options = {
   cidr: { type: 'string', multiple: true },
   'per-second': { type: 'string' },
   burst: { type: 'string' },
+  budget: { type: 'string' },
   expires: { type: 'string' },
   'former-valid-seconds': { type: 'string' },
 } as const
@@ -107,7 +108,7 @@ async function openStore({ database }: Config, world: StoreWorld): Promise<Store
 }
 
 function readKey(values: Options): CreateApiKeyRequest {
-  const { name = '', scope = [], relayer, cidr, expires, burst } = values
+  const { name = '', scope = [], relayer, cidr, expires, burst, budget } = values
   const perSecond = values['per-second']
   const hasRate = perSecond !== undefined || burst !== undefined
   return {
@@ -116,9 +117,18 @@ function readKey(values: Options): CreateApiKeyRequest {
     ...(relayer && { relayer_ids: relayer }),
     ...(cidr && { allowed_cidrs: cidr }),
     ...(expires !== undefined && { expires_at: expires }),
+    ...(budget !== undefined && { budget: readJson(budget) }),
     ...(hasRate && {
       rate_limit: { per_second: readNumber(perSecond, '--per-second'), burst: readNumber(burst, '--burst') },
     }),
+  }
+}
+
+function readJson(text: string): NonNullable<CreateApiKeyRequest['budget']> {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new UsageError('--budget must be JSON, for example {"assets":[{"asset":"coin","max_amount_per_day":"10"}]}')
   }
 }
 

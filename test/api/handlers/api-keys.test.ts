@@ -386,8 +386,15 @@ test('creates the first key, lists, rotates and revokes on the command line', as
   )
   await command('revoke', id)
   expect(await use(second.trim())).toBe(401)
+  const agent = ['create', '--name', 'agent', '--scope', 'send']
+  const budget = JSON.stringify({ assets: [{ asset: 'coin', max_amount_per_day: '10' }] })
+  const { stdout: limited } = await command(...agent, '--budget', budget)
+  const self = await fetch(`${url}/api/v1/api-keys/self`, { headers: { Authorization: `Bearer ${limited.trim()}` } })
+  expect(await self.json()).toMatchObject({ data: { budget: { assets: [{ asset: 'coin', limit: '10' }] } } })
   const wrong = [
     ['create', '--name', 'x'],
+    [...agent, '--budget', '{'],
+    [...agent, '--budget', '{"assets":[{"asset":"gold","max_amount_per_day":"10"}]}'],
     ['revoke', id],
   ]
   const refused = wrong.map((args) => expect.soft(command(...args), args.join(' ')).rejects.toMatchObject({ code: 1 }))
