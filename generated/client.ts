@@ -2945,11 +2945,15 @@ export interface components {
             details?: components["schemas"]["FailureDetail"][];
             /** @description The present revision of the resource. Only with `precondition_failed`. */
             revision?: components["schemas"]["Revision"];
-            /** @description The transaction that has the `deduplication_id` (`already_sent`), or the first one of the request that used the Idempotency-Key (`idempotency_mismatch`). Absent when the API key may not read it. */
-            transaction?: {
-                id: components["schemas"]["Id"];
-                relayer_id: components["schemas"]["Id"];
-            };
+            /**
+             * @description The transaction that has the `deduplication_id` (`already_sent`), or the first one of the request that used the
+             *     Idempotency-Key (`idempotency_mismatch`). Absent when the API key may not read it.
+             */
+            transaction?: components["schemas"]["FailureTransaction"];
+        };
+        FailureTransaction: {
+            id: components["schemas"]["Id"];
+            relayer_id: components["schemas"]["Id"];
         };
         /** @description One cause of a failure. */
         FailureDetail: {
@@ -3026,17 +3030,7 @@ export interface components {
         /** @description An EIP-712 document with at most 5,000 values and 32,768 characters of types. */
         TypedData: {
             /** @description The EIP-712 domain. Absent members are no part of it. */
-            domain: {
-                /** @description The name of the application or contract. */
-                name?: string;
-                /** @description The version of the domain. */
-                version?: string;
-                chainId?: components["schemas"]["TypedDataChainId"];
-                /** @description The contract that verifies the signature. */
-                verifyingContract?: components["schemas"]["AddressInput"];
-                /** @description 32 bytes of hex with 0x. */
-                salt?: string;
-            };
+            domain: components["schemas"]["TypedDataDomain"];
             /** @description The struct types, by name. */
             types: {
                 [key: string]: components["schemas"]["TypedDataMember"][];
@@ -3046,6 +3040,17 @@ export interface components {
             message: {
                 [key: string]: unknown;
             };
+        };
+        TypedDataDomain: {
+            /** @description The name of the application or contract. */
+            name?: string;
+            /** @description The version of the domain. */
+            version?: string;
+            chainId?: components["schemas"]["TypedDataChainId"];
+            /** @description The contract that verifies the signature. */
+            verifyingContract?: components["schemas"]["AddressInput"];
+            /** @description 32 bytes of hex with 0x. */
+            salt?: string;
         };
         /** @description A decimal string, hexadecimal digits with 0x, or an integer. */
         TypedDataChainId: string | number | bigint;
@@ -3757,22 +3762,24 @@ export interface components {
             /** @description The transaction that the operation is about. Null where it is about the relayer. */
             transaction_id: string | null;
             /** @description A request body for the operation. Null if the operation has no body, or if the service cannot propose one. */
-            body: {
-                /** @description The value for `paused` of the relayer. */
-                paused?: boolean;
-                /** @description The policies to raise. */
-                policies?: {
-                    gas_price_cap?: components["schemas"]["Amount"];
-                    /** @description A higher multiple of the market price. */
-                    max_fee_multiplier?: components["schemas"]["FeeMultiplier"];
-                    max_fee_per_transaction?: components["schemas"]["Amount"];
-                    max_fee_per_day?: components["schemas"]["Amount"];
-                };
-                speed?: components["schemas"]["Speed"];
-                max_fee_per_gas?: components["schemas"]["Amount"];
-                max_priority_fee_per_gas?: components["schemas"]["Amount"];
-                submission?: components["schemas"]["Submission"];
-            } | null;
+            body: components["schemas"]["SuggestionBody"] | null;
+        };
+        SuggestionBody: {
+            /** @description The value for `paused` of the relayer. */
+            paused?: boolean;
+            /** @description The policies to raise. */
+            policies?: components["schemas"]["SuggestionPolicies"];
+            speed?: components["schemas"]["Speed"];
+            max_fee_per_gas?: components["schemas"]["Amount"];
+            max_priority_fee_per_gas?: components["schemas"]["Amount"];
+            submission?: components["schemas"]["Submission"];
+        };
+        SuggestionPolicies: {
+            gas_price_cap?: components["schemas"]["Amount"];
+            /** @description A higher multiple of the market price. */
+            max_fee_multiplier?: components["schemas"]["FeeMultiplier"];
+            max_fee_per_transaction?: components["schemas"]["Amount"];
+            max_fee_per_day?: components["schemas"]["Amount"];
         };
         /** @description `needed`: the gas that the nodes estimate; null when they do not, for example because the call reverts. `limit`: the gas limit of the request; null: none. `creates_account`: whether the receiver is an account that does not exist yet, which costs more on some chains; null when no node says. */
         GasNeed: {
@@ -3918,17 +3925,18 @@ export interface components {
             /** @description The result of the method, of any type. */
             result?: unknown;
             /** @description Why the call failed. Absent on success. */
-            error?: {
-                /**
-                 * Format: int64
-                 * @description The number of the error.
-                 */
-                code: number;
-                /** @description The error in words. */
-                message: string;
-                /** @description The reason for the error. */
-                data?: unknown;
-            };
+            error?: components["schemas"]["JsonRpcError"];
+        };
+        JsonRpcError: {
+            /**
+             * Format: int64
+             * @description The number of the error.
+             */
+            code: number;
+            /** @description The error in words. */
+            message: string;
+            /** @description The reason for the error. */
+            data?: unknown;
         };
         /** @description A request or a notification of the Model Context Protocol, which is a call of JSON-RPC 2.0. */
         McpMessage: {
@@ -4901,7 +4909,7 @@ export interface components {
         /** @description The origin of a web page. */
         Origin: string;
         /** @description Limits of one user in any 24 hours. Whose call it is comes from a signature: of the forward request, or of the account. With these limits, a plain call needs `user`, which only an API key with the scope `send` may give. */
-        UserLimits: {
+        UserLimitsInput: {
             /** @description The most calls of one user in any 24 hours. */
             count?: number;
             fee?: components["schemas"]["AmountInput"];
@@ -4940,7 +4948,7 @@ export interface components {
             origins?: components["schemas"]["Origin"][];
             /** @description Whether it accepts nothing for now. Default: false. */
             paused?: boolean;
-            per_user?: components["schemas"]["UserLimits"];
+            per_user?: components["schemas"]["UserLimitsInput"];
             pool_id?: never;
         };
         CreatePoolSponsorship: {
@@ -4969,7 +4977,7 @@ export interface components {
             origins?: components["schemas"]["Origin"][];
             /** @description Whether it accepts nothing for now. Default: false. */
             paused?: boolean;
-            per_user?: components["schemas"]["UserLimits"];
+            per_user?: components["schemas"]["UserLimitsInput"];
             relayer_id?: never;
         };
         UpdateSponsorshipRequest: {
@@ -5146,10 +5154,11 @@ export interface components {
             network: string;
             amount?: components["schemas"]["Amount"];
             /** @description More about the settlement. */
-            extra?: {
-                /** @description The id of the payment. */
-                payment: components["schemas"]["Hash"];
-            };
+            extra?: components["schemas"]["X402SettledExtra"];
+        };
+        X402SettledExtra: {
+            /** @description The id of the payment. */
+            payment: components["schemas"]["Hash"];
         };
         /** @description The use of a limit in the last 24 hours. */
         Usage: {
@@ -5216,14 +5225,7 @@ export interface components {
             /** @description The highest total fee in any 24 hours, in wei. */
             budget_per_day: components["schemas"]["Amount"];
             /** @description The limits of one user in any 24 hours. Null: none. */
-            per_user: {
-                /**
-                 * Format: int64
-                 * @description The most calls.
-                 */
-                count?: number;
-                fee?: components["schemas"]["Amount"];
-            } | null;
+            per_user: components["schemas"]["UserLimits"] | null;
             /** @description The pages from which browsers may call /api/v1/rpc. Without an `Origin` header, as from a server, the key alone decides. */
             origins: components["schemas"]["Origin"][];
             /** @description Whether it accepts nothing for now. */
@@ -5232,6 +5234,14 @@ export interface components {
             api_key_id: components["schemas"]["Id"];
             created_at: components["schemas"]["Timestamp"];
             usage: components["schemas"]["Usage"];
+        };
+        UserLimits: {
+            /**
+             * Format: int64
+             * @description The most calls.
+             */
+            count?: number;
+            fee?: components["schemas"]["Amount"];
         };
         /** @description The sponsorship and its key, which is shown only here. */
         SponsorshipCreation: {
@@ -5604,10 +5614,11 @@ export interface components {
              */
             type: "plain";
             /** @description The key. */
-            config: {
-                /** @description The private key, 32 bytes of hex, with or without 0x. */
-                key: components["schemas"]["HashInput"];
-            };
+            config: components["schemas"]["PlainConfig"];
+        };
+        PlainConfig: {
+            /** @description The private key, 32 bytes of hex, with or without 0x. */
+            key: components["schemas"]["HashInput"];
         };
         KeystoreSignerRequest: {
             id?: components["schemas"]["Id"];
@@ -5617,14 +5628,15 @@ export interface components {
              */
             type: "keystore";
             /** @description The keystore and its passphrase. */
-            config: {
-                /** @description A Web3 Secret Storage document, version 3. Limits of its key derivation: scrypt with 128*n*r at most 256 MiB, 128*r*p at most 1 MiB, n*r*p at most 2^22 and p at most 16; pbkdf2 with at most 5,000,000 rounds. A keystore above a limit is refused with 400 before any work. One keystore is decrypted at a time; 503 when too many wait, or when one takes longer than 20 s. */
-                keystore: {
-                    [key: string]: unknown;
-                };
-                /** @description The passphrase of the keystore. It is used once and not stored. */
-                passphrase: string;
+            config: components["schemas"]["KeystoreConfig"];
+        };
+        KeystoreConfig: {
+            /** @description A Web3 Secret Storage document, version 3. Limits of its key derivation: scrypt with 128*n*r at most 256 MiB, 128*r*p at most 1 MiB, n*r*p at most 2^22 and p at most 16; pbkdf2 with at most 5,000,000 rounds. A keystore above a limit is refused with 400 before any work. One keystore is decrypted at a time; 503 when too many wait, or when one takes longer than 20 s. */
+            keystore: {
+                [key: string]: unknown;
             };
+            /** @description The passphrase of the keystore. It is used once and not stored. */
+            passphrase: string;
         };
         GeneratedSignerRequest: {
             id?: components["schemas"]["Id"];
@@ -6388,31 +6400,32 @@ export interface components {
             /** @description Why it is not ready; empty when it is. */
             not_ready: components["schemas"]["NotReadyReason"][];
             /** @description The database. */
-            database: {
-                /**
-                 * @description Its kind.
-                 * @enum {string}
-                 */
-                engine: "sqlite" | "postgres";
-                /** @description Its version. */
-                version: string;
-                /**
-                 * Format: int64
-                 * @description The size of the database.
-                 */
-                bytes: number;
-                /**
-                 * Format: int64
-                 * @description How long it took to answer, from this server.
-                 */
-                response_ms: number;
-            };
+            database: components["schemas"]["DatabaseState"];
             /** @description The servers that share a PostgreSQL database, in the order of their starts; empty on SQLite. */
             servers: components["schemas"]["ServerState"][];
             /** @description What this server saw of key services since its start, by the type of their signers. */
             key_services: components["schemas"]["KeyServiceState"][];
             /** @description The newest first. */
             incidents: components["schemas"]["Incident"][];
+        };
+        DatabaseState: {
+            /**
+             * @description Its kind.
+             * @enum {string}
+             */
+            engine: "sqlite" | "postgres";
+            /** @description Its version. */
+            version: string;
+            /**
+             * Format: int64
+             * @description The size of the database.
+             */
+            bytes: number;
+            /**
+             * Format: int64
+             * @description How long it took to answer, from this server.
+             */
+            response_ms: number;
         };
         /** @description A key service, as the service sees it. */
         KeyServiceState: {
@@ -7774,6 +7787,7 @@ export type CallerSpendingListResponse = components['schemas']['CallerSpendingLi
 export type RelayerActivityResponse = components['schemas']['RelayerActivityResponse'];
 export type CallerResponse = components['schemas']['CallerResponse'];
 export type Failure = components['schemas']['Failure'];
+export type FailureTransaction = components['schemas']['FailureTransaction'];
 export type FailureDetail = components['schemas']['FailureDetail'];
 export type FailureCode = components['schemas']['FailureCode'];
 export type Revision = components['schemas']['Revision'];
@@ -7798,6 +7812,7 @@ export type SignTextRequest = components['schemas']['SignTextRequest'];
 export type SignBytesRequest = components['schemas']['SignBytesRequest'];
 export type SignTypedDataRequest = components['schemas']['SignTypedDataRequest'];
 export type TypedData = components['schemas']['TypedData'];
+export type TypedDataDomain = components['schemas']['TypedDataDomain'];
 export type TypedDataChainId = components['schemas']['TypedDataChainId'];
 export type TypedDataName = components['schemas']['TypedDataName'];
 export type TypedDataMember = components['schemas']['TypedDataMember'];
@@ -7849,6 +7864,8 @@ export type ContentChange = components['schemas']['ContentChange'];
 export type TransactionChange = components['schemas']['TransactionChange'];
 export type ExplanationFigures = components['schemas']['ExplanationFigures'];
 export type Suggestion = components['schemas']['Suggestion'];
+export type SuggestionBody = components['schemas']['SuggestionBody'];
+export type SuggestionPolicies = components['schemas']['SuggestionPolicies'];
 export type GasNeed = components['schemas']['GasNeed'];
 export type DryRunRefusal = components['schemas']['DryRunRefusal'];
 export type DryRun = components['schemas']['DryRun'];
@@ -7861,6 +7878,7 @@ export type JsonRpcRequest = components['schemas']['JsonRpcRequest'];
 export type JsonRpcResult = components['schemas']['JsonRpcResult'];
 export type JsonRpcId = components['schemas']['JsonRpcId'];
 export type JsonRpcAnswer = components['schemas']['JsonRpcAnswer'];
+export type JsonRpcError = components['schemas']['JsonRpcError'];
 export type McpMessage = components['schemas']['McpMessage'];
 export type ReconcileNonceRequest = components['schemas']['ReconcileNonceRequest'];
 export type FundingSettings = components['schemas']['FundingSettings'];
@@ -7938,7 +7956,7 @@ export type CallId = components['schemas']['CallId'];
 export type SponsoredTarget = components['schemas']['SponsoredTarget'];
 export type SponsoredTargetInput = components['schemas']['SponsoredTargetInput'];
 export type Origin = components['schemas']['Origin'];
-export type UserLimits = components['schemas']['UserLimits'];
+export type UserLimitsInput = components['schemas']['UserLimitsInput'];
 export type UserLimitsPatch = components['schemas']['UserLimitsPatch'];
 export type CreateSponsorshipRequest = components['schemas']['CreateSponsorshipRequest'];
 export type CreateRelayerSponsorship = components['schemas']['CreateRelayerSponsorship'];
@@ -7956,9 +7974,11 @@ export type X402Supported = components['schemas']['X402Supported'];
 export type X402Kind = components['schemas']['X402Kind'];
 export type X402Verified = components['schemas']['X402Verified'];
 export type X402Settled = components['schemas']['X402Settled'];
+export type X402SettledExtra = components['schemas']['X402SettledExtra'];
 export type Usage = components['schemas']['Usage'];
 export type CallCount = components['schemas']['CallCount'];
 export type Sponsorship = components['schemas']['Sponsorship'];
+export type UserLimits = components['schemas']['UserLimits'];
 export type SponsorshipCreation = components['schemas']['SponsorshipCreation'];
 export type SponsoredUser = components['schemas']['SponsoredUser'];
 export type SponsoredCallRequest = components['schemas']['SponsoredCallRequest'];
@@ -7989,7 +8009,9 @@ export type Signer = components['schemas']['Signer'];
 export type SignerType = components['schemas']['SignerType'];
 export type CreateSignerRequest = components['schemas']['CreateSignerRequest'];
 export type PlainSignerRequest = components['schemas']['PlainSignerRequest'];
+export type PlainConfig = components['schemas']['PlainConfig'];
 export type KeystoreSignerRequest = components['schemas']['KeystoreSignerRequest'];
+export type KeystoreConfig = components['schemas']['KeystoreConfig'];
 export type GeneratedSignerRequest = components['schemas']['GeneratedSignerRequest'];
 export type AwsKmsSignerRequest = components['schemas']['AwsKmsSignerRequest'];
 export type AwsKmsConfig = components['schemas']['AwsKmsConfig'];
@@ -8042,6 +8064,7 @@ export type RelayerActivity = components['schemas']['RelayerActivity'];
 export type NotReadyReason = components['schemas']['NotReadyReason'];
 export type ServerState = components['schemas']['ServerState'];
 export type ServiceState = components['schemas']['ServiceState'];
+export type DatabaseState = components['schemas']['DatabaseState'];
 export type KeyServiceState = components['schemas']['KeyServiceState'];
 export type KeyServiceFault = components['schemas']['KeyServiceFault'];
 export type Incident = components['schemas']['Incident'];
@@ -11711,5 +11734,5 @@ export const vaultSignerRequestTypeValues: ReadonlyArray<FlattenedDeepRequired<c
 export const networkNodeStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkNode"]["status"]> = ["healthy", "unreachable", "wrong_chain", "rate_limited"];
 export const relayerActivitySeconds_per_pointValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerActivity"]["seconds_per_point"]> = [60, 900, 86400];
 export const serverStateStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ServerState"]["state"]> = ["idle", "running", "leaving"];
-export const serviceStateDatabaseEngineValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ServiceState"]["database"]["engine"]> = ["sqlite", "postgres"];
+export const databaseStateEngineValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DatabaseState"]["engine"]> = ["sqlite", "postgres"];
 export const incidentSeverityValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Incident"]["severity"]> = ["error", "warning", "over"];

@@ -5,7 +5,7 @@ import type {
   Sponsorship,
   UpdateSponsorshipRequest,
   Usage,
-  UserLimits,
+  UserLimitsInput,
 } from '../../generated/openapi.ts'
 import { conflict, type DomainError, errorOf, unknownReference } from '../domain/errors.ts'
 import type { Caller } from '../domain/operation.ts'
@@ -134,7 +134,7 @@ export async function usageOfUser(
 /** The given changes in normal form. Throws DomainError (400). */
 function readChanges({ per_user: before }: SponsorshipRow, { per_user, ...others }: UpdateSponsorshipRequest) {
   if (per_user === undefined) return readRules(others)
-  const merged = mergePatch<UserLimits>(before ?? {}, per_user)
+  const merged = mergePatch<UserLimitsInput>(before ?? {}, per_user)
   return readRules({ ...others, per_user: Object.keys(merged).length === 0 ? null : merged })
 }
 
@@ -143,7 +143,7 @@ export const inCalls = ({ used, remaining, limit, resets_at }: Usage): CallCount
   resets_at,
 })
 
-type Changes = Omit<UpdateSponsorshipRequest, 'per_user'> & { per_user?: UserLimits | null }
+type Changes = Omit<UpdateSponsorshipRequest, 'per_user'> & { per_user?: UserLimitsInput | null }
 type Given<Body> = Pick<Body, Extract<keyof Body, keyof SponsorshipRules | 'paused'>>
 type Read<Body> = Body extends CreateSponsorshipRequest
   ? Pick<SponsorshipRules, 'max_gas' | 'max_fee' | 'budget_per_day'> & Partial<SponsorshipRules> & { paused?: boolean }

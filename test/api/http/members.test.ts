@@ -91,3 +91,17 @@ test('every member and parameter has a description', () => {
   const parameters = Object.entries(contract.components.parameters as unknown as Record<string, Schema>)
   expect(parameters.filter(([, schema]) => schema.description === undefined)).toEqual([])
 })
+
+test('every object with members has a name of its own, which no generator invents', () => {
+  const partsOf = ({ properties = {}, items, additionalProperties, ...schema }: Schema): [string, Schema][] => [
+    ...Object.entries(properties),
+    ...[items, additionalProperties, ...branchesOf(schema)].flatMap((part): [string, Schema][] =>
+      part ? [['', part]] : [],
+    ),
+  ]
+  const unnamed = (name: string, schema: Schema): string[] =>
+    partsOf(schema).flatMap(([member, part]) =>
+      part.properties ? [`${name}.${member}`] : unnamed(`${name}.${member}`, part),
+    )
+  expect(Object.entries(schemas).flatMap(([name, schema]) => unnamed(name, schema))).toEqual([])
+})
