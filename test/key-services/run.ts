@@ -66,7 +66,8 @@ try {
   servers?.stop()
 }
 if (wanted.length > 0) say(`\n${tableOf(table)}`)
-process.exitCode = isWell ? 0 : 1
+// A stage that could not start may have left something running.
+process.exit(isWell ? 0 : 1)
 
 async function runType(name: StageName): Promise<void> {
   const cells = table.get(name) ?? new Map<Part, Cell | Error>()
