@@ -151,10 +151,12 @@ export interface OperationRequest<Id extends OperationId> {
    */
   beginAudit(operation: OperationId): { auditEntry: PendingAuditEntry; end(result: number, error?: unknown): void }
   /**
-   * Authenticates the caller again and checks its rights to an operation on a relayer, which is that of the path unless another is given: before each member of a batch, and
-   * before a key is used. Throws DomainError (401, 403, 404).
+   * Authenticates the caller again and checks its rights to this operation: before each member of a batch, and before a key is used. Throws
+   * DomainError (401, 403, 404).
    */
-  authorize(operation: OperationId, relayerId?: string): Promise<Caller>
+  authorize(): Promise<Caller>
+  /** The same for another operation that this request carries out, on a relayer, which is that of the path unless another is given. */
+  authorizeFor(operation: OperationId, relayerId?: string): Promise<Caller>
   /** The request's access to nodes. */
   nodes: NodeAccess
   /**

@@ -54,7 +54,7 @@ export function facilitators(context: ServicesContext): Facilitators {
 
     async settlePayment({ path, body, caller, auditEntry, authorize, nodes, onClose }) {
       const facilitator = await own(path.facilitator_id, caller)
-      const mayUse = async () => own(path.facilitator_id, await authorize('settlePayment'))
+      const mayUse = async () => own(path.facilitator_id, await authorize())
       // Before anything is accepted.
       const place = new WaitPlace({ caller, onClose }, shares.waits)
       return settlePayment(context, { auditEntry, nodes, authorize: mayUse, body, place }, facilitator)

@@ -45,14 +45,14 @@ export function pools(context: ServicesContext): Pools {
     async sendPoolTransaction({ path, query, body, caller, idempotency, auditEntry, authorize, nodes, onClose }) {
       const awaited = placeToWait(context, { query, caller, onClose })
       const pool = await findPool(context, path.pool_id, caller)
-      const mayUse = async () => findPool(context, path.pool_id, await authorize('sendPoolTransaction'))
+      const mayUse = async () => findPool(context, path.pool_id, await authorize())
       return awaited(await sendToPool(context, { idempotency, auditEntry, nodes, authorize: mayUse }, pool, { body }))
     },
 
     async sendPoolTransactionBatch({ path, body, caller, idempotency, auditEntry, authorize, nodes }) {
       const pool = await findPool(context, path.pool_id, caller)
       await countCalls(caller, body.transactions.length - 1)
-      const mayUse = async () => findPool(context, path.pool_id, await authorize('sendPoolTransactionBatch'))
+      const mayUse = async () => findPool(context, path.pool_id, await authorize())
       const asker = { idempotency, auditEntry, nodes, authorize: mayUse }
       return Page.whole(await sendBatchToPool(context, asker, pool, body.transactions))
     },
@@ -64,7 +64,7 @@ export function pools(context: ServicesContext): Pools {
 
     async movePoolTransaction({ path, caller, auditEntry, authorize, nodes }) {
       const { pool, row, relayer } = await findInPool(context, path, caller)
-      const mayUse = async () => findPool(context, path.pool_id, await authorize('movePoolTransaction'))
+      const mayUse = async () => findPool(context, path.pool_id, await authorize())
       return moveInPool(context, { auditEntry, nodes, authorize: mayUse }, pool, { from: await relayer(), row })
     },
 
@@ -74,7 +74,7 @@ export function pools(context: ServicesContext): Pools {
       onClose(shares.streams.hold(caller, 1).release)
       return poolEventStream(context, row_id, last, async () => {
         // Relayers join and leave, and API keys lose their rights.
-        const now = await findPool(context, path.pool_id, await authorize('streamPoolEvents')).catch(unlessRefused)
+        const now = await findPool(context, path.pool_id, await authorize()).catch(unlessRefused)
         return (
           now && Promise.all(now.relayers.map(async ({ relayer_id }) => (await keyring.findRelayer(relayer_id)).row_id))
         )

@@ -86,7 +86,7 @@ export const funding = (context: ServicesContext): Operations => ({
   },
 
   sweepRelayer({ path, body, idempotency, auditEntry, authorize, nodes }) {
-    const asker = { idempotency, auditEntry, nodes, authorize: () => authorize('sweepRelayer') }
+    const asker = { idempotency, auditEntry, nodes, authorize }
     return sweep(context, asker, path.relayer_id, body)
   },
 })

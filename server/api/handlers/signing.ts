@@ -1,4 +1,4 @@
-import { deleted, type Handlers, type OperationId, type OperationRequest, Page, page } from '../../domain/operation.ts'
+import { deleted, type Handlers, type OperationRequest, Page, page } from '../../domain/operation.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import { createSigner, deleteSigner } from '../../services/signers.ts'
 import {
@@ -17,22 +17,25 @@ type Signing = Pick<
 >
 
 export const signing = (context: SignatureContext & Pick<ServicesContext, 'countCalls'>): Signing => ({
-  signMessage: (request) => signMessage(context, askerOf(request, 'signMessage'), request.body),
-  signTypedData: (request) => signTypedData(context, askerOf(request, 'signTypedData'), request.body),
-  signTypedDataFull: (request) => signTypedDataFull(context, askerOf(request, 'signTypedDataFull'), request.body),
-  signTransaction: (request) => signTransaction(context, askerOf(request, 'signTransaction'), request.body),
-  signAuthorization: (request) => signAuthorization(context, askerOf(request, 'signAuthorization'), request.body),
+  signMessage: (request) => signMessage(context, askerOf(request), request.body),
+  signTypedData: (request) => signTypedData(context, askerOf(request), request.body),
+  signTypedDataFull: (request) => signTypedDataFull(context, askerOf(request), request.body),
+  signTransaction: (request) => signTransaction(context, askerOf(request), request.body),
+  signAuthorization: (request) => signAuthorization(context, askerOf(request), request.body),
   async signBatch({ path, body: { items }, caller, authorize, beginAudit }) {
     await context.countCalls(caller, items.length - 1)
-    const asker = { relayer_id: path.relayer_id, authorize: () => authorize('signBatch'), beginAudit }
+    const asker = { relayer_id: path.relayer_id, authorize, beginAudit }
     return Page.whole(await signBatch(context, asker, items))
   },
 })
 
-const askerOf = (
-  { path, auditEntry, authorize }: Pick<OperationRequest<'signMessage'>, 'path' | 'auditEntry' | 'authorize'>,
-  operation: OperationId,
-): SignatureAsker => ({ relayer_id: path.relayer_id, auditEntry, authorize: () => authorize(operation) })
+const askerOf = ({
+  path,
+  auditEntry,
+  authorize,
+}: Pick<OperationRequest<'signMessage'>, 'path' | 'auditEntry' | 'authorize'>): SignatureAsker => ({
+  ...{ relayer_id: path.relayer_id, auditEntry, authorize },
+})
 
 type Signers = Pick<Handlers, 'createSigner' | 'listSigners' | 'getSigner' | 'deleteSigner'>
 

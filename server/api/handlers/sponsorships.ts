@@ -68,7 +68,7 @@ export function sponsorships(context: ServicesContext): Sponsorships {
       const sponsorship = await own(path.sponsorship_id, caller)
       if (body.user !== undefined && caller.roles.has('relay'))
         throw badRequest(['user'], 'may be given only with an API key that has the scope send')
-      const mayUse = async () => own(path.sponsorship_id, await authorize('sendSponsoredCall'))
+      const mayUse = async () => own(path.sponsorship_id, await authorize())
       const { id, relayer_id } = await sendCall(
         context,
         { idempotency, auditEntry, nodes, authorize: mayUse },

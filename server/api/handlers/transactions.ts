@@ -45,13 +45,13 @@ type Transactions = Pick<
 export const transactions = (context: ServicesContext): Transactions => ({
   async sendTransaction({ path, query, body, caller, idempotency, auditEntry, authorize, nodes, onClose }) {
     const awaited = placeToWait(context, { query, caller, onClose })
-    const asker = { idempotency, auditEntry, nodes, authorize: () => authorize('sendTransaction') }
+    const asker = { idempotency, auditEntry, nodes, authorize }
     return awaited(await send(context, asker, path.relayer_id, { body }))
   },
 
   async sendTransactionBatch({ path, body, caller, idempotency, auditEntry, authorize, nodes }) {
     await context.countCalls(caller, body.transactions.length - 1)
-    const asker = { idempotency, auditEntry, nodes, authorize: () => authorize('sendTransactionBatch') }
+    const asker = { idempotency, auditEntry, nodes, authorize }
     return Page.whole(await sendBatch(context, asker, path.relayer_id, body.transactions))
   },
 
@@ -85,16 +85,16 @@ export const transactions = (context: ServicesContext): Transactions => ({
 
   async replaceTransaction({ path, body, ifMatch, auditEntry, authorize, nodes }) {
     if (isRelease(body)) {
-      await authorize('replaceTransaction')
+      await authorize()
       return releaseTransaction(context, auditEntry, path)
     }
-    const asker = { auditEntry, nodes, authorize: () => authorize('replaceTransaction') }
+    const asker = { auditEntry, nodes, authorize }
     const { relayer_id, transaction_id: transactionId } = path
     return replace(context, asker, relayer_id, { transactionId, body, ifMatch })
   },
 
   async speedUpTransaction({ path, body, idempotency, auditEntry, authorize, nodes }) {
-    const asker = { idempotency, auditEntry, nodes, authorize: () => authorize('speedUpTransaction') }
+    const asker = { idempotency, auditEntry, nodes, authorize }
     const { relayer_id, transaction_id: transactionId } = path
     return speedUp(context, asker, relayer_id, { transactionId, body })
   },

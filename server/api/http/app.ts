@@ -204,7 +204,8 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
           const entry = other.begin(context, path)
           return { auditEntry: entry, end: (result: number, error?: unknown) => other.end(entry, result, error) }
         },
-        authorize: (id: OperationId, relayerId?: string) => authorize(request, operationOf(id), identify, relayerId),
+        authorize: () => authorize(request, operation, identify),
+        authorizeFor: (id: OperationId, relayerId?: string) => authorize(request, operationOf(id), identify, relayerId),
         holdAnswer,
         nodes: new NodeAccess(caller?.id ?? '', () => rateLimit.weigh(caller, bytesEach)),
         onClose: (callback: () => void) => onClose(response, callback),

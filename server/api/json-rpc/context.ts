@@ -1,7 +1,7 @@
 import type { components } from '../../../generated/openapi.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { Caller, Handlers, JsonRpcOperation, OperationId, OperationRequest } from '../../domain/operation.ts'
-import type { PendingAuditEntry, PoolRow, RelayerRow } from '../../domain/rows.ts'
+import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
 import type { SerialQueue } from '../../lib/in-order.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import type { WaitPlace } from '../../services/transactions/wait-for-status.ts'
@@ -16,7 +16,8 @@ export interface JsonRpcDependencies extends ServicesContext {
   contract: ContractDocument
 }
 
-export type Request = Omit<OperationRequest<'callRelayerJsonRpc'>, 'path'>
+/** Its own right is none to the operations that its calls carry out. */
+export type Request = Omit<OperationRequest<'callRelayerJsonRpc'>, 'path' | 'authorize'>
 
 /** One call, with all that its method needs. */
 export interface Context extends Call {
@@ -39,24 +40,31 @@ export interface Context extends Call {
   /**
    * Authorizes the caller for an operation again, and carries it out with an audit entry of its own. `status`: its HTTP status on success.
    */
-  as<T>(operation: OperationId, status: number, work: (auditEntry: PendingAuditEntry) => Promise<T>): Promise<T>
+  as<T>(operation: OperationId, status: number, work: (its: Authorized) => Promise<T>): Promise<T>
   /** The same call by the relayer with this address, which the caller must be permitted to use itself. Throws JsonRpcError. */
   by(account: unknown): Context
 }
 
+/** An operation that a call carries out: its audit entry, and its rights again. */
+export type Authorized = Pick<OperationRequest<OperationId>, 'auditEntry' | 'authorize'>
+
 /** Carries out an operation for a request that the caller has the right to, with an audit entry of its own. `status`: on success. */
 export async function withAudit<T>(
-  { authorize, beginAudit }: Pick<Request, 'authorize' | 'beginAudit'>,
+  { authorizeFor, beginAudit }: Pick<Request, 'authorizeFor' | 'beginAudit'>,
   operation: OperationId,
   { status, relayer_id, check }: { status: number; relayer_id?: string | undefined; check?(caller: Caller): unknown },
-  work: (auditEntry: PendingAuditEntry) => Promise<T>,
+  work: (its: Authorized) => Promise<T>,
 ): Promise<T> {
-  const caller = await authorize(operation)
-  await check?.(caller)
+  const authorize = async () => {
+    const caller = await authorizeFor(operation)
+    await check?.(caller)
+    return caller
+  }
+  await authorize()
   const { auditEntry, end } = beginAudit(operation)
   if (relayer_id !== undefined) auditEntry.relayer_id = relayer_id
   try {
-    const result = await work(auditEntry)
+    const result = await work({ auditEntry, authorize })
     end(status)
     return result
   } catch (error) {

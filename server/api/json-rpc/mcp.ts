@@ -8,13 +8,12 @@ import { badRequest, DomainError } from '../../domain/errors.ts'
 import type { Handlers, OperationId, OperationRequest } from '../../domain/operation.ts'
 import { authorizationTypes, networkOf } from '../../domain/payments.ts'
 import { sorted } from '../../domain/revision.ts'
-import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { callNode } from '../../services/accounts.ts'
 import { signPayment } from '../../services/signing/requests.ts'
 import { toFailure } from '../http/errors.ts'
 import { contractAjv } from '../http/schema-check.ts'
 import { AnswerBudget } from './budget.ts'
-import { checked, type JsonRpcDependencies, withAudit } from './context.ts'
+import { type Authorized, checked, type JsonRpcDependencies, withAudit } from './context.ts'
 import { codes, JsonRpcError } from './errors.ts'
 import { asNodes } from './reading.ts'
 import { partsOf } from './signing.ts'
@@ -54,7 +53,7 @@ interface Requirements {
   extra: { name: string; version: string }
 }
 
-type Parts = ReturnType<typeof partsOf> & { auditEntry: PendingAuditEntry }
+type Parts = ReturnType<typeof partsOf> & Authorized
 
 const defaultWaitSeconds = 10
 
@@ -130,7 +129,7 @@ const tools: Record<string, (call: ToolCall) => Promise<unknown>> = {
         },
       })
       checked(contract, 'TypedData', documentOf(payment.valid_before))
-      const asker = { relayer_id, auditEntry, authorize: () => authorize('signTypedDataFull') }
+      const asker = { relayer_id, auditEntry, authorize }
       const { document, signature } = await signPayment(dependencies, asker, payment, documentOf)
       const payload = { signature: signature.sig, authorization: document.message }
       const signed = { x402Version: 2, accepted: requirements, payload }
@@ -163,10 +162,10 @@ export function mcp(dependencies: JsonRpcDependencies): Pick<Handlers, 'callMcp'
     if (!check?.(given)) return refused(`Bad Request: the arguments ${ajv.errorsText(check?.errors, { dataVar: '' })}`)
     const args = given as Arguments
     const as: ToolCall['as'] = (operation, status, carryOut) => {
-      const authorize = (id: OperationId) => request.authorize(id, args.relayer_id)
-      const its = { ...request, authorize }
-      return withAudit(its, operation, { status, relayer_id: args.relayer_id }, (auditEntry) =>
-        carryOut({ ...partsOf({ relayer: { id: args.relayer_id }, request: its }), auditEntry }),
+      const authorizeFor = (id: OperationId) => request.authorizeFor(id, args.relayer_id)
+      const here = { ...request, authorizeFor }
+      return withAudit(here, operation, { status, relayer_id: args.relayer_id }, (its) =>
+        carryOut({ ...partsOf({ relayer: { id: args.relayer_id }, request: here }), ...its }),
       )
     }
     try {

@@ -71,9 +71,8 @@ export function sendingMethods(service: JsonRpcDependencies): Record<string, Met
     const { pool } = context
     try {
       if (pool) return await acceptInPool(context, pool, { body, by: relayer && { relayer, nonce } }, idempotency)
-      return await context.as('sendTransaction', 201, async (auditEntry) => {
-        const { nodes, authorize } = context.request
-        const asker = { idempotency, auditEntry, nodes, authorize: () => authorize('sendTransaction') }
+      return await context.as('sendTransaction', 201, async (its) => {
+        const asker = { ...its, idempotency, nodes: context.request.nodes }
         const wanted = nonce === undefined ? { body } : { body, nonce }
         const { id } = await send(service, asker, context.relayer.id, wanted)
         return { id, relayer: context.relayer, isReplacement: false }
@@ -101,10 +100,9 @@ export function sendingMethods(service: JsonRpcDependencies): Record<string, Met
     wanted: Parameters<typeof sendToPool>[3],
     idempotency: Idempotency | undefined,
   ): Promise<Accepted> {
-    return context.as('sendPoolTransaction', 201, async (auditEntry) => {
-      const { nodes, authorize } = context.request
-      const mayUse = async () => findPool(service, pool.id, await authorize('sendPoolTransaction'))
-      const asker = { idempotency, auditEntry, nodes, authorize: mayUse }
+    return context.as('sendPoolTransaction', 201, async ({ auditEntry, authorize }) => {
+      const mayUse = async () => findPool(service, pool.id, await authorize())
+      const asker = { idempotency, auditEntry, nodes: context.request.nodes, authorize: mayUse }
       const { id, relayer_id } = await sendToPool(service, asker, pool, wanted)
       return { id, relayer: await keyring.findRelayer(relayer_id), isReplacement: false }
     })
@@ -126,10 +124,9 @@ export function sendingMethods(service: JsonRpcDependencies): Record<string, Met
       const message = `replacement transaction underpriced: nonce ${nonce} belongs to the unfinished transaction ${row.id}; ${reason}`
       throw new JsonRpcError(codes.invalid_input, message, { transaction_id: row.id, next_nonce: next }, 409)
     }
-    return context.as('replaceTransaction', 200, async (auditEntry) => {
-      auditEntry.subject = row.id
-      const { nodes, authorize } = context.request
-      const asker = { auditEntry, nodes, authorize: () => authorize('replaceTransaction') }
+    return context.as('replaceTransaction', 200, async (its) => {
+      its.auditEntry.subject = row.id
+      const asker = { ...its, nodes: context.request.nodes }
       await replace(service, asker, relayer.id, { transactionId: row.id, body, ifMatch: '*' })
       return { id: row.id, relayer, isReplacement: true }
     })

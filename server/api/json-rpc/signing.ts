@@ -23,8 +23,8 @@ export function signingMethods({
     const context = call.by(account)
     const document = typeof given === 'string' ? parseJson(given, undefined) : given
     const body = checked(contract, 'TypedData', document, tell)
-    return context.as('signTypedDataFull', 200, async (auditEntry) => {
-      const { sig } = await operations.signTypedDataFull({ ...partsOf(context), auditEntry, body })
+    return context.as('signTypedDataFull', 200, async (its) => {
+      const { sig } = await operations.signTypedDataFull({ ...partsOf(context), ...its, body })
       return sig
     })
   }
@@ -37,8 +37,8 @@ export function signingMethods({
       const context = call.by(account)
       const given = bytes.test(message) ? { message_hex: message } : { message }
       const body = checked(contract, 'SignMessageRequest', given, tell)
-      return context.as('signMessage', 200, async (auditEntry) => {
-        const { sig } = await operations.signMessage({ ...partsOf(context), auditEntry, body })
+      return context.as('signMessage', 200, async (its) => {
+        const { sig } = await operations.signMessage({ ...partsOf(context), ...its, body })
         return sig
       })
     },
@@ -52,8 +52,8 @@ export function signingMethods({
       const context = call.by(given.from)
       const request = checked(contract, 'SendTransactionRequest', given.body)
       const unsignedTransaction = serialize(request, given.nonce, context)
-      return context.as('signTransaction', 200, async (auditEntry) => {
-        const parts = { ...partsOf(context), auditEntry, body: { unsigned_transaction: unsignedTransaction } }
+      return context.as('signTransaction', 200, async (its) => {
+        const parts = { ...partsOf(context), ...its, body: { unsigned_transaction: unsignedTransaction } }
         return (await operations.signTransaction(parts)).signed_transaction
       })
     },
@@ -75,7 +75,7 @@ export const partsOf = ({
   idempotency: undefined,
   ifMatch: undefined,
   beginAudit: request.beginAudit,
-  authorize: request.authorize,
+  authorizeFor: request.authorizeFor,
   onClose: request.onClose,
   hasLeft: request.hasLeft,
   nodes: request.nodes,

@@ -50,7 +50,7 @@ export function sponsoredJsonRpc(service: JsonRpcDependencies): Pick<Handlers, '
     const { auditEntry, end } = request.beginAudit('sendSponsoredCall')
     auditEntry.sponsorship_id = sponsorship.id
     try {
-      const authorize = async () => sponsorshipOf((await request.authorize('sendSponsoredCall')).id, request)
+      const authorize = async () => sponsorshipOf((await request.authorizeFor('sendSponsoredCall')).id, request)
       const asker = { idempotency, auditEntry, nodes: request.nodes, authorize }
       const { id } = await sendCall(service, asker, sponsorship, call)
       end(201)
