@@ -17,7 +17,7 @@ test('sets, shows, changes and takes away the budget of an API key', async () =>
   await signIn(rig.api_key)
   await open('/keys')
   await page.getByRole('link', { name: 'agent', exact: true }).click()
-  await page.getByText('No budget').waitFor()
+  await page.getByRole('heading', { name: 'No budget' }).waitFor()
   const budget = async () => (await client.apiKeys.get(api_key.id)).budget
   await act(page, named(page, 'Set a budget'), async (dialog) => {
     await dialog.getByLabel('Coins in 24 hours').fill('0.5')
@@ -50,6 +50,9 @@ test('sets, shows, changes and takes away the budget of an API key', async () =>
   await named(page, 'Change budget').click()
   await client.apiKeys.update(api_key.id, { budget: { count_per_hour: 30 } }, { revision: '*' })
   await dialog.getByText('Somebody has changed this').waitFor()
+  expect(await dialog.locator('li').allTextContents()).toEqual([
+    expect.stringMatching(/count per hour 20.*count per hour 30/),
+  ])
   expect(await dialog.locator('button[type=submit]').isDisabled()).toBe(true)
   await named(dialog, 'Begin again with these').click()
   expect(await dialog.getByLabel('Transactions and signatures').inputValue()).toBe('30')
@@ -59,6 +62,6 @@ test('sets, shows, changes and takes away the budget of an API key', async () =>
   expect(await budget()).toMatchObject({ count_per_hour: 30, assets: [{ max_amount_per_day: `${wei}` }, other] })
 
   await act(page, named(page, 'Take budget away'))
-  await page.getByText('No budget').waitFor()
+  await page.getByRole('heading', { name: 'No budget' }).waitFor()
   expect(await budget()).toBeNull()
 })

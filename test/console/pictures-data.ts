@@ -69,7 +69,7 @@ async function sixty(): Promise<Scene> {
     },
   })
   const ids = await addRelayers(rig, polygon)
-  await addOthers(rig, receiver)
+  const others = await addOthers(rig, receiver)
   const token = await deployToken(rig)
   const paying = ids.slice(0, 57)
   for (const [step, beforeH] of hours.entries()) {
@@ -84,7 +84,13 @@ async function sixty(): Promise<Scene> {
   const pages = await lastHour(rig, polygon, receiver, token)
   return {
     rig,
-    pages: { ...relayerPages('payouts-eu-1'), pool: '/pools/mint/relayers', 'pool-list': '/pools/mint/list', ...pages },
+    pages: {
+      ...relayerPages('payouts-eu-1'),
+      ...others,
+      pool: '/pools/mint/relayers',
+      'pool-list': '/pools/mint/list',
+      ...pages,
+    },
     stop: async () => {
       await rig.stop()
       await Promise.all([polygon.stop(), receiver.stop()])
@@ -154,12 +160,26 @@ async function addOthers(rig: Rig, receiver: Receiver) {
       ...{ max_per_day: '2000000000000000000', max_fee_per_gas: '60000000000' },
     },
   })
+  const [token, payTo] = [`0x${'56'.repeat(20)}`, `0x${'78'.repeat(20)}`]
+  await client.facilitators.create({
+    ...{ id: 'paywall', pool_id: 'mint', assets: [{ address: token, max_amount: '5000000' }], pay_to: payTo },
+    ...{ max_fee: '2000000000000000', budget_per_day: '500000000000000000' },
+  })
+  const budget = {
+    assets: [
+      { asset: 'coin', max_amount_per_day: '500000000000000000', max_amount: '100000000000000000' },
+      { asset: token, max_amount_per_day: '5000000' },
+    ],
+    ...{ max_fee_per_day: '50000000000000000', count_per_hour: 20, receivers: [payTo] },
+  }
+  const { api_key } = await client.apiKeys.create({ name: 'agent', scopes: ['read', 'send'], budget })
   for (const [name, scopes] of [
     ['checkout', ['read', 'send']],
     ['dashboard', ['read']],
     ['ci-deploy', ['read', 'sign', 'send']],
   ] as const)
     await client.post('/api/v1/api-keys', { body: { name, scopes: [...scopes] } })
+  return { facilitator: '/facilitators/paywall', key: `/keys/${api_key.id}` }
 }
 
 /** An ERC-20 token of OpenZeppelin's contracts, whose calls, events and errors the service can name. */

@@ -11,7 +11,7 @@ const folder = join(import.meta.dirname, 'pictures')
 const looks = {
   light: { width: 1280, colorScheme: 'light' },
   dark: { width: 1280, colorScheme: 'dark' },
-  phone: { width: 375, colorScheme: 'light' },
+  phone: { width: 390, colorScheme: 'light' },
   narrow: { width: 1024, colorScheme: 'light' },
 } as const
 const pages = {
@@ -19,6 +19,7 @@ const pages = {
   transactions: '/transactions',
   pools: '/pools',
   sponsorships: '/sponsorships',
+  facilitators: '/facilitators',
   spending: '/spending',
   notifications: '/notifications',
   networks: '/networks',

@@ -29,12 +29,7 @@ export function ApiKeyPage({ api_key_id }: { api_key_id: string }) {
       </Crumbs>
       <div className="bar">
         <Heading name={its?.name ?? 'API key'} />
-        {its && (
-          <KeyActions apiKey={its} to={paths.apiKeys}>
-            {!isOfResource(its) && <ChangeBudget apiKey={its} />}
-            {its.budget && <EndBudget apiKey={its} />}
-          </KeyActions>
-        )}
+        {its && <KeyActions apiKey={its} to={paths.apiKeys} />}
       </div>
       <Loaded query={apiKey} lines={4} as="card">
         {(key) => (
@@ -50,7 +45,15 @@ export function ApiKeyPage({ api_key_id }: { api_key_id: string }) {
                 ID: <code>{key.id}</code>,
               }}
             />
-            <h2>Budget</h2>
+            <div className="bar">
+              <h2>Budget</h2>
+              {!isOfResource(key) && (
+                <div className="buttons">
+                  <ChangeBudget apiKey={key} />
+                  {key.budget && <EndBudget apiKey={key} />}
+                </div>
+              )}
+            </div>
             {key.budget_use ? <Budget use={key.budget_use} /> : <NoBudget apiKey={key} />}
           </>
         )}
@@ -99,17 +102,17 @@ function Budget({ use }: { use: BudgetUse }) {
 }
 
 function limitsOf({ assets, fees, transactions }: BudgetUse, coin: string): Limit[] {
-  const coins = (wei: string | null) => (wei === null ? '–' : amount(wei, coin))
-  const units = (number: string | null) => (number === null ? '–' : `${count(BigInt(number))} units`)
+  const coins = (wei: string | null) => (wei === null ? '' : amount(wei, coin))
+  const units = (number: string | null) => (number === null ? '' : `${count(BigInt(number))} units`)
   const numbers = (number: number | null) => count(number ?? 0)
   return [
     ...assets.map(({ asset, max_amount, ...use }) => {
       const show = asset === 'coin' ? coins : units
       return { ...shown(use, show), asset, per: '24 hours', most: show(max_amount) }
     }),
-    ...(fees ? [{ ...shown(fees, coins), asset: 'Fees', per: '24 hours', most: '–' }] : []),
+    ...(fees ? [{ ...shown(fees, coins), asset: 'Fees', per: '24 hours', most: '' }] : []),
     ...(transactions
-      ? [{ ...shown(transactions, numbers), asset: 'Transactions and signatures', per: '1 hour', most: '–' }]
+      ? [{ ...shown(transactions, numbers), asset: 'Transactions and signatures', per: '1 hour', most: '' }]
       : []),
   ]
 }
@@ -140,7 +143,7 @@ const columns: Column<Limit>[] = [
   { name: 'Left', isNumber: true, cell: ({ remaining }) => remaining },
   { name: 'Limit', isNumber: true, cell: ({ limit, per }) => `${limit} in ${per}` },
   { name: 'At once', isNumber: true, cell: ({ most }) => most },
-  { name: 'More from', cell: ({ resets_at }) => (resets_at === null ? '–' : <Until at={resets_at} />) },
+  { name: 'More from', cell: ({ resets_at }) => resets_at && <Until at={resets_at} /> },
 ]
 
 const tokenParts = [

@@ -1,5 +1,4 @@
 import { Key } from 'lucide-react'
-import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { ApiKey, Scope } from '../../index.ts'
 import { Action } from '../components/action.tsx'
@@ -36,7 +35,7 @@ const columns: Column<ApiKey>[] = [
   { name: 'Name', by: ({ name }) => name, cell: ({ id, name }) => <Link to={paths.apiKey(id)}>{name}</Link> },
   { name: 'Scopes', by: (key) => key.scopes.length, cell: (key) => key.scopes.join(', ') },
   { name: 'Relayers', cell: relayersText },
-  column('Budget', ({ budget }) => (budget ? 'limited' : 'none')),
+  column('Budget', (key) => (isOfResource(key) ? '–' : key.budget ? 'limited' : 'none')),
   {
     name: 'Expires',
     isTime: true,
@@ -47,14 +46,13 @@ const columns: Column<ApiKey>[] = [
   { name: '', cell: (key) => <KeyActions apiKey={key} /> },
 ]
 
-/** `children`: before the menu. `to`: the page after it is revoked. */
-export function KeyActions({ apiKey, children, to }: { apiKey: ApiKey; children?: ReactNode; to?: string }) {
+/** `to`: the page after it is revoked. */
+export function KeyActions({ apiKey, to }: { apiKey: ApiKey; to?: string }) {
   const { id, name } = apiKey
   const mayChange = !isOfResource(apiKey)
   return (
     <div className="buttons">
       {mayChange && <EditKey apiKey={apiKey} />}
-      {children}
       <Menu of={name}>
         <Action
           label="Rotate"

@@ -22,10 +22,13 @@ export function useEdited<Resource extends { revision: string }>(current: Resour
   }
 }
 
+/** Nobody has changed these. */
+const unsaid = new Set(['revision', 'budget_use', 'usage', 'last_used_at'])
+
 function Difference({ opened, current, again }: { opened: object; current: object; again(): void }) {
   const before = opened as Record<string, unknown>
   const changed = Object.entries(current).filter(
-    ([name, value]) => name !== 'revision' && textOf(value) !== textOf(before[name]),
+    ([name, value]) => !unsaid.has(name) && keyOf(value) !== keyOf(before[name]),
   )
   return (
     <Callout of="warning" isAlert>
@@ -44,14 +47,25 @@ function Difference({ opened, current, again }: { opened: object; current: objec
   )
 }
 
-function textOf(value: unknown): string {
+/** What is compared: nothing is nothing, however it is written. */
+function keyOf(value: unknown): string {
   if (value === null || value === undefined) return 'none'
   if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value.join(', ') || 'none'
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
+/** What is shown: `asset coin, max amount none; asset 0x12…, max amount 5`. */
+function textOf(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return `${value ?? 'none'}`
+  const isOfObjects = Array.isArray(value) && typeof value[0] === 'object'
+  const parts = Array.isArray(value)
+    ? value.map(textOf)
+    : Object.entries(value).map(([name, one]) => `${words(name)} ${textOf(one)}`)
+  return parts.join(isOfObjects ? '; ' : ', ') || 'none'
+}
+
 /** The members of a body that differ from those of the body that the form had when it was opened. */
 export const changedIn = <Body extends object>(before: Partial<NoInfer<Body>>, after: Body): Partial<Body> =>
   Object.fromEntries(
-    Object.entries(after).filter(([name, value]) => textOf(value) !== textOf(before[name as keyof Body])),
+    Object.entries(after).filter(([name, value]) => keyOf(value) !== keyOf(before[name as keyof Body])),
   ) as Partial<Body>

@@ -172,6 +172,9 @@ export function RelayerLink({ id }: { id: string }) {
   )
 }
 
+/** The page of a network, by its name. */
+export const NetworkLink = ({ name }: { name: string }) => <Link to={paths.network(`evm:${name}`)}>{name}</Link>
+
 /** A transaction in a row about something else. */
 export const TransactionLink = (transaction: { relayer_id: string; id: string; nonce: number | null }) => (
   <Link to={paths.transaction(transaction)}>{transactionName(transaction)}</Link>

@@ -5,8 +5,8 @@ import { Action } from '../components/action.tsx'
 import { EmptyState, Loaded } from '../components/feedback.tsx'
 import { Crumbs, Heading, isMissing, Missing } from '../components/page.tsx'
 import { ageColumn, type Column, Pages, stateColumn, Table, usePage } from '../components/table.tsx'
-import { Address, Coins, Copyable, Figures, Until } from '../components/values.tsx'
-import { words } from '../data/format.ts'
+import { Address, Coins, Copyable, Figures, NetworkLink, Until } from '../components/values.tsx'
+import { short, words } from '../data/format.ts'
 import { useAnswer, useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
 import { useAddressNames, usePools } from '../data/resources.ts'
@@ -69,7 +69,7 @@ function Rules({ facilitator }: { facilitator: Facilitator }) {
       of={{
         'Paid to': <Address value={pay_to} network={network} what="Receiver" whole />,
         Pool: <Link to={paths.pool(pool_id)}>{pool_id}</Link>,
-        Network: network,
+        Network: <NetworkLink name={network} />,
         'Fees in 24 hours': <Coins wei={usage.used} network={network} />,
         'Budget left': <Coins wei={usage.remaining} network={network} />,
         Budget: <Coins wei={usage.limit} network={network} />,
@@ -84,13 +84,15 @@ function Rules({ facilitator }: { facilitator: Facilitator }) {
           <ul className="plain">
             {assets.map(({ address, max_amount }) => (
               <li key={address}>
-                <Address value={address} network={network} what="Token" />, at most{' '}
-                <Units relayer_id={relayer} token={address} units={max_amount} />
+                <Address value={address} network={network} what="Token" />{' '}
+                <span className="hint">
+                  at most <Units relayer_id={relayer} token={address} units={max_amount} /> in one payment
+                </span>
               </li>
             ))}
           </ul>
         ),
-        'API key': caller.may_administer && <Link to={paths.apiKey(api_key_id)}>Its key</Link>,
+        'API key': caller.may_administer && <Link to={paths.apiKey(api_key_id)}>open its key</Link>,
       }}
     />
   )
@@ -99,7 +101,7 @@ function Rules({ facilitator }: { facilitator: Facilitator }) {
 /** An amount of a token that the facilitator takes. */
 function Units({ relayer_id, token, units }: { relayer_id: string | undefined; token: string; units: string }) {
   const known = useToken(relayer_id ?? '', token)
-  const name = useAddressNames()(token)?.name ?? 'the token'
+  const name = useAddressNames()(token)?.name ?? short(token)
   return tokenAmount(units, known, name)
 }
 

@@ -134,7 +134,11 @@ function NetworkCard({ network, nodes, isPage = false }: NetworkCardProps) {
           Confirmations: network.required_confirmations,
           Currency: network.symbol ?? 'not set',
           Submission: submissionText(network.submission),
-          Explorer: network.explorer_urls[0] !== undefined && network.explorer_urls[0],
+          Explorer: network.explorer_urls[0] !== undefined && (
+            <>
+              {network.explorer_urls[0]} <ExplorerLink to={explorerPage(network)} what="Network" />
+            </>
+          ),
         }}
       />
       {nodes ? (
@@ -498,6 +502,8 @@ const columns: Column<AbiRow>[] = [
   { name: 'Address', cell: (abi) => <Contract {...abi} /> },
   { name: '', cell: (abi) => <DeleteAbi {...abi} /> },
 ]
+
+const explorerPage = ({ explorer_urls: [url = ''] }: Network) => (/^https?:\/\//i.test(url) ? url : undefined)
 
 const Contract = ({ address, network }: AbiRow) => (
   <span className="copyable">

@@ -6,7 +6,7 @@ import { Loaded } from '../components/feedback.tsx'
 import { Field, RelayerPicks } from '../components/fields.tsx'
 import { Crumbs, Heading, isMissing, Missing, Tabs } from '../components/page.tsx'
 import { type Column, countColumn, relayerColumn, Table } from '../components/table.tsx'
-import { Badge, Copyable, Figures } from '../components/values.tsx'
+import { Badge, Copyable, Figures, NetworkLink } from '../components/values.tsx'
 import { chosenIn, perDay, useForm } from '../data/form.ts'
 import { count, exactly } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
@@ -57,7 +57,11 @@ export function Pool({ pool_id, tab = 'list', group, find }: PoolPage) {
           <>
             <Figures
               isHead
-              of={{ Name: its.name !== its.id && its.name, Network: its.network, Limits: <PoolLimits pool={its} /> }}
+              of={{
+                Name: its.name !== its.id && its.name,
+                Network: <NetworkLink name={its.network} />,
+                Limits: <PoolLimits pool={its} />,
+              }}
             />
             <Tabs label="Pool pages" base={paths.pool(pool_id)} tabs={tabs} open={tab} />
             {tab === 'relayers' && <Members pool={its} />}

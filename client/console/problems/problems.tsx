@@ -306,12 +306,15 @@ const pageOf: Partial<Record<Problem['kind'], RelayerTab>> = {
 }
 
 /** The page with the cause and the remedy. */
-export function problemPath({ kind, relayer_id, transaction_id, notification_id, network_id, count: number }: Problem) {
+export function problemPath({ kind, relayer_id, transaction_id, count: number, ...its }: Problem) {
+  const { notification_id, network_id, pool_id, sponsorship_id } = its
   if (relayer_id !== null && kind === 'transactions_failed' && number > 1)
     return paths.group(paths.relayer(relayer_id, 'list'), 'failed')
   if (relayer_id !== null && transaction_id !== null) return paths.transaction({ relayer_id, id: transaction_id })
   if (relayer_id !== null) return paths.relayer(relayer_id, pageOf[kind])
   if (notification_id !== null) return paths.notification(notification_id)
+  if (pool_id !== null) return paths.pool(pool_id)
+  if (sponsorship_id !== null) return paths.sponsorships
   return network_id === null ? paths.overview : paths.network(network_id)
 }
 

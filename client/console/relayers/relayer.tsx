@@ -6,7 +6,7 @@ import { changedIn, useEdited } from '../components/edited.tsx'
 import { Callout, Loaded, Problem } from '../components/feedback.tsx'
 import { Entries, Field, NotificationChecks, nodeParts, Select } from '../components/fields.tsx'
 import { Crumbs, Heading, isMissing, Missing, Tabs } from '../components/page.tsx'
-import { about, Badge, Copyable, ExplorerLink, Figures, RelayerLink } from '../components/values.tsx'
+import { about, Badge, Copyable, ExplorerLink, Figures, NetworkLink, RelayerLink } from '../components/values.tsx'
 import { nodesOf, useForm } from '../data/form.ts'
 import { count } from '../data/format.ts'
 import { paths, type RelayerTab, type RelayerPage as Shown } from '../data/paths.ts'
@@ -139,7 +139,7 @@ function Head({ relayer }: { relayer: Relayer }) {
           'Next nonce': status.data?.nonce ?? '…',
           Network: (
             <>
-              {network}
+              <NetworkLink name={network} />
               {custom_rpc_urls.length > 0 && ', with nodes of its own'}
             </>
           ),

@@ -253,7 +253,7 @@ function List({
               {choice && !changed.every(({ id }) => choice.has(id)) && (
                 <button type="button" onClick={() => choice.set(changed.map(({ id }) => id))}>
                   Choose the {count(changed.length)} that can be changed
-                  {hasNextPage && ` of the newest ${count(rows.length)}`}
+                  {hasNextPage && <span className="newest"> of the newest {count(rows.length)}</span>}
                 </button>
               )}
               {actions}
