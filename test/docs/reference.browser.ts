@@ -90,8 +90,24 @@ test('shows every operation in the reference, and finds one by its search, witho
   expect(requests).toEqual([docs])
 })
 
+test.each(['light', 'dark'] as const)('follows the %s setting of the system', async (scheme) => {
+  const { url } = await startTestService()
+  const { page } = await openPage(`${url}/docs`, scheme)
+  // Of what is painted in the middle of the page.
+  const painted = await page.evaluate(`(() => {
+    let at = document.elementFromPoint(700, 500)
+    while (at && getComputedStyle(at).backgroundColor === 'rgba(0, 0, 0, 0)') at = at.parentElement
+    return at ? getComputedStyle(at).backgroundColor : 'rgb(255, 255, 255)'
+  })()`)
+  const [red] = /\d+/.exec(String(painted)) ?? []
+  expect(Number(red) < 128 ? 'dark' : 'light').toBe(scheme)
+})
+
 /** The page at the address, in a browser that reaches nothing else; what it asks for and complains of is kept. */
-async function openPage(address: string): Promise<{ page: Page; requests: string[]; complaints: string[] }> {
+async function openPage(
+  address: string,
+  colorScheme: 'light' | 'dark' = 'light',
+): Promise<{ page: Page; requests: string[]; complaints: string[] }> {
   const browser = await chromium.launch({
     executablePath: browserFile,
     args: [
@@ -107,7 +123,7 @@ async function openPage(address: string): Promise<{ page: Page; requests: string
     ],
   })
   onTestFinished(() => browser.close())
-  const context = await browser.newContext({ viewport })
+  const context = await browser.newContext({ viewport, colorScheme })
   await context.clock.install()
   const requests = await keepRequests(context, address)
   const complaints = await keepComplaints(context)
