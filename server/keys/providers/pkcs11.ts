@@ -33,6 +33,8 @@ const hangMs = 4_000
 /** Signatures wait for a network HSM in threads of the process, not in its event loop. */
 const threads = '64'
 const gone: TokenFault = { fault: 'the process of the token ended', kind: 'unavailable', restart: true }
+const needsFiles = (uid: number) =>
+  ` before its first answer: it runs as user ${uid} (setting PKCS11_USER), who must be able to read the files of the service and the module`
 const program = join(import.meta.dirname, 'pkcs11-process.ts')
 
 /** The only variables that a module gets, apart from those that the operator names: none of them is a secret. */
@@ -119,20 +121,23 @@ export class Pkcs11 {
     const environment = Object.fromEntries(
       Object.entries(process.env).filter(([key]) => passed.test(key) || this.#settings.environment.includes(key)),
     )
+    const [uid, gid] = this.#settings.user
+    const isRoot = process.getuid?.() === 0
     const child = fork(program, [], {
       env: { ...environment, UV_THREADPOOL_SIZE: threads },
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       execArgv: [],
       // The module is native code: root would give it every file, and the memory of every process.
-      ...(process.getuid?.() === 0 && { uid: this.#settings.user[0], gid: this.#settings.user[1], cwd: '/' }),
+      ...(isRoot && { uid, gid, cwd: '/' }),
     })
     this.#children.add(child)
     const started: TokenProcess = { child, calls: new Map(), answers: 0 }
     const end = () => {
       this.#children.delete(child)
       ended()
-      for (const settle of started.calls.values()) settle(gone)
+      const fault = { ...gone, fault: `${gone.fault}${isRoot && started.answers === 0 ? needsFiles(uid) : ''}` }
+      for (const settle of started.calls.values()) settle(fault)
       started.calls.clear()
     }
     child.on('message', (answer: TokenAnswer) => {
