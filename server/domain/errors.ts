@@ -177,6 +177,9 @@ export const relayerNotFound = (id: string): DomainError => notFound(`Relayer wi
 export const transactionNotFound = (id: string): DomainError => notFound(`Transaction with ID ${id} not found`)
 export const notificationNotFound = (): DomainError => notFound('Notification not found')
 
+/** The sentence that clients of the interface compare, for a signature of a message only. */
+export const relayerOfMessageNotFound = (): DomainError => notFound('Not found')
+
 /** A transaction of the chain has the caller's deduplication_id. */
 export const alreadySent = (transaction: SentTransaction): DomainError =>
   new DomainError('already_sent', [inputFault(['deduplication_id'], 'another transaction of this chain has it')], {

@@ -5,7 +5,7 @@ import { type ConnectionSettings, connect } from './postgres/connection.ts'
 import { isUnavailable } from './postgres/failures.ts'
 import { connectClient } from './postgres/pool.ts'
 import { workShares } from './postgres/work-share.ts'
-import { StoreError, type StoreWorld, sql, type Transaction } from './queries/database.ts'
+import { type DatabaseTransaction, StoreError, type StoreWorld, sql } from './queries/database.ts'
 import { type SecretsStore, secrets, secretTables } from './queries/secrets.ts'
 import { bindQueries } from './queries/store-queries.ts'
 import type { Store } from './store.ts'
@@ -45,7 +45,7 @@ export async function openPostgresSecrets(settings: ConnectionSettings): Promise
    * was stalled counts as gone here. When it goes on, it finds a new generation, reads its rows again, and trusts none that it cannot
    * check; it writes no such row, because it cannot open the manifest.
    */
-  async function beAlone(transaction: Transaction): Promise<void> {
+  async function beAlone(transaction: DatabaseTransaction): Promise<void> {
     const other = await transaction.one(otherServer, { row_id: membership.row_id })
     if (other) throw new StoreError(`The database is in use by ${other.name}; stop every service on it first`)
   }

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Request } from 'express'
-import { DomainError, errorOf, notFound, relayerNotFound } from '../../domain/errors.ts'
+import { DomainError, errorOf, relayerNotFound, relayerOfMessageNotFound } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/operation.ts'
 import { checkBudgetOfOperation } from '../../domain/policies/budgets.ts'
 import type { ApiKeyRow } from '../../domain/rows.ts'
@@ -250,5 +250,5 @@ const reasons: Record<string, string> = {
  */
 function checkRelayer({ relayer_ids }: Caller, { id }: Pick<Operation, 'id'>, relayerId: string | undefined): void {
   if (!relayer_ids || relayerId === undefined || relayer_ids.has(relayerId)) return
-  throw id === 'signMessage' ? notFound('Not found') : relayerNotFound(relayerId)
+  throw id === 'signMessage' ? relayerOfMessageNotFound() : relayerNotFound(relayerId)
 }

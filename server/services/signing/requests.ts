@@ -17,7 +17,7 @@ import {
 } from '../../domain/encoding/digest.ts'
 import { authorizationDigest, authorizationPreimage } from '../../domain/encoding/envelope.ts'
 import { type HashedTypedData, hashTypedData } from '../../domain/encoding/typed-data.ts'
-import { badRequest, notFound } from '../../domain/errors.ts'
+import { badRequest, relayerOfMessageNotFound } from '../../domain/errors.ts'
 import {
   budgetOfSignature,
   checkBudget,
@@ -62,7 +62,7 @@ export async function signMessage(
   body: SignMessageRequest,
 ): Promise<SignatureResult> {
   const signable = readMessage(body)
-  const rights = await rightsTo(context, asker, () => notFound('Not found'))
+  const rights = await rightsTo(context, asker, relayerOfMessageNotFound)
   return signatureResult(await sign(context, asker, rights, signable))
 }
 

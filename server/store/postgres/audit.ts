@@ -9,7 +9,7 @@ import {
   matcher,
   readBatch,
 } from '../queries/audit.ts'
-import { type Session, sql, type Transaction, UnknownOutcome } from '../queries/database.ts'
+import { type DatabaseTransaction, type Session, sql, UnknownOutcome } from '../queries/database.ts'
 import { countRefusals } from '../queries/refusals.ts'
 import type { Store } from '../store.ts'
 
@@ -88,7 +88,10 @@ export class ServerTrail {
   }
 
   /** Writes entries alone: see `appendAudit` of the store. */
-  async appendOnce(write: (work: (transaction: Transaction) => Promise<void>) => Promise<void>, entries: AuditEntry[]) {
+  async appendOnce(
+    write: (work: (transaction: DatabaseTransaction) => Promise<void>) => Promise<void>,
+    entries: AuditEntry[],
+  ) {
     const before = this.#doubtful?.entries === entries ? this.#doubtful.made : undefined
     let made: AuditHead | undefined
     try {

@@ -5,12 +5,12 @@ import type { ChainHead } from '../queries/audit.ts'
 import {
   commandDependencies,
   type Database,
+  type DatabaseTransaction,
   type KeyedReads,
   madeOnce,
   type StoreDependencies,
   sql,
   type TableList,
-  type Transaction,
 } from '../queries/database.ts'
 import type { TakeTokens } from '../store.ts'
 import { ServerTrail, takeChain } from './audit.ts'
@@ -95,7 +95,7 @@ export async function connect(
 
   const writeAlone: Connection['writeAlone'] = (work, auditEntry) => {
     const fencesNow = present()
-    const locked = async (transaction: Transaction) => {
+    const locked = async (transaction: DatabaseTransaction) => {
       await transaction.one(lockGeneration)
       return work(transaction)
     }
@@ -164,7 +164,7 @@ export async function connect(
 }
 
 /** Work that reads nothing ahead. */
-const alone = <T>(make: (transaction: Transaction) => Promise<T>): Work<T, undefined> => ({
+const alone = <T>(make: (transaction: DatabaseTransaction) => Promise<T>): Work<T, undefined> => ({
   readAhead: async () => undefined,
   make,
 })

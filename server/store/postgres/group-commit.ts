@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../../domain/errors.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
-import { type GroupedChange, type Requested, type Transaction, UnknownOutcome } from '../queries/database.ts'
+import { type DatabaseTransaction, type GroupedChange, type Requested, UnknownOutcome } from '../queries/database.ts'
 import { LockHeld } from './failures.ts'
 import type { Fence, Work } from './write.ts'
 
@@ -28,7 +28,7 @@ interface Waiting<ToLock> extends Requested<never> {
 /** `ToLock`: what a change locks. */
 interface Locks<ToLock> {
   /** Takes the locks of all changes of a commit at its beginning. */
-  lock(transaction: Transaction, wanted: ToLock[]): Promise<void>
+  lock(transaction: DatabaseTransaction, wanted: ToLock[]): Promise<void>
   /** Changes with one key lock the same rows. */
   keyOf(toLock: ToLock, fence: Fence | undefined): string
   /** How many rows a change concerns. */

@@ -1,6 +1,6 @@
 import { DomainError } from '../../domain/errors.ts'
 import type { RightsFault, RightsGuard } from '../../domain/rows.ts'
-import { type Rights, type Session, StoreError, sql, type Transaction } from '../queries/database.ts'
+import { type DatabaseTransaction, type Rights, type Session, StoreError, sql } from '../queries/database.ts'
 import { contentAsText, Monitor, RowTrust, rows, scanRights, sealChanges } from '../queries/row-mac.ts'
 import {
   deletionOf,
@@ -47,7 +47,7 @@ async function checkSchema(session: Session): Promise<void> {
 export class PostgresRights extends RowTrust implements Rights {
   protected readonly monitor: PostgresMonitor
   readonly #dependencies: MonitorDependencies
-  readonly #changesOf = new WeakMap<Transaction, Map<string, RightsChange>>()
+  readonly #changesOf = new WeakMap<DatabaseTransaction, Map<string, RightsChange>>()
 
   constructor(dependencies: MonitorDependencies) {
     const reports = new FaultReports()
@@ -65,15 +65,15 @@ export class PostgresRights extends RowTrust implements Rights {
     this.mac = mac
   }
 
-  inserted(transaction: Transaction, table: RightsTable, rowId: number): void {
+  inserted(transaction: DatabaseTransaction, table: RightsTable, rowId: number): void {
     if (this.mac) this.#add(transaction, this.mac, { table, row_id: rowId, version: 0 })
   }
 
-  updated(transaction: Transaction, table: RightsTable, rowId: number): Promise<void> {
+  updated(transaction: DatabaseTransaction, table: RightsTable, rowId: number): Promise<void> {
     return this.#change(transaction, { table, row_id: rowId }, false)
   }
 
-  deleted(transaction: Transaction, table: RightsTable, rowId: number): Promise<void> {
+  deleted(transaction: DatabaseTransaction, table: RightsTable, rowId: number): Promise<void> {
     return this.#change(transaction, { table, row_id: rowId }, true)
   }
 
@@ -81,7 +81,7 @@ export class PostgresRights extends RowTrust implements Rights {
     return this.monitor.ended()
   }
 
-  #add(transaction: Transaction, mac: RowMac, change: RightsChange): void {
+  #add(transaction: DatabaseTransaction, mac: RowMac, change: RightsChange): void {
     const known = this.#changesOf.get(transaction)
     const changes = known ?? new Map<string, RightsChange>()
     const name = nameOf(change)
@@ -95,7 +95,7 @@ export class PostgresRights extends RowTrust implements Rights {
     })
   }
 
-  async #change(transaction: Transaction, place: Pick<RightsChange, 'table' | 'row_id'>, isDeletion: boolean) {
+  async #change(transaction: DatabaseTransaction, place: Pick<RightsChange, 'table' | 'row_id'>, isDeletion: boolean) {
     const { mac } = this
     if (!mac || this.#changesOf.get(transaction)?.has(nameOf(place))) return
     const stored = await transaction.one(rows[place.table].lock, { row_id: place.row_id })

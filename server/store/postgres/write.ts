@@ -2,11 +2,11 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Pool } from 'pg'
 import type { AuditEntry, PendingAuditEntry } from '../../domain/rows.ts'
 import {
+  type DatabaseTransaction,
   type RelayersToLock,
   type Session,
   type StoreDependencies,
   sql,
-  type Transaction,
   UnknownOutcome,
 } from '../queries/database.ts'
 import { countRefusals } from '../queries/refusals.ts'
@@ -36,8 +36,8 @@ interface WriteOptions {
 /** The work of a database transaction. */
 export interface Work<T, Ahead> {
   /** Takes locks and reads. It changes nothing, because it is sent with BEGIN, before the leases are known to be held. */
-  readAhead(transaction: Transaction): Promise<Ahead>
-  make(transaction: Transaction, ahead: Ahead): Promise<T>
+  readAhead(transaction: DatabaseTransaction): Promise<Ahead>
+  make(transaction: DatabaseTransaction, ahead: Ahead): Promise<T>
 }
 
 /**
@@ -87,7 +87,7 @@ async function writeOnce<T, Ahead>(
     // PostgreSQL answers ROLLBACK when an error was caught and the database transaction was continued.
     if (ended.value.command !== 'COMMIT') throw new Error('The database transaction was rolled back')
   }
-  const transaction: Transaction = {
+  const transaction: DatabaseTransaction = {
     ...session,
     effects,
     lockRelayers: (wanted) => lockRelayers(session, [wanted]),

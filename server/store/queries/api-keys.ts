@@ -14,13 +14,13 @@ import type {
 import { decodeFormerTokens, encodeFormerTokens } from '../../lib/ids.ts'
 import {
   type Database,
+  type DatabaseTransaction,
   type Engine,
   type KeyedReads,
   type Session,
   type StoredSeal,
   sql,
   type TableList,
-  type Transaction,
 } from './database.ts'
 import { sealedColumns } from './row-mac.ts'
 
@@ -138,7 +138,7 @@ const limit = sql({
 
 /** `too_many`: there are as many API keys as there may be. Its list of relayers is written apart. */
 export async function insertApiKey(
-  transaction: Transaction,
+  transaction: DatabaseTransaction,
   rights: Database['rights'],
   apiKey: NewApiKey,
 ): Promise<number | 'too_many' | 'name_taken'> {
@@ -155,7 +155,11 @@ export const nameOfCaller = (id: string): string =>
   `coalesce((SELECT name FROM api_keys WHERE api_keys.id = ${id}), (SELECT name FROM former_api_keys WHERE former_api_keys.id = ${id}))`
 
 /** Whether there was one. */
-export async function removeApiKey(transaction: Transaction, rights: Database['rights'], id: string): Promise<boolean> {
+export async function removeApiKey(
+  transaction: DatabaseTransaction,
+  rights: Database['rights'],
+  id: string,
+): Promise<boolean> {
   const row = await transaction.one(rowIdOf, { id })
   if (!row) return false
   await rights.deleted(transaction, 'api_keys', row.row_id)
@@ -170,7 +174,10 @@ async function get(session: Session, id: string): Promise<ApiKeyRow | undefined>
 }
 
 /** The row ids of relayers; `unknown_relayer`: the index of the first id that does not exist. */
-async function rowIdsOf(transaction: Transaction, ids: string[]): Promise<number[] | { unknown_relayer: number }> {
+async function rowIdsOf(
+  transaction: DatabaseTransaction,
+  ids: string[],
+): Promise<number[] | { unknown_relayer: number }> {
   const rows = await transaction.all(known, { ids })
   const rowIds = new Map(rows.map(({ id, row_id }) => [id, row_id]))
   const unknownRelayer = ids.findIndex((id) => !rowIds.has(id))
@@ -178,7 +185,7 @@ async function rowIdsOf(transaction: Transaction, ids: string[]): Promise<number
 }
 
 /** The index of the first id that no pool has; -1: there is none. Locked until the key names them: a pool with a key is not deleted. */
-async function unknownPool(transaction: Transaction, ids: string[]): Promise<number> {
+async function unknownPool(transaction: DatabaseTransaction, ids: string[]): Promise<number> {
   const found = new Set((await transaction.all(knownPools, { ids })).map(({ id }) => id))
   return ids.findIndex((id) => !found.has(id))
 }
@@ -191,7 +198,7 @@ const trusted: KeyedReads<string, string, ApiKeyRow> = {
   },
 }
 
-async function limitTo(transaction: Transaction, rowId: number, relayers: number[]): Promise<void> {
+async function limitTo(transaction: DatabaseTransaction, rowId: number, relayers: number[]): Promise<void> {
   await transaction.run(forget, { row_id: rowId })
   const rows = relayers.map((relayerRowId) => ({ relayer_row_id: relayerRowId }))
   await transaction.runOf(limit, rows, { row_id: rowId })

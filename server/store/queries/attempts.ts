@@ -1,6 +1,6 @@
 import type { AuditEntry, Listing, PageRequest } from '../../domain/rows.ts'
 import type { Attempt, AttemptRow, TransactionRow, TransactionUpdate } from '../../domain/transaction-rows.ts'
-import { type Database, type KeyedReads, sql, type Transaction } from './database.ts'
+import { type Database, type DatabaseTransaction, type KeyedReads, sql } from './database.ts'
 
 /** The columns of an attempt without its bytes. */
 const attemptColumns =
@@ -124,7 +124,11 @@ interface AttemptChange extends Pick<TransactionUpdate, 'attempt' | 'key_request
  * Writes the changes of attempts by moves of different transactions: new attempts with their audit entries, and the nodes' answers to
  * earlier ones.
  */
-export async function writeAttempts(transaction: Transaction, changes: AttemptChange[], now: number): Promise<void> {
+export async function writeAttempts(
+  transaction: DatabaseTransaction,
+  changes: AttemptChange[],
+  now: number,
+): Promise<void> {
   const timestamp = new Date(now).toISOString()
   const made = changes.flatMap(({ row, attempt }) => (attempt ? { ...attempt, transaction_row_id: row.row_id } : []))
   const taken = changes.flatMap(({ row, taken = [] }) =>

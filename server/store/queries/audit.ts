@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { AuditEntry, AuditFilter } from '../../domain/rows.ts'
-import { type Database, type Session, sql, type Transaction } from './database.ts'
+import { type Database, type DatabaseTransaction, type Session, sql } from './database.ts'
 
 /** An entry in a batch. */
 export type AuditRow = [
@@ -203,7 +203,7 @@ const setCheckpoint = sql(`
   ON CONFLICT (chain) DO UPDATE SET up_to = excluded.up_to, hash = excluded.hash`)
 const checkpoints = sql<ChainHead>('SELECT chain, up_to, hash FROM audit_checkpoints ORDER BY chain')
 
-async function pruneChain(transaction: Transaction, chain: number, before: number) {
+async function pruneChain(transaction: DatabaseTransaction, chain: number, before: number) {
   let entries = 0
   const batches = await transaction.all(oldest, { chain })
   const some = batches.filter(({ up_to, first }, index) => {

@@ -2,7 +2,7 @@ import { budgetChain, isOfKey } from '../../domain/policies/budgets.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { unfinishedStatuses } from '../../domain/statuses.ts'
 import type { Account, OverLimit, Spend } from '../../domain/transaction-rows.ts'
-import { type Database, oneByOne, type Session, sql, type Transaction } from './database.ts'
+import { type Database, type DatabaseTransaction, oneByOne, type Session, sql } from './database.ts'
 import { knownPayment, type SignedPayment, writePayment } from './signed-payments.ts'
 import { type Row, statusIn } from './transaction-rows.ts'
 
@@ -316,7 +316,12 @@ const spentOf = async (session: Session, rowId: number) => (await session.one(se
  * Counts all amounts, or none when a limit is exceeded. `before`: the amounts that are already counted for the transaction. The caller
  * holds the lock of the account's relayer.
  */
-async function takeSpending(transaction: Transaction, account: Account, spending: Spend[], before?: string | null) {
+async function takeSpending(
+  transaction: DatabaseTransaction,
+  account: Account,
+  spending: Spend[],
+  before?: string | null,
+) {
   const book = await openSpendingBook(transaction, [{ account, spending }], transaction.effects.now())
   const taken = book.spend(account, spending, readSpent(before))
   if (!('outcome' in taken)) await book.write(transaction)
@@ -325,7 +330,7 @@ async function takeSpending(transaction: Transaction, account: Account, spending
 
 /** Counts the amounts beyond those that are already counted for the transaction. */
 export async function takeMoreSpending(
-  transaction: Transaction,
+  transaction: DatabaseTransaction,
   { row_id, chain_id, from }: Spender,
   spends: Spend[],
 ): Promise<OverLimit | undefined> {
@@ -338,7 +343,7 @@ export async function takeMoreSpending(
 
 /** Counts the amounts once more, for another nonce: earlier attempts may still be mined. */
 export async function takeSpendingAgain(
-  transaction: Transaction,
+  transaction: DatabaseTransaction,
   { row_id, chain_id, from }: Spender,
   spends: Spend[],
   isSigned: boolean,
@@ -352,7 +357,7 @@ export async function takeSpendingAgain(
 }
 
 /** Takes back what transactions counted, from all whose limits counted it. */
-export async function giveSpendingBack(transaction: Transaction, spenders: Spender[]): Promise<void> {
+export async function giveSpendingBack(transaction: DatabaseTransaction, spenders: Spender[]): Promise<void> {
   const corrections: Correction[] = []
   for (const { row_id, chain_id, from } of spenders) {
     corrections.push(...takenBack({ chain_id, address: from }, await spentOf(transaction, row_id)))

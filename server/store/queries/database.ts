@@ -70,7 +70,7 @@ export interface RelayersToLock {
  * One database transaction. Its work waits for nothing but the statements: meanwhile, all other database transactions wait on SQLite, and
  * those that need the same locks on PostgreSQL. On SQLite, the locks do nothing.
  */
-export interface Transaction extends Session {
+export interface DatabaseTransaction extends Session {
   effects: StoreDependencies
   /** Locks the rows of relayers, by ascending row id, until the commit. */
   lockRelayers(wanted: RelayersToLock): Promise<void>
@@ -101,15 +101,15 @@ export interface GroupedChange<In, Out, Ahead = unknown, ToLock = RelayersToLock
   /** They are made before other changes of the commit, which could change what they have read ahead. One kind at most. */
   isFirst?: true
   /** Reads what they need, under the locks of their relayers. It changes nothing. */
-  readAhead(transaction: Transaction, inputs: In[]): Promise<Ahead>
+  readAhead(transaction: DatabaseTransaction, inputs: In[]): Promise<Ahead>
   /** Makes them, and records their audit entries. Resolves to their results, in the same order. */
-  make(transaction: Transaction, requested: Requested<In>[], ahead: Ahead): Promise<Out[]>
+  make(transaction: DatabaseTransaction, requested: Requested<In>[], ahead: Ahead): Promise<Out[]>
 }
 
 /** A kind of change that is made alone. */
 export const oneByOne = <In, Out, ToLock = RelayersToLock>(
   toLock: (input: In) => ToLock,
-  one: (transaction: Transaction, input: In) => Promise<Out>,
+  one: (transaction: DatabaseTransaction, input: In) => Promise<Out>,
 ): GroupedChange<In, Out, undefined, ToLock> => ({
   toLock,
   readAhead: async () => undefined,
@@ -183,11 +183,11 @@ export interface Trust {
 export interface Rights extends Trust {
   /** Starts checking rows and sealing changes. Throws StoreError when the schema has triggers of other programs. */
   protect(guard: RightsGuard, report: (fault: RightsFault) => void): Promise<void>
-  inserted(transaction: Transaction, table: RightsTable, rowId: number): void
+  inserted(transaction: DatabaseTransaction, table: RightsTable, rowId: number): void
   /** Must be called before the change. Throws DomainError (503) when the row is not trusted. */
-  updated(transaction: Transaction, table: RightsTable, rowId: number): Promise<void>
+  updated(transaction: DatabaseTransaction, table: RightsTable, rowId: number): Promise<void>
   /** Must be called before the row is deleted. */
-  deleted(transaction: Transaction, table: RightsTable, rowId: number): Promise<void>
+  deleted(transaction: DatabaseTransaction, table: RightsTable, rowId: number): Promise<void>
 }
 
 type ListedTable =
@@ -231,11 +231,11 @@ export interface Database {
   /**
    * Runs `work` in one database transaction; an error rolls it back. `auditEntry`: committed with its changes, if there are any.
    */
-  write<T>(work: (transaction: Transaction) => Promise<T>, auditEntry?: PendingAuditEntry): Promise<T>
+  write<T>(work: (transaction: DatabaseTransaction) => Promise<T>, auditEntry?: PendingAuditEntry): Promise<T>
   /** Like `write`, for changes of configuration: one at a time. */
-  writeAlone<T>(work: (transaction: Transaction) => Promise<T>, auditEntry?: PendingAuditEntry): Promise<T>
+  writeAlone<T>(work: (transaction: DatabaseTransaction) => Promise<T>, auditEntry?: PendingAuditEntry): Promise<T>
   /** Like `writeAlone`, for changes of rows that servers cache: with a new generation if it changes a row. */
-  writeCached<T>(work: (transaction: Transaction) => Promise<T>, auditEntry?: PendingAuditEntry): Promise<T>
+  writeCached<T>(work: (transaction: DatabaseTransaction) => Promise<T>, auditEntry?: PendingAuditEntry): Promise<T>
   /** The MACs of rows that grant rights. */
   rights: Rights
   /**

@@ -4,13 +4,13 @@ import { yieldToEventLoop } from '../../lib/timers.ts'
 import { type Block, type BlockList, findPage } from './blocks.ts'
 import {
   type Database,
+  type DatabaseTransaction,
   greatest,
   indexedBy,
   least,
   oneByOne,
   type StoredSeal,
   sql,
-  type Transaction,
 } from './database.ts'
 import { sealedColumns } from './row-mac.ts'
 import { dataColumn, withData } from './transaction-rows.ts'
@@ -116,7 +116,7 @@ const listOf = (
 })
 
 /** Locks the notification until the commit. */
-async function isDisabled(transaction: Transaction, notificationRowId: number): Promise<boolean> {
+async function isDisabled(transaction: DatabaseTransaction, notificationRowId: number): Promise<boolean> {
   await transaction.lockNotifications([notificationRowId])
   return (await transaction.one(health, { notification_row_id: notificationRowId }))?.disabled_reason != null
 }
@@ -242,7 +242,7 @@ const disable = sql('UPDATE notifications SET disabled_reason = $reason WHERE ro
 /** The age up to which a delivery is retried out of turn: longer than the retry schedule. */
 const retriedMs = 120 * 3_600_000
 
-async function settleOne(transaction: Transaction, settlement: Settlement): Promise<void> {
+async function settleOne(transaction: DatabaseTransaction, settlement: Settlement): Promise<void> {
   const { delivery_row_id, notification_row_id, attempt, disable: reason, recovered, ...verdict } = settlement
   const { at } = attempt
   // The delivery was deleted with its notification.
@@ -352,7 +352,7 @@ const removals = [
  * not committed.
  */
 export async function beginBulkChange(
-  transaction: Transaction,
+  transaction: DatabaseTransaction,
   kind: BulkChangeKind,
   notificationRowId: number,
   since = '',
@@ -362,7 +362,7 @@ export async function beginBulkChange(
 }
 
 /** The number of changed deliveries, and whether it was the last batch. */
-async function changeBatch(transaction: Transaction, { row_id, ...change }: BulkChange) {
+async function changeBatch(transaction: DatabaseTransaction, { row_id, ...change }: BulkChange) {
   const { changed, done_to } = await (change.kind === 'remove' ? removeSome : changeSome)(transaction, change)
   if (done_to === undefined) await transaction.run(end, { row_id })
   else await transaction.run(advance, { row_id, done_to })
@@ -372,14 +372,14 @@ async function changeBatch(transaction: Transaction, { row_id, ...change }: Bulk
 /** `done_to`: the last row id of the batch; undefined: it was the last one. */
 type Batch = { changed: number; done_to: number | undefined }
 
-async function removeSome(transaction: Transaction, change: Omit<BulkChange, 'row_id'>): Promise<Batch> {
+async function removeSome(transaction: DatabaseTransaction, change: Omit<BulkChange, 'row_id'>): Promise<Batch> {
   const { notification_row_id, done_to } = change
   const rowIds = (await transaction.all(any, { notification_row_id })).map(({ row_id }) => row_id)
   for (const removal of removals) await transaction.run(removal, { row_ids: rowIds })
   return { changed: rowIds.length, done_to: rowIds.length < maxRemoved ? undefined : done_to }
 }
 
-async function changeSome(transaction: Transaction, change: Omit<BulkChange, 'row_id'>): Promise<Batch> {
+async function changeSome(transaction: DatabaseTransaction, change: Omit<BulkChange, 'row_id'>): Promise<Batch> {
   const { kind, notification_row_id, since, done_to, up_to } = change
   const known = await transaction.one(state, { notification_row_id })
   // If the notification was deleted, enabled or disabled meanwhile, that replaces this change.

@@ -8,7 +8,14 @@ import { type EventRow, maxEventCharacters, type RelayerRow } from '../../domain
 import { shownTransaction, showRelayer } from '../../domain/show.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
 import { shownReason } from '../../domain/wait-reason.ts'
-import { type Database, type Engine, type StoreDependencies, sql, type Transaction, type Truth } from './database.ts'
+import {
+  type Database,
+  type DatabaseTransaction,
+  type Engine,
+  type StoreDependencies,
+  sql,
+  type Truth,
+} from './database.ts'
 import { dataColumn, withData } from './transaction-rows.ts'
 
 /** Events that are read at once: an event may contain 128 KB of data as hex. */
@@ -150,7 +157,7 @@ type Event = Omit<NewEvent, 'payload'> & ReturnType<typeof serializeEvent> & { s
 type Delivery = { place: number; notification_row_id: number; delivery_id: string }
 
 /** The state of each relayer, as a database transaction has written it: of all methods that share it. */
-const inTransaction = new WeakMap<Transaction, Map<number, State>>()
+const inTransaction = new WeakMap<DatabaseTransaction, Map<number, State>>()
 
 function note(known: Map<number, State>, rows: StateRow[]): void {
   for (const { relayer_row_id, last, listeners } of rows) {
@@ -159,7 +166,10 @@ function note(known: Map<number, State>, rows: StateRow[]): void {
 }
 
 /** Reads ahead what events of these relayers need. */
-export async function prepareEvents(transaction: Transaction, relayerRowIds: number[]): Promise<Map<number, State>> {
+export async function prepareEvents(
+  transaction: DatabaseTransaction,
+  relayerRowIds: number[],
+): Promise<Map<number, State>> {
   const known = inTransaction.get(transaction) ?? new Map<number, State>()
   inTransaction.set(transaction, known)
   const unknown = [...new Set(relayerRowIds)].filter((rowId) => !known.has(rowId))
@@ -170,7 +180,7 @@ export async function prepareEvents(transaction: Transaction, relayerRowIds: num
 }
 
 /** The same for the relayers of transactions. */
-export async function prepareEventsFor(transaction: Transaction, transactionRowIds: number[]): Promise<void> {
+export async function prepareEventsFor(transaction: DatabaseTransaction, transactionRowIds: number[]): Promise<void> {
   note(await prepareEvents(transaction, []), await transaction.all(statesFor, { row_ids: transactionRowIds }))
 }
 
@@ -178,7 +188,7 @@ export async function prepareEventsFor(transaction: Transaction, transactionRowI
  * Writes events and their deliveries, inside the database transaction of the change, so that both are committed or neither. The caller
  * holds the locks of the relayers' rows, so that sequences follow each other.
  */
-export async function writeEvents(transaction: Transaction, all: NewEvent[]): Promise<void> {
+export async function writeEvents(transaction: DatabaseTransaction, all: NewEvent[]): Promise<void> {
   if (all.length === 0) return
   const known = await prepareEvents(
     transaction,
@@ -209,7 +219,7 @@ export async function writeEvents(transaction: Transaction, all: NewEvent[]): Pr
 }
 
 /** Writes that the status of each transaction has changed. */
-export async function writeStatusEvents(transaction: Transaction, rows: TransactionRow[]): Promise<void> {
+export async function writeStatusEvents(transaction: DatabaseTransaction, rows: TransactionRow[]): Promise<void> {
   await writeEvents(transaction, rows.map(transactionEvent))
   transaction.afterCommit(() => {
     for (const { status } of rows) transaction.effects.observer?.moved?.(status)
@@ -218,7 +228,7 @@ export async function writeStatusEvents(transaction: Transaction, rows: Transact
 
 /** Writes that a transaction waits, for the reason that it holds. */
 export async function writeWaitEvent(
-  transaction: Transaction,
+  transaction: DatabaseTransaction,
   row: TransactionRow & { wait_reason: WaitReason | null },
 ): Promise<void> {
   await writeEvents(transaction, [waitEvent(row)])

@@ -1,5 +1,5 @@
 import type { BatchCreation, Once, Replay } from '../../domain/new-transaction.ts'
-import { type Database, type Session, sql, type Transaction } from './database.ts'
+import { type Database, type DatabaseTransaction, type Session, sql } from './database.ts'
 import { answerAgain, answerBatchAgain, idempotencyScope, type KnownAnswer } from './insert-rules.ts'
 import { dataColumn } from './transaction-rows.ts'
 
@@ -15,7 +15,7 @@ export const knownOf = (session: Session, holder: number, { caller, key }: Pick<
 
 /** Stores the answer to the first request with a key. `relayer_row_id`: its `idempotencyScope`. */
 export const remember = (
-  transaction: Transaction,
+  transaction: DatabaseTransaction,
   { caller, key, body_hash }: Once,
   row: { relayer_row_id: number; transaction_row_id: number; answer: string; data_row_id: number | null },
 ): Promise<number> => transaction.run(insertKnown, { caller, key, body_hash, ...row })

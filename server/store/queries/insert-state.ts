@@ -4,7 +4,7 @@ import { unminedStatuses } from '../../domain/statuses.ts'
 import type { Account } from '../../domain/transaction-rows.ts'
 import { accountOf, readAccounts } from './accounts.ts'
 import { openSpendingBook } from './daily-limits.ts'
-import { type Session, sql, type Transaction } from './database.ts'
+import { type DatabaseTransaction, type Session, sql } from './database.ts'
 import {
   deduplicationOf,
   type InsertState,
@@ -101,7 +101,7 @@ export async function readInsertState(
   session: Session,
   wanted: NewTransaction[],
   now: number,
-): Promise<InsertState & { write(transaction: Transaction): Promise<void> }> {
+): Promise<InsertState & { write(transaction: DatabaseTransaction): Promise<void> }> {
   const keys = new Map(
     wanted.flatMap(({ relayer_row_id, idempotency: its }) => {
       if (!its) return []
@@ -218,7 +218,7 @@ const setAccounts = sql(
 )
 
 /** In an order in which each row comes after those that it refers to. */
-function insertions(transaction: Transaction, { accepted, accounts }: InsertState): Promise<unknown>[] {
+function insertions(transaction: DatabaseTransaction, { accepted, accounts }: InsertState): Promise<unknown>[] {
   const data = accepted.flatMap(({ row, data }) => (data === null ? [] : { row_id: row.data_row_id, data }))
   const known = accepted.flatMap(({ known: its, row: { relayer_row_id, data_row_id } }) => {
     if (!its) return []

@@ -8,7 +8,7 @@ import type {
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
 import { keysIn } from './daily-limits.ts'
-import { type Database, type GroupedChange, sql, type Transaction } from './database.ts'
+import { type Database, type DatabaseTransaction, type GroupedChange, sql } from './database.ts'
 import { prepareEvents, writeStatusEvents } from './events.ts'
 import { knownOf, remember } from './idempotency.ts'
 import {
@@ -57,7 +57,7 @@ const candidatesOf = (wanted: Wanted): NewTransaction[] =>
   isForPool(wanted) ? wanted.candidates.map(({ transaction }) => transaction) : [wanted]
 
 /** What the acceptance of some transactions depends on. The caller holds the locks of the relayers. */
-async function readAhead(transaction: Transaction, wanted: Wanted[]): Promise<Ahead> {
+async function readAhead(transaction: DatabaseTransaction, wanted: Wanted[]): Promise<Ahead> {
   const candidates = wanted.flatMap(candidatesOf)
   const relayers = wanted.flatMap((one) => (isForPool(one) ? [] : one.relayer_row_id))
   const [ledger, pools] = await Promise.all([
@@ -69,7 +69,7 @@ async function readAhead(transaction: Transaction, wanted: Wanted[]): Promise<Ah
 }
 
 async function create(
-  transaction: Transaction,
+  transaction: DatabaseTransaction,
   wanted: { input: Wanted; auditEntry?: PendingAuditEntry | undefined }[],
   { ledger, pools }: Ahead,
 ): Promise<Accepted[]> {

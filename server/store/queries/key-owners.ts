@@ -3,7 +3,7 @@ import { checkRevision, type Members, withRevision } from '../../domain/revision
 import type { Conditions, NewApiKey, PendingAuditEntry } from '../../domain/rows.ts'
 import { withoutSeal } from '../row-mac.ts'
 import { insertApiKey, removeApiKey } from './api-keys.ts'
-import { type Database, type Session, type StoredSeal, sql, type Transaction, type Values } from './database.ts'
+import { type Database, type DatabaseTransaction, type Session, type StoredSeal, sql, type Values } from './database.ts'
 import { sealedColumns } from './row-mac.ts'
 
 /* Resources with an API key of their own, which is made and removed with them: sponsorships and facilitators. */
@@ -57,7 +57,7 @@ export const createOwner = <Row extends { id: string }, Owner extends Owned>(
   apiKey: NewApiKey,
   auditEntry: PendingAuditEntry | undefined,
   complete: (
-    transaction: Transaction,
+    transaction: DatabaseTransaction,
   ) => Promise<(Omit<Owner, 'row_id' | 'revision' | 'api_key_id'> & { id: string }) | OwnerRefusal>,
 ): Promise<Owner | OwnerRefusal> =>
   database.writeCached(async (transaction) => {

@@ -2,7 +2,7 @@ import { finalStatuses } from '../../domain/statuses.ts'
 import type { Account } from '../../domain/transaction-rows.ts'
 import { yieldToEventLoop } from '../../lib/timers.ts'
 import { setNonce } from './accounts.ts'
-import { type Database, type Session, sql, type Transaction, type Truth } from './database.ts'
+import { type Database, type DatabaseTransaction, type Session, sql, type Truth } from './database.ts'
 import { statusIn } from './transaction-rows.ts'
 
 /** The most gaps and abandoned nonces that are reported. */
@@ -66,7 +66,7 @@ async function aboveBlocks(database: Database, account: Account, latest: number)
 
 /** Gives lower nonces to one batch. */
 async function moveBatch(
-  transaction: Transaction,
+  transaction: DatabaseTransaction,
   account: Account,
   place: Place,
 ): Promise<Place & { moved: number; isEnd: boolean }> {

@@ -1,7 +1,7 @@
 import type { Payment, TransactionError, TransactionStatus } from '../../../generated/openapi.ts'
 import type { NewPayment } from '../../domain/payments.ts'
 import type { Listing, PageRequest } from '../../domain/rows.ts'
-import { type Database, oneByOne, sql, type Transaction } from './database.ts'
+import { type Database, type DatabaseTransaction, oneByOne, sql } from './database.ts'
 import { writeEvents } from './events.ts'
 import type { InsertedTransaction } from './insert-rules.ts'
 
@@ -101,7 +101,7 @@ export const facilitatorsAtWork = async (database: Database): Promise<number[]> 
   (await database.read.all(withOpen)).map(({ row_id }) => row_id)
 
 /** Records the payments among accepted transactions. */
-export async function insertPayments(transaction: Transaction, accepted: InsertedTransaction[]): Promise<void> {
+export async function insertPayments(transaction: DatabaseTransaction, accepted: InsertedTransaction[]): Promise<void> {
   const rows = accepted.flatMap(({ payment, row: { id, relayer_row_id, relayer_id, created_at } }) =>
     payment ? { ...payment, relayer_row_id, relayer_id, transaction_id: id, created_at } : [],
   )

@@ -16,12 +16,12 @@ import { unfinishedStatuses } from '../../domain/statuses.ts'
 import { withoutSeal } from '../row-mac.ts'
 import {
   type Database,
+  type DatabaseTransaction,
   type Engine,
   type Session,
   type StoredSeal,
   sql,
   type TableList,
-  type Transaction,
   type Trust,
 } from './database.ts'
 import { type Order, orderOf, type PoolState } from './insert-rules.ts'
@@ -101,12 +101,12 @@ export async function poolById(rights: Trust, session: Session, id: string): Pro
 }
 
 /** As this database transaction has changed it: its new MAC is written before the commit. */
-const readOne = async (transaction: Transaction, id: string) =>
+const readOne = async (transaction: DatabaseTransaction, id: string) =>
   readRow(withoutSeal((await transaction.one(select, { id })) as Row & StoredSeal))
 
 /** Gives the pool these relayers and weights. Throws UnknownRelayer, which undoes what was changed before. */
 async function withRelayers(
-  transaction: Transaction,
+  transaction: DatabaseTransaction,
   id: string,
   relayerIds: string[],
   weights: Record<string, number> = {},
@@ -313,7 +313,7 @@ export async function readPoolState(session: Session, wanted: PoolTransaction[])
 }
 
 /** Their transactions are written before. */
-export const writeOrders = async (transaction: Transaction, orders: Order[]): Promise<void> => {
+export const writeOrders = async (transaction: DatabaseTransaction, orders: Order[]): Promise<void> => {
   if (orders.length > 0) await transaction.runOf(insertPoolOrders, orders)
 }
 

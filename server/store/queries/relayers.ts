@@ -13,12 +13,12 @@ import type {
 } from '../../domain/rows.ts'
 import {
   type Database,
+  type DatabaseTransaction,
   type Engine,
   type Session,
   type StoredSeal,
   sql,
   type TableList,
-  type Transaction,
   type Trust,
 } from './database.ts'
 import { changeEvent, lowBalanceEvent, writeEvents } from './events.ts'
@@ -140,7 +140,11 @@ export async function relayerByRowId(rights: Trust, session: Session, rowId: num
 }
 
 /** Whether one of them does not exist, or was created by another than `creator`. */
-async function isUnknown(transaction: Transaction, notificationIds: string[], creator?: string): Promise<boolean> {
+async function isUnknown(
+  transaction: DatabaseTransaction,
+  notificationIds: string[],
+  creator?: string,
+): Promise<boolean> {
   for (const id of notificationIds) {
     const its = await transaction.one(creatorOf, { id })
     if (its === undefined || (creator !== undefined && creator !== its.created_by)) return true

@@ -1,6 +1,14 @@
 import type { TransactionStatus } from '../../../generated/openapi.ts'
 import { isFinal } from '../../domain/statuses.ts'
-import { type Database, greatest, indexedBy, type Statement, sql, type Transaction, type Truth } from './database.ts'
+import {
+  type Database,
+  type DatabaseTransaction,
+  greatest,
+  indexedBy,
+  type Statement,
+  sql,
+  type Truth,
+} from './database.ts'
 
 export type Prunable = 'transactions' | 'idempotency' | 'deliveries' | 'events'
 
@@ -36,7 +44,7 @@ function oldOf<Row extends Aged>(rows: Row[], before: string): Row[] {
 const nextAfter = (old: Aged[], limit: number): number | undefined =>
   old.length === limit ? old.at(-1)?.row_id : undefined
 
-type Prune = (transaction: Transaction, before: string, after: number) => Promise<Pruned>
+type Prune = (transaction: DatabaseTransaction, before: string, after: number) => Promise<Pruned>
 
 // The length of a relayer's list is computed from its lowest and highest sequence, so rows are removed only from the low end.
 const nextRelayer = sql<{ relayer_row_id: number }>(
@@ -92,13 +100,17 @@ const removeIdempotency = [remove('idempotency', 'transaction_row_id')]
 const removeDeliveries = [remove('delivery_attempts', 'delivery_row_id'), remove('deliveries', 'row_id')]
 const removeEvents = [remove('events', 'row_id')]
 
-async function removeAll(transaction: Transaction, removals: Statement<object>[], rows: Aged[]): Promise<number> {
+async function removeAll(
+  transaction: DatabaseTransaction,
+  removals: Statement<object>[],
+  rows: Aged[],
+): Promise<number> {
   const rowIds = rows.map(({ row_id }) => row_id)
   for (const its of removals) await transaction.run(its, { row_ids: rowIds })
   return rowIds.length
 }
 
-async function mayEnd(transaction: Transaction, { chain_id, from, nonce }: AgedTransaction): Promise<boolean> {
+async function mayEnd(transaction: DatabaseTransaction, { chain_id, from, nonce }: AgedTransaction): Promise<boolean> {
   return nonce === null || Boolean((await transaction.one(usedAbove, { chain_id, from, nonce }))?.is_used)
 }
 

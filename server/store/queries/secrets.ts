@@ -1,6 +1,6 @@
 import type { AuditEntry, MasterKeyCheck, RightsFault, RightsGuard, RightsProof } from '../../domain/rows.ts'
 import { type RightsState, RowMac, rightsTables } from '../row-mac.ts'
-import { type Database, type Session, StoreError, sql, type Transaction } from './database.ts'
+import { type Database, type DatabaseTransaction, type Session, StoreError, sql } from './database.ts'
 import { lockManifest, scanRights, sealAll } from './row-mac.ts'
 
 /** All secrets and MACs of a database, for operators' commands. */
@@ -58,12 +58,12 @@ const highestVersion = sql<{ version: number }>(`
     ${rightsTables.map((table) => `SELECT coalesce(max(rights_version), 0) AS version FROM ${table}`).join(' UNION ALL ')}
   ) AS versions`)
 
-async function lockedVersion(transaction: Transaction, guard: RightsGuard): Promise<number> {
+async function lockedVersion(transaction: DatabaseTransaction, guard: RightsGuard): Promise<number> {
   return new RowMac(guard).openManifest((await transaction.one(lockManifest))?.sealed)?.version ?? 0
 }
 
 /** The last assigned version. Throws UntrustedRows, because a new MAC would make a foreign row trusted. */
-async function checkedVersion(transaction: Transaction, guard: RightsGuard): Promise<number> {
+async function checkedVersion(transaction: DatabaseTransaction, guard: RightsGuard): Promise<number> {
   const version = await lockedVersion(transaction, guard)
   const { faults } = await scanRights(transaction, new RowMac(guard))
   if (faults.length > 0) throw new UntrustedRows(faults)
@@ -74,7 +74,7 @@ interface SecretsDatabase extends Pick<Database, 'read' | 'writeCached'> {
   /** Statements that see the same state. */
   snapshot(work: (session: Session) => Promise<RightsState>): Promise<RightsState>
   /** Throws StoreError when another server uses the database. */
-  beAlone(transaction: Transaction): Promise<void>
+  beAlone(transaction: DatabaseTransaction): Promise<void>
 }
 
 /** All secrets and MACs, for a rotation of the master key. */

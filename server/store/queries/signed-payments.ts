@@ -1,5 +1,5 @@
 import type { Account } from '../../domain/transaction-rows.ts'
-import { type Session, sql, type Transaction } from './database.ts'
+import { type DatabaseTransaction, type Session, sql } from './database.ts'
 
 /** A payment that a caller has signed. `nonce`: that of its authorization. `valid_before`: in seconds since the Unix epoch. */
 export interface SignedPayment {
@@ -23,7 +23,7 @@ const removeExpired = sql(`
 
 /** What was signed first, until it has expired. The caller holds the lock of the account's relayers. */
 export async function knownPayment(
-  transaction: Transaction,
+  transaction: DatabaseTransaction,
   { chain_id, address }: Account,
   { nonce }: SignedPayment,
 ): Promise<Row | undefined> {

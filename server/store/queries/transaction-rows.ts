@@ -1,6 +1,6 @@
 import type { ShownColumns } from '../../domain/show.ts'
 import type { TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
-import { type Session, sql, type Transaction } from './database.ts'
+import { type DatabaseTransaction, type Session, sql } from './database.ts'
 
 /** In a column list: the data that the row of a table names. */
 export const dataColumn = (table: string): string =>
@@ -233,11 +233,11 @@ const insertTransactionMetadata = sql(
 )
 
 /** Makes new transactions findable by their metadata. */
-export const indexMetadata = (transaction: Transaction, rowIds: number[]): Promise<number> =>
+export const indexMetadata = (transaction: DatabaseTransaction, rowIds: number[]): Promise<number> =>
   rowIds.length === 0 ? Promise.resolve(0) : transaction.run(insertTransactionMetadata, { row_ids: rowIds })
 
 /** Does so again for transactions whose metadata has changed. */
-export async function indexMetadataAgain(transaction: Transaction, rowIds: number[]): Promise<void> {
+export async function indexMetadataAgain(transaction: DatabaseTransaction, rowIds: number[]): Promise<void> {
   if (rowIds.length === 0) return
   await transaction.run(remove, { row_ids: rowIds })
   await transaction.run(insertTransactionMetadata, { row_ids: rowIds })

@@ -20,14 +20,14 @@ import {
 import { waitColumns } from '../../domain/wait-reason.ts'
 import { nextNonce, setNonce } from './accounts.ts'
 import { giveSpendingBack, keysIn, takeMoreSpending, takeSpendingAgain } from './daily-limits.ts'
-import { type Database, sql, type Transaction } from './database.ts'
+import { type Database, type DatabaseTransaction, sql } from './database.ts'
 import { knownOf, remember } from './idempotency.ts'
 import { answerAgain, rememberAnswer } from './insert-rules.ts'
 import { unfinishedOf } from './transaction-reads.ts'
 import { bytesOf, columns, encode, hexOf, type Row, read, type WholeRow, wholeColumns } from './transaction-rows.ts'
 import { moveAll, rowById } from './update-transactions.ts'
 
-const move = async (transaction: Transaction, one: TransactionUpdate) => (await moveAll(transaction, [one]))[0]
+const move = async (transaction: DatabaseTransaction, one: TransactionUpdate) => (await moveAll(transaction, [one]))[0]
 
 /**
  * Gives the account's next nonce to a transaction whose nonce was used outside this service. It is `pending` and unsigned again.
@@ -153,7 +153,7 @@ const byId = sql<WholeRow>(
 )
 const signed = sql<{ signed: number }>('SELECT 1 AS signed FROM attempts WHERE transaction_row_id = $row_id LIMIT 1')
 
-export const isSigned = async (transaction: Transaction, rowId: number): Promise<boolean> =>
+export const isSigned = async (transaction: DatabaseTransaction, rowId: number): Promise<boolean> =>
   (await transaction.one(signed, { row_id: rowId })) !== undefined
 
 const newest = sql<{ purpose: 'send' | 'cancel' }>(
@@ -161,10 +161,10 @@ const newest = sql<{ purpose: 'send' | 'cancel' }>(
 )
 
 /** Of the attempt that is broadcast; undefined: nothing is signed. */
-const newestPurpose = async (transaction: Transaction, rowId: number) =>
+const newestPurpose = async (transaction: DatabaseTransaction, rowId: number) =>
   (await transaction.one(newest, { row_id: rowId }))?.purpose
 
-export const transactionById = (transaction: Transaction, relayerRowId: number, id: string) =>
+export const transactionById = (transaction: DatabaseTransaction, relayerRowId: number, id: string) =>
   transaction.one(byId, { id, relayer_row_id: relayerRowId })
 
 /**
@@ -181,7 +181,7 @@ interface Withdrawal extends Pick<TransactionRow, 'status_reason'>, Partial<Pick
 
 /** Withdraws a transaction. The caller holds the lock of the relayer. */
 export async function endUnmined(
-  transaction: Transaction,
+  transaction: DatabaseTransaction,
   { relayer_row_id, id }: { relayer_row_id: number; id: string },
   { intent, status_reason, error, isReleased = false, fee_ceiling = null, caller }: Withdrawal,
 ): ReturnType<typeof withdraw> {

@@ -2,7 +2,7 @@ import type { TransactionStatus } from '../../../generated/openapi.ts'
 import { addsCircle } from '../../domain/funding.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { isFinal, unfinishedStatuses } from '../../domain/statuses.ts'
-import { type Database, type Engine, type Session, sql, type Transaction } from './database.ts'
+import { type Database, type DatabaseTransaction, type Engine, type Session, sql } from './database.ts'
 import type { InsertedTransaction, NewestRefill } from './insert-rules.ts'
 import { statusIn } from './transaction-rows.ts'
 
@@ -44,7 +44,7 @@ const treasuriesIn = async (session: Session) =>
  */
 export async function changeFunding<T>(
   { writeCached }: Pick<Database, 'writeCached'>,
-  work: (transaction: Transaction) => Promise<T>,
+  work: (transaction: DatabaseTransaction) => Promise<T>,
   auditEntry: PendingAuditEntry | undefined,
 ): Promise<T | 'circle'> {
   try {
@@ -124,7 +124,7 @@ export async function newestRefills(session: Session, rowIds: number[]): Promise
 }
 
 /** Records the refills among accepted transactions. */
-export async function insertRefills(transaction: Transaction, accepted: InsertedTransaction[]): Promise<void> {
+export async function insertRefills(transaction: DatabaseTransaction, accepted: InsertedTransaction[]): Promise<void> {
   const rows = accepted.flatMap(({ refill, row }) => {
     if (!refill) return []
     const { after: _, ...its } = refill

@@ -4,7 +4,7 @@ import { type TransactionRow, type TransactionUpdate, withEntry } from '../../do
 import { changeReservations, reservedOf } from './accounts.ts'
 import { writeAttempts } from './attempts.ts'
 import { bucketAt, keysIn, takeMoreSpending } from './daily-limits.ts'
-import { type Database, type GroupedChange, sql, type Transaction } from './database.ts'
+import { type Database, type DatabaseTransaction, type GroupedChange, sql } from './database.ts'
 import { prepareEventsFor, writeStatusEvents, writeWaitEvent } from './events.ts'
 import { changeCharges } from './sponsorships.ts'
 import { firstsInLine } from './transaction-reads.ts'
@@ -37,7 +37,7 @@ interface Step {
 
 /** Every row is read once and written once, in its last state; each of its states has its event. */
 async function moveSome(
-  transaction: Transaction,
+  transaction: DatabaseTransaction,
   moves: TransactionUpdate[],
   ahead?: Row[],
 ): Promise<(TransactionRow | undefined)[]> {
@@ -86,7 +86,7 @@ async function moveSome(
   return moved
 }
 
-async function movedBy(transaction: Transaction, before: TransactionRow, move: TransactionUpdate) {
+async function movedBy(transaction: DatabaseTransaction, before: TransactionRow, move: TransactionUpdate) {
   const { revision, set, spending: spends } = move
   if (before.revision !== revision) return undefined
   if (spends && (await takeMoreSpending(transaction, before, spends))) return undefined
@@ -104,7 +104,7 @@ async function movedBy(transaction: Transaction, before: TransactionRow, move: T
  * Writes an event for a reason to wait, once per transaction and reason, and only for the first in line. The transactions behind it
  * wait for it, and may be thousands.
  */
-async function tellWaits(transaction: Transaction, rows: TransactionRow[]): Promise<void> {
+async function tellWaits(transaction: DatabaseTransaction, rows: TransactionRow[]): Promise<void> {
   const untold = rows.filter(({ wait_reason, waits_told }) => wait_reason !== null && !waits_told.includes(wait_reason))
   if (untold.length === 0) return
   const firsts = await firstsInLine(transaction, [...new Set(untold.map(({ relayer_row_id }) => relayer_row_id))])
@@ -122,7 +122,7 @@ async function tellWaits(transaction: Transaction, rows: TransactionRow[]): Prom
  * where the revision has changed. `ahead`: their rows, where they are known.
  */
 export async function moveAll(
-  transaction: Transaction,
+  transaction: DatabaseTransaction,
   moves: TransactionUpdate[],
   ahead?: Row[],
 ): Promise<(TransactionRow | undefined)[]> {
@@ -135,7 +135,10 @@ export async function moveAll(
 }
 
 /** Reads the rows of moves, and what their events need. Undefined: there are more than are written together. */
-async function readMovesAhead(transaction: Transaction, moves: TransactionUpdate[]): Promise<Row[] | undefined> {
+async function readMovesAhead(
+  transaction: DatabaseTransaction,
+  moves: TransactionUpdate[],
+): Promise<Row[] | undefined> {
   if (moves.length > maxMoves) return undefined
   const rowIds = rowIdsOf(moves)
   const [rows] = await Promise.all([
@@ -318,7 +321,7 @@ function changeOf(before: Row, row: TransactionRow) {
 }
 
 /** Resolves to how many rows were changed: those that still have the known revision. */
-async function writeChanges(transaction: Transaction, changes: ReturnType<typeof changeOf>[]): Promise<number> {
+async function writeChanges(transaction: DatabaseTransaction, changes: ReturnType<typeof changeOf>[]): Promise<number> {
   const counts = await Promise.all(
     [...Map.groupBy(changes, ({ update }) => update)].map(([{ statement }, its]) =>
       transaction.runOf(

@@ -16,7 +16,7 @@ import {
   recordsIn,
   type ToldHead,
 } from '../queries/audit.ts'
-import type { Transaction } from '../queries/database.ts'
+import type { DatabaseTransaction } from '../queries/database.ts'
 import type { Store } from '../store.ts'
 
 /** Reads the head of the trail. */
@@ -97,7 +97,7 @@ const chain = 1
 
 interface AuditConnection {
   reader: Database.Database
-  write<T>(work: (transaction: Transaction) => T | Promise<T>): Promise<T>
+  write<T>(work: (transaction: DatabaseTransaction) => T | Promise<T>): Promise<T>
   auditHead(): AuditHead
 }
 

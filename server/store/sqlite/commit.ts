@@ -2,10 +2,10 @@ import type Sqlite from 'better-sqlite3'
 import { errorOf } from '../../domain/errors.ts'
 import type { AuditEntry, PendingAuditEntry } from '../../domain/rows.ts'
 import {
+  type DatabaseTransaction,
   type GroupedChange,
   type Session,
   type StoreDependencies,
-  type Transaction,
   UnknownOutcome,
 } from '../queries/database.ts'
 import { countRefusals } from '../queries/refusals.ts'
@@ -34,12 +34,15 @@ export function createCommit(db: Sqlite.Database, { effects, trail, rights, brok
   const changes = () => totalChanges.get() as number
   const nothing = async () => {}
 
-  async function once<T>(its: PendingAuditEntry | undefined, work: (transaction: Transaction) => T | Promise<T>) {
+  async function once<T>(
+    its: PendingAuditEntry | undefined,
+    work: (transaction: DatabaseTransaction) => T | Promise<T>,
+  ) {
     const entries: (AuditEntry | PendingAuditEntry)[] = []
     const before: (() => Promise<void>)[] = []
     const after: (() => void)[] = []
     let isOpen = true
-    const transaction: Transaction = {
+    const transaction: DatabaseTransaction = {
       effects,
       ...whileOpen(session, () => isOpen),
       lockRelayers: nothing,
@@ -89,7 +92,7 @@ export function createCommit(db: Sqlite.Database, { effects, trail, rights, brok
     return codeOf(error) === 'SQLITE_FULL' ? diskFull() : error
   }
 
-  return async <T>(its: PendingAuditEntry | undefined, work: (transaction: Transaction) => T | Promise<T>) => {
+  return async <T>(its: PendingAuditEntry | undefined, work: (transaction: DatabaseTransaction) => T | Promise<T>) => {
     const started = performance.now()
     try {
       return await once(its, work)
@@ -131,10 +134,10 @@ const unknownOutcome = () =>
 /** The longest time that one commit blocks the event loop. The rest is committed in its next turn. */
 const maxCommitMs = 10
 
-type Write = <T>(work: (transaction: Transaction) => Promise<T>) => Promise<T>
+type Write = <T>(work: (transaction: DatabaseTransaction) => Promise<T>) => Promise<T>
 
 interface Waiting {
-  make(transaction: Transaction): Promise<unknown>
+  make(transaction: DatabaseTransaction): Promise<unknown>
   resolve(value: never): void
   reject(error: unknown): void
 }
@@ -158,7 +161,7 @@ export class GroupCommit {
     auditEntry?: PendingAuditEntry,
   ): Promise<Out> {
     return new Promise((resolve, reject) => {
-      const makeOne = async (transaction: Transaction) =>
+      const makeOne = async (transaction: DatabaseTransaction) =>
         (await make(transaction, [{ auditEntry, input }], await readAhead(transaction, [input])))[0]
       this.#queue.push({ make: makeOne, resolve, reject })
       if (this.#queue.length === 1) setImmediate(() => this.#commitSome())

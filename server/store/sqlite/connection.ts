@@ -6,11 +6,11 @@ import type { AuditHead } from '../queries/audit.ts'
 import {
   commandDependencies,
   type Database,
+  type DatabaseTransaction,
   madeOnce,
   type Session,
   type StoreDependencies,
   type TableList,
-  type Transaction,
 } from '../queries/database.ts'
 import { auditHeadOf, Trail } from './audit.ts'
 import { type Progress, startCheckpoints } from './checkpoints.ts'
@@ -28,7 +28,7 @@ export interface Connection extends Database {
    * Runs `work` in one database transaction that takes the write lock at once; an error rolls it back. Database transactions run one after
    * the other.
    */
-  write<T>(work: (transaction: Transaction) => T | Promise<T>, auditEntry?: PendingAuditEntry): Promise<T>
+  write<T>(work: (transaction: DatabaseTransaction) => T | Promise<T>, auditEntry?: PendingAuditEntry): Promise<T>
   auditHead(): AuditHead
   /** The MACs of rows that grant rights. */
   rights: SqliteRights
