@@ -108,7 +108,8 @@ test('shows a read-only key every page that it may read, and no action', async (
     expect(await page.getByRole('button', { name: actions }).count(), path).toBe(0)
   }
   const links = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents()
-  expect(links).toEqual(['Overview', 'Transactions', 'Relayers', 'Spending', 'Pools', 'Sponsorships', 'Networks'])
+  const own = ['Overview', 'Transactions', 'Relayers', 'Spending', 'Pools', 'Sponsorships', 'Facilitators', 'Networks']
+  expect(links).toEqual(own)
   expect(await page.getByRole('link', { name: 'Open in the sandbox' }).count()).toBe(0)
   for (const [path, why] of [
     ['/keys', 'only a key that has every scope manages API keys'],
