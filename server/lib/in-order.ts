@@ -61,3 +61,18 @@ export async function* mapInOrder<T, R>(
     controller.abort()
   }
 }
+
+/** Splits items into batches in their order. A batch ends with the item that reaches `maxBytes`. */
+export function batchesOf<T>(items: T[], bytesOf: (item: T) => number, maxBytes: number): T[][] {
+  const batches: T[][] = []
+  let bytes = maxBytes
+  for (const item of items) {
+    if (bytes >= maxBytes) {
+      batches.push([])
+      bytes = 0
+    }
+    batches.at(-1)?.push(item)
+    bytes += bytesOf(item)
+  }
+  return batches
+}

@@ -11,7 +11,7 @@ import type { TransactionRow, TransactionUpdate } from '../domain/transaction-ro
 import { type Wait, waitColumns } from '../domain/wait-reason.ts'
 import { CannotSign, KeyServicesStopped, KeyServiceUnavailable } from '../keys/key-service.ts'
 import type { RelayerSigner } from '../keys/keyring.ts'
-import { mapInOrder } from '../lib/in-order.ts'
+import { batchesOf, mapInOrder } from '../lib/in-order.ts'
 import { yieldToEventLoop } from '../lib/timers.ts'
 import { commit, recordWait } from './context.ts'
 import { noteForeign } from './nonces/unknown.ts'
@@ -38,7 +38,7 @@ interface AllowedSignature extends Signed {
 /** Signs transactions, stores the bytes, and broadcasts them, in that order. Resolves to the number that were signed and stored. */
 export async function signAll(context: TickContext, tick: Tick, decided: Decided[]): Promise<number> {
   let signed = 0
-  for (const batch of batchesOf(decided, ({ row }) => row.data_bytes)) {
+  for (const batch of batchesOf(decided, ({ row }) => row.data_bytes, maxLotBytes)) {
     const done = await signBatch(context, tick, batch)
     signed += done.signed
     if (done.isStopped) break
@@ -181,7 +181,7 @@ async function broadcastAgain(
   everywhere: boolean,
 ): Promise<void> {
   const { store } = context
-  for (const batch of batchesOf(rows, ({ data_bytes }) => data_bytes)) {
+  for (const batch of batchesOf(rows, ({ data_bytes }) => data_bytes, maxLotBytes)) {
     const wanted: Broadcast[] = []
     for (const row of batch) {
       const attempt = (await store.attempts(row.row_id)).at(-1)
@@ -245,21 +245,6 @@ async function endHopeless(context: TickContext, relayer: RelayerRow, hopeless: 
     }
   }
   return ended
-}
-
-/** Splits rows into batches in their order, which bounds the memory of one batch. */
-function batchesOf<T>(items: T[], bytesOf: (item: T) => number): T[][] {
-  const batches: T[][] = []
-  let bytes = Number.POSITIVE_INFINITY
-  for (const item of items) {
-    if (bytes >= maxLotBytes) {
-      batches.push([])
-      bytes = 0
-    }
-    batches.at(-1)?.push(item)
-    bytes += bytesOf(item)
-  }
-  return batches
 }
 
 /** Broadcasts again what nodes or relays no longer have, or have not accepted; `everything`: all that is signed, at all nodes. */

@@ -87,9 +87,7 @@ export async function sendCall(
   }
   const own = ownKey(sponsorship, asked)
   const { pool, relayers } = await sendersOf(context, sponsorship)
-  const known = pool
-    ? await store.replayInPool(pool.row_id, { caller: own.caller, key: own.key, body_hash: own.body_hash })
-    : await store.replay(relayers[0].row_id, { caller: own.caller, key: own.key, body_hash: own.body_hash })
+  const known = pool ? await store.replayInPool(pool.row_id, own) : await store.replay(relayers[0].row_id, own)
   if (known?.outcome === 'created' || known?.outcome === 'replayed')
     return unwrapInsert(known, relayers[0].id, auditEntry)
 

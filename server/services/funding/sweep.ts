@@ -36,7 +36,7 @@ export async function sweep(
   const found = await keyring.findRelayer(relayerId)
   const once = idempotency && { ...idempotency, body_hash: hashOf({ sweep: true, ...body }) }
   if (once) {
-    const replayed = await store.replay(found.row_id, { caller: once.caller, key: once.key, body_hash: once.body_hash })
+    const replayed = await store.replay(found.row_id, once)
     if (replayed) return unwrapInsert(replayed, found.id, auditEntry)
   }
   checkPause(found)

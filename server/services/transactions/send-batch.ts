@@ -190,8 +190,7 @@ async function replayed(
   once: Once,
   { holder, id }: { holder: number; id: string },
 ) {
-  const known =
-    once && (await store.replayBatch(holder, { caller: once.caller, key: once.key, body_hash: once.body_hash }))
+  const known = once && (await store.replayBatch(holder, once))
   if (known?.outcome === 'mismatch') throw refusalOf(known, id)
   auditEntry.replayed = known !== undefined
   return known?.transactions

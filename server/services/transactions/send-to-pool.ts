@@ -43,11 +43,7 @@ export async function sendToPool(
   const asked = by ? { ...body, from: by.relayer.id, nonce: by.nonce } : body
   const once = asker.idempotency && { body_hash: hashOf(asked), ...asker.idempotency, pool_row_id: poolRowId }
   if (once) {
-    const replayed = await store.replayInPool(poolRowId, {
-      caller: once.caller,
-      key: once.key,
-      body_hash: once.body_hash,
-    })
+    const replayed = await store.replayInPool(poolRowId, once)
     if (replayed) return unwrapInsert(replayed, pool.id, asker.auditEntry)
   }
   const request = readTransactionRequest(body)

@@ -73,7 +73,7 @@ export async function send(
   // A repeated request gets its first response, even if the relayer was changed since.
   const once = idempotency && { body_hash: hashOf(body, nonce), ...idempotency }
   if (once) {
-    const replayed = await store.replay(found.row_id, { caller: once.caller, key: once.key, body_hash: once.body_hash })
+    const replayed = await store.replay(found.row_id, once)
     if (replayed) return unwrapInsert(replayed, found.id, auditEntry)
   }
   checkPause(found)

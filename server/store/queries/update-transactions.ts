@@ -1,6 +1,7 @@
 import { isFinal } from '../../domain/statuses.ts'
 import { isPrivate } from '../../domain/submission.ts'
 import { type TransactionRow, type TransactionUpdate, withEntry } from '../../domain/transaction-rows.ts'
+import { batchesOf } from '../../lib/in-order.ts'
 import { changeReservations, reservedOf } from './accounts.ts'
 import { writeAttempts } from './attempts.ts'
 import { bucketAt, keysIn, takeMoreSpending } from './daily-limits.ts'
@@ -211,7 +212,8 @@ const batches: GroupedChange<TransactionUpdate[], (TransactionRow | undefined)[]
  */
 export async function move(database: Database, moves: TransactionUpdate[]): Promise<(TransactionRow | undefined)[]> {
   const moved: (TransactionRow | undefined)[] = []
-  for (const batch of batchesOfMoves(moves)) moved.push(...(await database.groupCommit(batches, batch)))
+  for (const batch of batchesOf(moves, bytesOfMove, maxMoveBytes))
+    moved.push(...(await database.groupCommit(batches, batch)))
   return moved
 }
 
@@ -220,21 +222,6 @@ const maxMoveBytes = 1_000_000
 
 const bytesOfMove = ({ set, attempt }: TransactionUpdate): number =>
   bytesOf(set.data ?? null) + (attempt?.raw.length ?? 0)
-
-/** Moves in batches for one database transaction each, in their order. A batch ends with the move that reaches `maxMoveBytes`. */
-function batchesOfMoves(moves: TransactionUpdate[]): TransactionUpdate[][] {
-  const batches: TransactionUpdate[][] = []
-  let bytes = maxMoveBytes
-  for (const move of moves) {
-    if (bytes >= maxMoveBytes) {
-      batches.push([])
-      bytes = 0
-    }
-    batches.at(-1)?.push(move)
-    bytes += bytesOfMove(move)
-  }
-  return batches
-}
 
 /** The row after a move, except for its data and the amount that is reserved for it. `now`: milliseconds since the Unix epoch. */
 function movedRow(
