@@ -131,6 +131,15 @@ test('has the buttons of a dialog at the lower edge of the screen', async () => 
   })
 })
 
+test('has the fields of a list within the dialog', async () => {
+  const { page } = await start(`/relayers/${account.relayer_id}/policies`)
+  await page.getByRole('listitem').filter({ hasText: 'token_limits' }).getByRole('button').click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Add another token' }).click()
+  await expect.poll(() => dialog.getByPlaceholder('in 24 hours').count()).toBe(2)
+  expect(await dialog.evaluate((its) => its.scrollWidth - its.clientWidth)).toBe(0)
+})
+
 test('shows the values of a chart where a finger is, and opens their transactions by the link beside them', async () => {
   const account = await stage.rig.addAccount()
   await account.send(2)
