@@ -31,7 +31,11 @@ async function start() {
 
   /** Starts a script in bash, with the addresses of this service and this chain. */
   function run(script: string, env: Record<string, string> = {}, input = '') {
-    const text = script.replaceAll('http://127.0.0.1:8080', url).replaceAll('http://127.0.0.1:8545', chain.url)
+    // The reader's `relayer` is that of the checkout, whose folder is another one here.
+    const text = script
+      .replace(/^relayer\(\) .*$/m, '')
+      .replaceAll('http://127.0.0.1:8080', url)
+      .replaceAll('http://127.0.0.1:8545', chain.url)
     const functions = `relayer() { node "${root}/client/cli/main.ts" "$@"; }\nnpm() { command npm --prefix "${root}" "$@"; }`
     const { HOME = '', PATH } = process.env
     const path = `${dirname(process.execPath)}:${PATH}`

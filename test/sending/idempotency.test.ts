@@ -260,7 +260,7 @@ test('honours a key in every operation that declares it: the first answer again,
   const { rig, client, relayer, token } = its
   const pool = await client.pools.create({ id: 'pool', network: 'local', relayer_ids: [relayer.id] })
   const swept = (await rig.addAccount()).relayer_id
-  const sent = await client.transactions.send(relayer.id, { to, value: '1' })
+  const sent = await client.transactions.send(relayer.id, { to, value: '1' }, { wait: 'submitted' })
   const relayers = `relayers/${relayer.id}`
   const transfer = { to, value: '1' }
   const call = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params: [params] })

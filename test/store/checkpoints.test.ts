@@ -16,7 +16,7 @@ test('keeps the log short under writes by a separate thread, which leaves the fi
   const insert = db.prepare('INSERT INTO transaction_data (data) VALUES (zeroblob(?))')
   const total = 200
   for (let written = 0; written < total; written += 1) {
-    write(() => insert.run(mebibyte))
+    await write(() => insert.run(mebibyte))
     await pause(5)
   }
   // By itself this connection would checkpoint at 64 MB only.
