@@ -297,7 +297,6 @@ export const documentClaims: Claims = {
     'policies/budgets.test: counts replacements, speed-ups and cancellations as the limits of a relayer do',
     'policies/budgets.test: gives back what was never signed',
     'policies/budgets.test: counts a signature that a key service makes while its key gets a budget, and hands out none that is above it',
-    'policies/budgets.test: counts a transaction that was accepted before its key got a budget, and signs none that is above it',
   ],
   'key-budget-refuses': [
     'policies/budgets.test: refuses what is not listed, and what it cannot count',

@@ -166,11 +166,12 @@ function stepFor(kind: Kind, place: string, entry: Entry, current: Entry | undef
   return [{ action: 'change', kind, name, changes, place, call }]
 }
 
-/** A resource with the members that a request gives: a pool shows more of its relayers than their ids. */
+/** A resource with the members that a request gives: a pool shows its relayers with their weights. */
 function asGiven(kind: Kind, current: Entry): Entry {
   if (kind !== 'pools') return current
-  const relayers = current.relayers as { relayer_id: string }[]
-  return { ...current, relayer_ids: relayers.map((one) => one.relayer_id) }
+  const relayers = current.relayers as { relayer_id: string; weight: number }[]
+  const weights = Object.fromEntries(relayers.map(({ relayer_id, weight }) => [relayer_id, weight]))
+  return { ...current, relayer_ids: relayers.map((one) => one.relayer_id), weights }
 }
 
 /** The funding of a relayer or a pool is set as a whole; null ends it. */

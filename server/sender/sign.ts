@@ -29,7 +29,6 @@ import {
   wholePrices,
 } from '../domain/fees.ts'
 import { transactionError } from '../domain/outcome.ts'
-import { budgetSpending } from '../domain/policies/budgets.ts'
 import { capOf, feeOf, feeSpending, multipleOf } from '../domain/policies/fee-policies.ts'
 import type { RelayerRow } from '../domain/rows.ts'
 import { isReleasedWhenSigned, releasedCancellation } from '../domain/submission.ts'
@@ -126,10 +125,7 @@ export async function sign(
 
   const dataFee = BigInt(row.data_fee ?? 0)
   const fee = feeOf({ gas_limit: content.gas_limit, prices, data_fee: dataFee })
-  // The budget may be newer than the transaction.
-  const budget = await context.budgets.find(row.caller)
-  const moved = { ...content, value: `${content.value}` }
-  const spending = [...feeSpending(relayer, fee, budget), ...budgetSpending(budget, relayer, moved)]
+  const spending = feeSpending(relayer, fee, await context.budgets.find(row.caller))
   if (spending.length > 0) {
     const over = await store.wouldExceed({ chain_id: row.chain_id, address: row.from }, spending, row_id)
     if (over) return waiting(row, waitForBudget(over.spend), now())
@@ -379,9 +375,9 @@ const aboveMultiple = (relayer: RelayerRow): Wait => ({
   text: `a higher price would be more than ${multipleOf(relayer)} times the market price (policy max_fee_multiplier)`,
 })
 
-const waitForBudget = ({ holder, policy, asset, limit }: Spend): Wait => ({
+const waitForBudget = ({ holder, limit }: Spend): Wait => ({
   wait_reason: 'fee_budget',
-  text: `${holder === undefined ? 'the policy' : 'the budget of its API key:'} ${policy} (${limit}${asset === 'fee' ? ' wei' : ''}) leaves no room for ${asset === 'fee' ? 'its fee' : 'it'}`,
+  text: `${holder === undefined ? 'the policy' : 'the budget of its API key:'} max_fee_per_day (${limit} wei) leaves no room for its fee`,
 })
 
 /** A gas limit that the nodes agree to, or why they never do; undefined: the present one, as far as they tell. */

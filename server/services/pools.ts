@@ -12,11 +12,15 @@ type PoolRights = Pick<Caller, 'relayer_ids' | 'pool_ids'>
 type PoolContext = Pick<ServicesContext, 'store' | 'pools'>
 
 /** Finds a pool that the caller may use. Throws DomainError (404) for one that he may not use whole, as for a missing one. */
-export async function findPool({ store, pools }: PoolContext, id: string, rights: PoolRights): Promise<PoolRow> {
-  const pool = await pools.find(id, () => store.getPool(id))
+export async function findPool(context: PoolContext, id: string, rights: PoolRights): Promise<PoolRow> {
+  const pool = await poolOf(context, id)
   if (!pool || !maySee(pool, rights)) throw poolMissing()
   return pool
 }
+
+/** Whoever may use it. Undefined: there is none. */
+export const poolOf = ({ store, pools }: PoolContext, id: string): Promise<PoolRow | undefined> =>
+  pools.find(id, () => store.getPool(id))
 
 /** A caller has a right to a pool itself, or to every one of its relayers: to no pool by none. */
 function maySee({ id, relayers }: PoolRow, { relayer_ids, pool_ids }: PoolRights) {

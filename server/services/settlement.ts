@@ -25,6 +25,7 @@ import type { FacilitatorRow } from '../store/queries/facilitators.ts'
 import { type PaymentRow, showPayment } from '../store/queries/payments.ts'
 import { ask } from './accounts.ts'
 import type { ServicesContext } from './context.ts'
+import { poolOf } from './pools.ts'
 import type { Asker, Complete } from './transactions/send.ts'
 import { sendToPool } from './transactions/send-to-pool.ts'
 import type { WaitPlace } from './transactions/wait-for-status.ts'
@@ -36,7 +37,7 @@ type Context = Pick<ServicesContext, 'store' | 'pools' | 'keyring' | 'chains' | 
 /** The relayers of the pool, and its nodes. Throws DomainError (404). */
 async function findSenders(context: Context, nodes: NodeAccess, facilitator: FacilitatorRow) {
   const { keyring, chains } = context
-  const pool = await findPool(context, facilitator.pool_id)
+  const pool = await poolOf(context, facilitator.pool_id)
   const relayer = pool?.relayers[0]
   const first = relayer && (await keyring.findRelayer(relayer.relayer_id))
   const client = first && (await chains.clientFor(nodes, first))
@@ -44,16 +45,13 @@ async function findSenders(context: Context, nodes: NodeAccess, facilitator: Fac
   return { pool, first, client }
 }
 
-const findPool = ({ pools, store }: Pick<Context, 'pools' | 'store'>, id: string): Promise<PoolRow | undefined> =>
-  pools.find(id, () => store.getPool(id))
-
 export const supportedPayments = async (
   context: Pick<Context, 'pools' | 'store'>,
   { chain_id, pool_id }: FacilitatorRow,
 ): Promise<X402Supported> => ({
   kinds: [{ x402Version: 2, scheme: 'exact', network: networkOf(chain_id) }],
   extensions: [],
-  signers: { 'eip155:*': ((await findPool(context, pool_id))?.relayers ?? []).map(({ address }) => address) },
+  signers: { 'eip155:*': ((await poolOf(context, pool_id))?.relayers ?? []).map(({ address }) => address) },
 })
 
 const invalid = ({ reason, message, payer }: PaymentRefusal): X402Verified => ({
@@ -241,7 +239,7 @@ async function send(
     current = await asked.authorize()
     const refusal = ruleAgainst(current, payment)
     if (refusal) throw new Refused(refusal)
-    return (await findPool(context, pool.id)) ?? pool
+    return (await poolOf(context, pool.id)) ?? pool
   }
   const idempotency = { caller: facilitatorBudget(facilitator).holder, key: id, body_hash: id }
   const { auditEntry, nodes } = asked

@@ -119,7 +119,7 @@ relayers:
     funding: { from: reserve, min_balance: 0.5ether, target_balance: 1ether, max_per_day: 5ether, max_fee_per_gas: 50gwei }
   - { id: reserve, name: Reserve, network: sepolia, signer_id: reserve-key }
 pools:
-  - { id: payouts, network: sepolia, relayer_ids: [hot, reserve], policies: { max_value_per_day: 3ether } }
+  - { id: payouts, network: sepolia, relayer_ids: [hot, reserve], weights: { reserve: 20 }, policies: { max_value_per_day: 3ether } }
 sponsorships:
   - id: game
     pool_id: payouts

@@ -418,32 +418,6 @@ test('counts a signature that a key service makes while its key gets a budget, a
   ])
 })
 
-test('counts a transaction that was accepted before its key got a budget, and signs none that is above it', async () => {
-  const { service, proxy } = await startOnChain()
-  const { data } = await service.client.post('/api/v1/api-keys', { body: { name: 'agent', scopes: ['send', 'read'] } })
-  const client = clientOf(service, data.token)
-  const send = async (value: string) =>
-    (await client.post(sendPath, { path: demo, body: { to, value, gas_limit: 21_000 } })).data.id
-  await service.client.transactions.send('demo', { to, value: '1' })
-  await proxy.setFault({ kind: 'http_500', methods: ['eth_getBlockByNumber'] })
-  const [first, second] = [await send('60'), await send('50')]
-  await service.client.patch(keyPath, {
-    path: { api_key_id: data.api_key.id },
-    body: { budget: { assets: [dayOf('100', 'coin')] } },
-    header: { 'If-Match': '*' },
-  })
-  expect((await selfOf(client))?.assets[0]?.used).toBe('0')
-  await proxy.setFault(undefined)
-  const read = async (id: string) => (await client.get(onePath, { path: { ...demo, transaction_id: id } })).data
-  await until('the first is signed', async () => (await read(first)).hash !== null)
-  await until('the second waits', async () => (await read(second)).wait_reason === 'fee_budget')
-  expect(await read(second)).toMatchObject({
-    hash: null,
-    status_reason: expect.stringContaining('assets/0/max_amount_per_day (100'),
-  })
-  expect((await selfOf(client))?.assets[0]?.used).toBe('60')
-})
-
 test('gives back what was never signed', async () => {
   const { service, proxy } = await startOnChain()
   const { client } = await withKey(service, { assets: [dayOf('100', 'coin')] })

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { toHex } from '../../domain/encoding/digest.ts'
-import { type DomainError, errorOf, relayerNotFound, relayerPaused } from '../../domain/errors.ts'
+import { DomainError, relayerNotFound, relayerPaused } from '../../domain/errors.ts'
 import type { SignatureKind } from '../../domain/observer.ts'
 import type { Caller } from '../../domain/operation.ts'
 import type { KeyBudget } from '../../domain/policies/budgets.ts'
@@ -134,7 +134,8 @@ export async function count(
   const taken = await store.spend(signature, { ...auditEntry, result: 102 })
   if (!('outcome' in taken)) return { ...taken, charge }
   if (taken.outcome === 'over_limit') throw overLimit(taken)
-  throw errorOf('idempotency_mismatch', 'idempotency_key', 'was used with another body')
+  const message = 'was used for another payment'
+  throw new DomainError('idempotency_mismatch', [{ of: 'input', field: ['request_id'], message }])
 }
 
 /**

@@ -269,11 +269,14 @@ function suggestionsOf(
         ...cancel,
       ]
     }
-    case 'fee_budget':
-      return [
-        update('Raise the fee budget of the relayer.', { policies: raisedBudget(row, relayer, market, gas_limit) }),
-        ...cancel,
-      ]
+    case 'fee_budget': {
+      const { max_fee_per_day: day, max_fee_per_transaction: each } = relayer.policies
+      const raise =
+        day === undefined && each === undefined
+          ? advise('Raise max_fee_per_day in the budget of the API key that sent it.')
+          : update('Raise the fee budget of the relayer.', { policies: raisedBudget(row, relayer, market, gas_limit) })
+      return [raise, ...cancel]
+    }
     case 'base_fee':
       return [...speedUp('Speed it up: sign it at the price of a faster tier.', { speed: 'fast' }), ...again, ...cancel]
     case 'fee_too_low':

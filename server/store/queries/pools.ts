@@ -198,7 +198,7 @@ export const updatePool = (
     ),
   )
 
-/** As `replaceRelayerFunding`, for the relayers of a pool that have no funding of their own. */
+/** As `setFunding`, for the relayers of a pool that have no funding of their own. */
 export const setPoolFunding = (
   database: Database,
   id: string,

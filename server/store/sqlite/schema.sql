@@ -529,6 +529,7 @@ CREATE TABLE signed_payments (
   spent        TEXT,
   PRIMARY KEY (chain_id, address, nonce)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX signed_payments_by_end ON signed_payments (chain_id, address, valid_before);
 
 -- Payments, each accepted in one commit with its transaction. `id`: the digest of the payload. The outcome is written once, when it is
 -- proven; `hash` may be that of somebody else's transaction.
