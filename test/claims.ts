@@ -296,6 +296,7 @@ export const documentClaims: Claims = {
     'policies/budgets.test: counts transfers, approvals and signatures of a key in one sum, and tells what is left',
     'policies/budgets.test: counts replacements, speed-ups and cancellations as the limits of a relayer do',
     'policies/budgets.test: gives back what was never signed',
+    'policies/budgets.test: lets transactions of a key, and their cancellations, go on that were accepted before it got a budget',
     'policies/budgets.test: counts a signature that a key service makes while its key gets a budget, and hands out none that is above it',
   ],
   'key-budget-refuses': [

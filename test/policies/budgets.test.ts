@@ -418,6 +418,31 @@ test('counts a signature that a key service makes while its key gets a budget, a
   ])
 })
 
+test('lets transactions of a key, and their cancellations, go on that were accepted before it got a budget', async () => {
+  const { service, proxy } = await startOnChain()
+  const { data } = await service.client.post('/api/v1/api-keys', { body: { name: 'agent', scopes: ['send', 'read'] } })
+  const client = clientOf(service, data.token)
+  const body = { to, value: '60', gas_limit: 21_000 }
+  await client.post(sendPath, { path: demo, body })
+  await proxy.setFault({ kind: 'internal_error', methods: ['eth_getBlockByNumber'] })
+  const sent = [
+    (await client.post(sendPath, { path: demo, body })).data.id,
+    (await client.post(sendPath, { path: demo, body })).data.id,
+  ]
+  await service.client.patch(keyPath, {
+    path: { api_key_id: data.api_key.id },
+    body: { budget: { assets: [], count_per_hour: 0 } },
+    header: { 'If-Match': '*' },
+  })
+  await service.client.delete(onePath, { path: { ...demo, transaction_id: `${sent[0]}` } })
+  await proxy.setFault(undefined)
+  for (const transactionId of sent) {
+    const path = { ...demo, transaction_id: transactionId }
+    await until('a node has it', async () => (await client.get(onePath, { path })).data.status === 'submitted')
+  }
+  expect(await refusalOf(client.post(sendPath, { path: demo, body }))).not.toEqual([])
+})
+
 test('gives back what was never signed', async () => {
   const { service, proxy } = await startOnChain()
   const { client } = await withKey(service, { assets: [dayOf('100', 'coin')] })
