@@ -2983,8 +2983,16 @@ export interface components {
         Reference: string;
         /** @description Like an id, at most 124 characters, so that `evm:<name>` is a valid id. */
         NetworkName: string;
-        /** @enum {string} */
+        /**
+         * @description One of `evm`. A later version may add values.
+         * @enum {string}
+         */
         NetworkType: "evm";
+        /**
+         * @description The kind of chain.
+         * @enum {string}
+         */
+        NetworkTypeInput: "evm";
         /** @description An address: 20 bytes of lower-case hex with 0x. */
         Address: string;
         /** @description An address: 20 bytes of hex with 0x. In mixed case, the EIP-55 checksum must be correct. */
@@ -3071,15 +3079,25 @@ export interface components {
             v: number;
         };
         /**
-         * @description `pending`: accepted, not signed yet. `sent`: signed and stored. `submitted`: accepted by a node. `mined`: included in a block. `confirmed`: mined with the required confirmations. `failed`: mined and reverted, or cannot be sent. `canceled`: canceled. `expired`: not sent before `valid_until`.
+         * @description `pending`: accepted, not signed yet. `sent`: signed and stored. `submitted`: accepted by a node. `mined`: included in a block. `confirmed`: mined with the required confirmations. `failed`: mined and reverted, or cannot be sent. `canceled`: canceled. `expired`: not sent before `valid_until`. A later version may add values.
          * @enum {string}
          */
         TransactionStatus: "pending" | "sent" | "submitted" | "mined" | "confirmed" | "failed" | "canceled" | "expired";
         /**
-         * @description The fee tier. It sets the percentile of recent priority fees that the transaction pays.
+         * @description A state of a transaction.
+         * @enum {string}
+         */
+        TransactionStatusInput: "pending" | "sent" | "submitted" | "mined" | "confirmed" | "failed" | "canceled" | "expired";
+        /**
+         * @description The fee tier. It sets the percentile of recent priority fees that the transaction pays. One of `safe_low`, `average`, `fast`, `fastest`. A later version may add values.
          * @enum {string}
          */
         Speed: "safe_low" | "average" | "fast" | "fastest";
+        /**
+         * @description The fee tier. It sets the percentile of recent priority fees that the transaction pays.
+         * @enum {string}
+         */
+        SpeedInput: "safe_low" | "average" | "fast" | "fastest";
         /** @description A fee tier, and its percentile in eth_feeHistory. */
         TransactionSpeed: {
             tier: components["schemas"]["Speed"];
@@ -3195,12 +3213,20 @@ export interface components {
          */
         SubmissionInput: {
             /** @description Which nodes get the signed bytes. */
-            mode: components["schemas"]["SubmissionMode"];
+            mode: components["schemas"]["SubmissionModeInput"];
             /** @description Required with `private_then_public`, and not permitted otherwise. */
             after_blocks?: number;
         };
-        /** @enum {string} */
+        /**
+         * @description One of `public`, `private`, `private_then_public`. A later version may add values.
+         * @enum {string}
+         */
         SubmissionMode: "public" | "private" | "private_then_public";
+        /**
+         * @description Which nodes get the signed bytes.
+         * @enum {string}
+         */
+        SubmissionModeInput: "public" | "private" | "private_then_public";
         TransactionSubmission: {
             /** @description Which nodes get the signed bytes. */
             mode: components["schemas"]["SubmissionMode"];
@@ -3394,7 +3420,7 @@ export interface components {
         Warnings: components["schemas"]["Warning"][];
         Warning: {
             /**
-             * @description The condition, as a word for programs.
+             * @description The condition, as a word for programs. One of `price_below_base_fee`, `price_limited_by_cap`, `low_balance_after`, `long_queue`, `cap_below_base_fee`, `account_has_code`, `balance_not_checked`. A later version may add values.
              * @enum {string}
              */
             code: "price_below_base_fee" | "price_limited_by_cap" | "low_balance_after" | "long_queue" | "cap_below_base_fee" | "account_has_code" | "balance_not_checked";
@@ -3405,7 +3431,7 @@ export interface components {
         /** @description `shared_address`: policies of another relayer on the same address apply, or these apply to it. `node_unhealthy`: a node does not answer, or is on another chain. */
         ResourceWarning: {
             /**
-             * @description The condition, as a word for programs.
+             * @description The condition, as a word for programs. One of `shared_address`, `node_unhealthy`. A later version may add values.
              * @enum {string}
              */
             code: "shared_address" | "node_unhealthy";
@@ -3414,7 +3440,7 @@ export interface components {
         };
         SpeedUpRequest: {
             /** @description The fee tier. If absent, `fastest`. */
-            speed?: components["schemas"]["Speed"];
+            speed?: components["schemas"]["SpeedInput"];
             /**
              * @description The highest price per unit of gas; of a transaction with a gas price, the highest gas price. It holds for
              *     this version and later ones. If absent, the policies limit the price.
@@ -3609,7 +3635,7 @@ export interface components {
              */
             number: number;
             /**
-             * @description `send`: the transaction. `cancel`: a transfer of 0 wei to the relayer itself, which uses the nonce of the transaction.
+             * @description `send`: the transaction. `cancel`: a transfer of 0 wei to the relayer itself, which uses the nonce of the transaction. A later version may add values.
              * @enum {string}
              */
             purpose: "send" | "cancel";
@@ -3642,8 +3668,8 @@ export interface components {
             status: components["schemas"]["TransactionStatus"];
             /** @description The current state of the transaction in a sentence, for people. */
             summary: string;
-            /** @description The codes of `WaitReason`, and these: `signature`: the transaction is signed next. `acceptance`: it is signed, and no node has accepted it yet. `block`: a node has it, and it is not in a block yet. `confirmations`: it is in a block, and has fewer than the required confirmations. Null when the transaction has ended. */
-            wait_reason: components["schemas"]["WaitReason"] | ("signature" | "acceptance" | "block" | "confirmations") | null;
+            /** @description What the transaction waits for, in one word. Null when it has ended. */
+            wait_reason: components["schemas"]["ExplanationReason"] | null;
             /** @description The time of the last change of its status or of `wait_reason`. Of `block`: the time since which a node has it. */
             since: components["schemas"]["Timestamp"];
             /** @description The transaction with a lower nonce that blocks this one. Null when none does. */
@@ -3665,7 +3691,7 @@ export interface components {
         HistoryEntry: {
             at: components["schemas"]["Timestamp"];
             /**
-             * @description What happened.
+             * @description What happened. One of `replaced`, `sped_up`, `canceled`, `reorganized`. A later version may add values.
              * @enum {string}
              */
             event: "replaced" | "sped_up" | "canceled" | "reorganized";
@@ -3684,7 +3710,7 @@ export interface components {
         /** @description What a replacement changed of one member. */
         ContentChange: {
             /**
-             * @description The member that was changed.
+             * @description The member that was changed. One of `to`, `value`, `data`. A later version may add values.
              * @enum {string}
              */
             member: "to" | "value" | "data";
@@ -3696,7 +3722,7 @@ export interface components {
         /** @description Another version of a transaction at its nonce, at the prices of this moment. Prices in wei per unit of gas, amounts in wei; null when nothing would be signed, or when it is not known: `reason` says why. */
         TransactionChange: {
             /**
-             * @description What would be asked for.
+             * @description What would be asked for. One of `speedUpTransaction`, `cancelTransaction`. A later version may add values.
              * @enum {string}
              */
             operation: "speedUpTransaction" | "cancelTransaction";
@@ -3997,7 +4023,7 @@ export interface components {
             max_fee_per_gas: components["schemas"]["Amount"];
         };
         /**
-         * @description `sufficient`: the balance is at least `min_balance`. `refilling`: a refill is under way. No refill starts now, and it is tried again, in these states: `limit_reached` (`max_per_day`), `treasury_short` (the treasury cannot pay it), `fee_too_high` (the market is above `max_fee_per_gas`), `refused` (by the treasury's state or policies), `unknown` (the balance is not known: most nodes do not answer, or were not asked yet).
+         * @description `sufficient`: the balance is at least `min_balance`. `refilling`: a refill is under way. No refill starts now, and it is tried again, in these states: `limit_reached` (`max_per_day`), `treasury_short` (the treasury cannot pay it), `fee_too_high` (the market is above `max_fee_per_gas`), `refused` (by the treasury's state or policies), `unknown` (the balance is not known: most nodes do not answer, or were not asked yet). A later version may add values.
          * @enum {string}
          */
         FundingStatus: "sufficient" | "refilling" | "limit_reached" | "treasury_short" | "fee_too_high" | "refused" | "unknown";
@@ -4087,7 +4113,7 @@ export interface components {
             /** @description Nonces below the next one that no transaction holds. At most 100 are listed. */
             gaps: number[];
             /**
-             * @description `in_step`: service and chain agree. `chain_ahead`: a node reports a higher nonce than the service has assigned; the address was used elsewhere, or the node is wrong. `gap`: nonces below the next one have no transaction; the service fills them. `chain_restarted`: the chain is not the one on which the nonces were used (a reset development chain); sending has stopped. `unreachable`: no node answers.
+             * @description `in_step`: service and chain agree. `chain_ahead`: a node reports a higher nonce than the service has assigned; the address was used elsewhere, or the node is wrong. `gap`: nonces below the next one have no transaction; the service fills them. `chain_restarted`: the chain is not the one on which the nonces were used (a reset development chain); sending has stopped. `unreachable`: no node answers. A later version may add values.
              * @enum {string}
              */
             status: "in_step" | "chain_ahead" | "gap" | "chain_restarted" | "unreachable";
@@ -4136,8 +4162,16 @@ export interface components {
             /** @description The `status_reason` of the transaction. */
             reason: string | null;
         };
-        /** @enum {string} */
+        /**
+         * @description One of `webhook`. A later version may add values.
+         * @enum {string}
+         */
         NotificationType: "webhook";
+        /**
+         * @description The kind of endpoint.
+         * @enum {string}
+         */
+        NotificationTypeInput: "webhook";
         /** @description A webhook endpoint. */
         Notification: {
             revision: components["schemas"]["Revision"];
@@ -4165,7 +4199,7 @@ export interface components {
          */
         NotificationFilter: {
             /** @description Only events of these names. */
-            events?: ("transaction_update" | "transaction_waiting" | "relayer_disabled" | "relayer_enabled" | "relayer_low_balance" | "relayer_funding" | "payment_settled" | "payment_failed")[];
+            events?: components["schemas"]["FilterEventName"][];
             /** @description Of the events of transactions, only those whose transaction has one of these states. */
             statuses?: components["schemas"]["TransactionStatus"][];
         };
@@ -4185,22 +4219,22 @@ export interface components {
          */
         NotificationFilterInput: {
             /** @description Only events of these names. */
-            events?: ("transaction_update" | "transaction_waiting" | "relayer_disabled" | "relayer_enabled" | "relayer_low_balance" | "relayer_funding" | "payment_settled" | "payment_failed")[];
+            events?: components["schemas"]["FilterEventNameInput"][];
             /** @description Of the events of transactions, only those whose transaction has one of these states. */
-            statuses?: components["schemas"]["TransactionStatus"][];
+            statuses?: components["schemas"]["TransactionStatusInput"][];
         };
         /** @description The events that the notification receives. An absent member stays, and null allows every value. */
         NotificationFilterPatch: {
             /** @description Only events of these names. */
-            events?: ("transaction_update" | "transaction_waiting" | "relayer_disabled" | "relayer_enabled" | "relayer_low_balance" | "relayer_funding" | "payment_settled" | "payment_failed")[] | null;
+            events?: components["schemas"]["FilterEventNameInput"][] | null;
             /** @description Of the events of transactions, only those whose transaction has one of these states. */
-            statuses?: components["schemas"]["TransactionStatus"][] | null;
+            statuses?: components["schemas"]["TransactionStatusInput"][] | null;
         };
         CreateNotificationRequest: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /** @description The kind of endpoint. Default: `webhook`. */
-            type?: components["schemas"]["NotificationType"];
+            type?: components["schemas"]["NotificationTypeInput"];
             url: components["schemas"]["HttpUrl"];
             /** @description The secret that signs deliveries. If absent or empty, deliveries are not signed. */
             signing_key?: components["schemas"]["SigningKeyInput"];
@@ -4210,7 +4244,7 @@ export interface components {
         SigningKeyInput: string;
         UpdateNotificationRequest: {
             /** @description The kind of endpoint, which does not change. */
-            type?: components["schemas"]["NotificationType"];
+            type?: components["schemas"]["NotificationTypeInput"];
             url?: components["schemas"]["HttpUrl"];
             /** @description Absent or null: unchanged. The empty string removes the key. */
             signing_key?: components["schemas"]["SigningKeyInput"] | null;
@@ -4220,7 +4254,7 @@ export interface components {
         /** @description How deliveries to the endpoint go. */
         NotificationHealth: {
             /**
-             * @description `disabled`: nothing is delivered.
+             * @description `disabled`: nothing is delivered. One of `enabled`, `disabled`. A later version may add values.
              * @enum {string}
              */
             status: "enabled" | "disabled";
@@ -4248,10 +4282,15 @@ export interface components {
             failing_since: string | null;
         };
         /**
-         * @description `pending`: waits for an attempt. `delivered`: the endpoint responded 2xx. `failed`: no attempt is left.
+         * @description `pending`: waits for an attempt. `delivered`: the endpoint responded 2xx. `failed`: no attempt is left. A later version may add values.
          * @enum {string}
          */
         DeliveryStatus: "pending" | "delivered" | "failed";
+        /**
+         * @description A state of a delivery.
+         * @enum {string}
+         */
+        DeliveryStatusInput: "pending" | "delivered" | "failed";
         /** @description One attempt to deliver an event. */
         DeliveryAttempt: {
             /**
@@ -4310,13 +4349,31 @@ export interface components {
              */
             redelivered: number;
         };
-        /** @enum {string} */
+        /**
+         * @description One of `transaction_update`, `transaction_waiting`, `relayer_disabled`, `relayer_enabled`, `relayer_low_balance`, `relayer_funding`, `payment_settled`, `payment_failed`, `test`. A later version may add values.
+         * @enum {string}
+         */
         EventName: "transaction_update" | "transaction_waiting" | "relayer_disabled" | "relayer_enabled" | "relayer_low_balance" | "relayer_funding" | "payment_settled" | "payment_failed" | "test";
         /**
-         * @description Why a transaction makes no progress. `price_cap`: the policy `gas_price_cap` is below the price that the chain requires. `fee_multiplier`: the policy `max_fee_multiplier` does not allow a higher price. `fee_budget`: the fee budget of the relayer, or the budget of its API key, does not allow it. `base_fee`: the base fee is above its price. `fee_too_low`: the price that the request gave is below what the chain requires. `replacement_underpriced`: a node has an earlier version of it, and takes this one only for more than the request allows. `funds`: the balance is too low. `node`: nodes refuse it. `unreachable`: no node answers. `nonce_conflict`: a node has another transaction with its nonce. `uncertain_nonce`: it is not known yet which transaction used its nonce. `missing_receipt`: a block lists it, and no node shows its receipt. `awaiting_quorum`: a node shows its receipt, and most endpoints of the network do not. `earlier_nonce`: a transaction with an earlier nonce comes first. `paused`: the relayer is paused. `disabled`: the relayer is disabled. `key_service`: the key service does not sign. `private_relay`: no private relay answers, the network has none any more, or they had it for `private_expiry_blocks` blocks and dropped it then; they get it again. `other`: see `status_reason`.
+         * @description A type of event that a filter can name. A test event is always delivered. One of `transaction_update`, `transaction_waiting`, `relayer_disabled`, `relayer_enabled`, `relayer_low_balance`, `relayer_funding`, `payment_settled`, `payment_failed`. A later version may add values.
+         * @enum {string}
+         */
+        FilterEventName: "transaction_update" | "transaction_waiting" | "relayer_disabled" | "relayer_enabled" | "relayer_low_balance" | "relayer_funding" | "payment_settled" | "payment_failed";
+        /**
+         * @description A type of event that a filter can name. A test event is always delivered.
+         * @enum {string}
+         */
+        FilterEventNameInput: "transaction_update" | "transaction_waiting" | "relayer_disabled" | "relayer_enabled" | "relayer_low_balance" | "relayer_funding" | "payment_settled" | "payment_failed";
+        /**
+         * @description Why a transaction makes no progress. `price_cap`: the policy `gas_price_cap` is below the price that the chain requires. `fee_multiplier`: the policy `max_fee_multiplier` does not allow a higher price. `fee_budget`: the fee budget of the relayer, or the budget of its API key, does not allow it. `base_fee`: the base fee is above its price. `fee_too_low`: the price that the request gave is below what the chain requires. `replacement_underpriced`: a node has an earlier version of it, and takes this one only for more than the request allows. `funds`: the balance is too low. `node`: nodes refuse it. `unreachable`: no node answers. `nonce_conflict`: a node has another transaction with its nonce. `uncertain_nonce`: it is not known yet which transaction used its nonce. `missing_receipt`: a block lists it, and no node shows its receipt. `awaiting_quorum`: a node shows its receipt, and most endpoints of the network do not. `earlier_nonce`: a transaction with an earlier nonce comes first. `paused`: the relayer is paused. `disabled`: the relayer is disabled. `key_service`: the key service does not sign. `private_relay`: no private relay answers, the network has none any more, or they had it for `private_expiry_blocks` blocks and dropped it then; they get it again. `other`: see `status_reason`. A later version may add values.
          * @enum {string}
          */
         WaitReason: "price_cap" | "fee_multiplier" | "fee_budget" | "base_fee" | "fee_too_low" | "replacement_underpriced" | "funds" | "node" | "unreachable" | "nonce_conflict" | "uncertain_nonce" | "missing_receipt" | "awaiting_quorum" | "earlier_nonce" | "paused" | "disabled" | "key_service" | "private_relay" | "other";
+        /**
+         * @description A code of `WaitReason`, or: `signature`: the transaction is signed next. `acceptance`: it is signed, and no node has accepted it yet. `block`: a node has it, and it is not in a block yet. `confirmations`: it is in a block, and has fewer than the required confirmations. One of `price_cap`, `fee_multiplier`, `fee_budget`, `base_fee`, `fee_too_low`, `replacement_underpriced`, `funds`, `node`, `unreachable`, `nonce_conflict`, `uncertain_nonce`, `missing_receipt`, `awaiting_quorum`, `earlier_nonce`, `paused`, `disabled`, `key_service`, `private_relay`, `other`, `signature`, `acceptance`, `block`, `confirmations`. A later version may add values.
+         * @enum {string}
+         */
+        ExplanationReason: "price_cap" | "fee_multiplier" | "fee_budget" | "base_fee" | "fee_too_low" | "replacement_underpriced" | "funds" | "node" | "unreachable" | "nonce_conflict" | "uncertain_nonce" | "missing_receipt" | "awaiting_quorum" | "earlier_nonce" | "paused" | "disabled" | "key_service" | "private_relay" | "other" | "signature" | "acceptance" | "block" | "confirmations";
         /** @description The body of a delivery. It is stored together with the change that it reports, and every attempt sends the same bytes. */
         Event: {
             /** @description Also the header `webhook-id`. A repeated delivery has the same id. */
@@ -4878,17 +4935,22 @@ export interface components {
         };
         PrivateRpcUrlWithRules: {
             url: components["schemas"]["HttpUrl"];
-            method?: components["schemas"]["PrivateMethod"];
+            method?: components["schemas"]["PrivateMethodInput"];
             /** @description After how many blocks the relay drops a transaction. */
             private_expiry_blocks?: number;
         };
         /** @description A URL, or a URL with its rules. `method`: how it takes a transaction. `private_expiry_blocks`: after so many blocks it drops a transaction that is in none of them (default 25, as Flashbots Protect). */
         PrivateRpcUrlInput: components["schemas"]["HttpUrl"] | components["schemas"]["PrivateRpcUrlWithRules"];
         /**
-         * @description `eth_sendRawTransaction` (the default), or `eth_sendPrivateTransaction` with the highest block, `private_expiry_blocks` from now.
+         * @description `eth_sendRawTransaction` (the default), or `eth_sendPrivateTransaction` with the highest block, `private_expiry_blocks` from now. A later version may add values.
          * @enum {string}
          */
         PrivateMethod: "eth_sendRawTransaction" | "eth_sendPrivateTransaction";
+        /**
+         * @description `eth_sendRawTransaction` (the default), or `eth_sendPrivateTransaction` with the highest block, `private_expiry_blocks` from now.
+         * @enum {string}
+         */
+        PrivateMethodInput: "eth_sendRawTransaction" | "eth_sendPrivateTransaction";
         ChainId: number;
         /** @description A label. */
         Label: string;
@@ -5081,7 +5143,7 @@ export interface components {
             /** @description The SHA-256 of its payload. */
             id: components["schemas"]["Hash"];
             /**
-             * @description What became of it.
+             * @description What became of it. One of `pending`, `settled`, `failed`. A later version may add values.
              * @enum {string}
              */
             status: "pending" | "settled" | "failed";
@@ -5278,7 +5340,7 @@ export interface components {
             /** @description Null for a plain call without one. */
             user: string | null;
             /**
-             * @description `rejected`: it was not executed. `reverted`: it was mined without effect, and cost its fee.
+             * @description `rejected`: it was not executed. `reverted`: it was mined without effect, and cost its fee. One of `pending`, `submitted`, `success`, `rejected`, `reverted`. A later version may add values.
              * @enum {string}
              */
             status: "pending" | "submitted" | "success" | "rejected" | "reverted";
@@ -5369,7 +5431,7 @@ export interface components {
         };
         /**
          * @description `network_down`: no node of a network is healthy. `network_still`: none of its nodes shows a new block, and transactions wait for one. `node_unhealthy`: some nodes are not healthy. `relayer_disabled`, `relayer_paused`. `transaction_waiting`: the first transaction in line waits, and all behind it. `transaction_slow`: it is not mined after 5 minutes, for no known reason; while the chain makes no blocks, after one minute. `nonces`: service and chain disagree on a relayer's nonces. `balance_low`: the balance is below the policy `min_balance`. `balance_empty`: it is
-         *     0. `funding`: the balance is below the minimum of its funding, and no refill starts. `notification_disabled`, `notification_failing`. `deliveries_failed`: deliveries ended without success. `transactions_failed`: transactions failed in the last 24 hours. `external_transactions`: the chain or a node has transactions of a relayer's key that this service did not send; it ends when they are acknowledged ([Repair a relayer's nonces](#/relayers/reconcilerelayernonce)). `sponsorship_used_up`: its budget has no room for another call. `requests_refused`: a policy, a limit or a pause of a relayer, pool or sponsorship refused requests since it was last changed; the problem ends with a change of it, or when it is acknowledged, until another request is refused. `service`: a part of the service does not work. `unchecked`: something could not be found out, as the balances while no node answers, or the notifications for an API key without their scope.
+         *     0. `funding`: the balance is below the minimum of its funding, and no refill starts. `notification_disabled`, `notification_failing`. `deliveries_failed`: deliveries ended without success. `transactions_failed`: transactions failed in the last 24 hours. `external_transactions`: the chain or a node has transactions of a relayer's key that this service did not send; it ends when they are acknowledged ([Repair a relayer's nonces](#/relayers/reconcilerelayernonce)). `sponsorship_used_up`: its budget has no room for another call. `requests_refused`: a policy, a limit or a pause of a relayer, pool or sponsorship refused requests since it was last changed; the problem ends with a change of it, or when it is acknowledged, until another request is refused. `service`: a part of the service does not work. `unchecked`: something could not be found out, as the balances while no node answers, or the notifications for an API key without their scope. A later version may add values.
          * @enum {string}
          */
         ProblemKind: "external_transactions" | "requests_refused" | "sponsorship_used_up" | "network_down" | "network_still" | "node_unhealthy" | "relayer_disabled" | "relayer_paused" | "transaction_waiting" | "transaction_slow" | "nonces" | "balance_low" | "balance_empty" | "funding" | "notification_disabled" | "notification_failing" | "deliveries_failed" | "transactions_failed" | "service" | "unchecked";
@@ -5379,7 +5441,7 @@ export interface components {
             id: string;
             kind: components["schemas"]["ProblemKind"];
             /**
-             * @description `critical`: money does not move, or something was lost. `warning`: it is slow, or will stop. `info`: someone set it so.
+             * @description `critical`: money does not move, or something was lost. `warning`: it is slow, or will stop. `info`: someone set it so. A later version may add values.
              * @enum {string}
              */
             severity: "critical" | "warning" | "info";
@@ -5452,7 +5514,7 @@ export interface components {
         /** @description A resource that was found. */
         SearchResult: {
             /**
-             * @description The kind of resource.
+             * @description The kind of resource. One of `relayer`, `transaction`, `network`, `signer`, `notification`, `abi`. A later version may add values.
              * @enum {string}
              */
             kind: "relayer" | "transaction" | "network" | "signer" | "notification" | "abi";
@@ -5476,7 +5538,7 @@ export interface components {
              */
             created_at: string | null;
             /**
-             * @description What of the resource has the text.
+             * @description What of the resource has the text. One of `id`, `name`, `address`, `hash`, `nonce`, `receiver`, `reference`, `metadata`. A later version may add values.
              * @enum {string}
              */
             found_by: "id" | "name" | "address" | "hash" | "nonce" | "receiver" | "reference" | "metadata";
@@ -5525,7 +5587,7 @@ export interface components {
         CreateNetworkRequest: {
             name: components["schemas"]["NetworkName"];
             /** @description The kind of chain. */
-            network_type: components["schemas"]["NetworkType"];
+            network_type: components["schemas"]["NetworkTypeInput"];
             /** @description The chain id (EIP-155). The nodes must be on this chain. */
             chain_id: components["schemas"]["ChainId"];
             /** @description The nodes, at most 20. */
@@ -5600,7 +5662,7 @@ export interface components {
             address: components["schemas"]["Address"];
         };
         /**
-         * @description The place of the private key. `local`: in this service. `aws_kms`: in AWS Key Management Service. `google_cloud_kms`: in Google Cloud Key Management Service. `azure_key_vault`: in Azure Key Vault or Managed HSM. `pkcs11`: in a hardware security module or another PKCS #11 token. `remote`: in a remote signer (web3signer). `vault`: in HashiCorp Vault or OpenBao, and in the memory of this service.
+         * @description The place of the private key. `local`: in this service. `aws_kms`: in AWS Key Management Service. `google_cloud_kms`: in Google Cloud Key Management Service. `azure_key_vault`: in Azure Key Vault or Managed HSM. `pkcs11`: in a hardware security module or another PKCS #11 token. `remote`: in a remote signer (web3signer). `vault`: in HashiCorp Vault or OpenBao, and in the memory of this service. A later version may add values.
          * @enum {string}
          */
         SignerType: "local" | "aws_kms" | "google_cloud_kms" | "azure_key_vault" | "pkcs11" | "remote" | "vault";
@@ -6232,7 +6294,7 @@ export interface components {
             /** @description The network's name. */
             network: components["schemas"]["NetworkName"];
             /** @description The kind of chain. */
-            network_type: components["schemas"]["NetworkType"];
+            network_type: components["schemas"]["NetworkTypeInput"];
             /** @description Whether it signs and sends nothing for now. Default: false. */
             paused: boolean;
             signer_id: components["schemas"]["Id"];
@@ -6250,7 +6312,7 @@ export interface components {
             /** @description The network's name. */
             network: components["schemas"]["NetworkName"];
             /** @description The kind of chain. */
-            network_type: components["schemas"]["NetworkType"];
+            network_type: components["schemas"]["NetworkTypeInput"];
             /** @description Whether it signs and sends nothing for now. Default: false. */
             paused: boolean;
             signer_id: components["schemas"]["Id"];
@@ -6292,7 +6354,7 @@ export interface components {
             /** @description Its share of the calls. */
             weight: number;
             /**
-             * @description `healthy`: it answers. `unreachable`: it does not answer, or not with JSON-RPC. `wrong_chain`: it is on a chain other than the network's. `rate_limited`: it limits the rate of requests (429).
+             * @description `healthy`: it answers. `unreachable`: it does not answer, or not with JSON-RPC. `wrong_chain`: it is on a chain other than the network's. `rate_limited`: it limits the rate of requests (429). A later version may add values.
              * @enum {string}
              */
             status: "healthy" | "unreachable" | "wrong_chain" | "rate_limited";
@@ -6346,7 +6408,7 @@ export interface components {
         /** @description Transactions and fees over time. */
         RelayerActivity: {
             /**
-             * @description How many seconds a point stands for.
+             * @description How many seconds a point stands for. One of `60`, `900`, `86400`. A later version may add values.
              * @enum {integer}
              */
             seconds_per_point: 60 | 900 | 86400;
@@ -6363,7 +6425,7 @@ export interface components {
             /** @description The name of the process. */
             name: string;
             /**
-             * @description `idle`: it starts, or is a command. `leaving`: it stops.
+             * @description `idle`: it starts, or is a command. `leaving`: it stops. One of `idle`, `running`, `leaving`. A later version may add values.
              * @enum {string}
              */
             state: "idle" | "running" | "leaving";
@@ -6410,7 +6472,7 @@ export interface components {
         };
         DatabaseState: {
             /**
-             * @description Its kind.
+             * @description Its kind. One of `sqlite`, `postgres`. A later version may add values.
              * @enum {string}
              */
             engine: "sqlite" | "postgres";
@@ -6460,7 +6522,7 @@ export interface components {
         Incident: {
             at: components["schemas"]["Timestamp"];
             /**
-             * @description `over`: it ended what an earlier one began.
+             * @description `over`: it ended what an earlier one began. One of `error`, `warning`, `over`. A later version may add values.
              * @enum {string}
              */
             severity: "error" | "warning" | "over";
@@ -7615,7 +7677,7 @@ export interface components {
          */
         transaction_id: components["schemas"]["PathId"];
         /** @description Only transactions in this state. Repeat the parameter for several states. */
-        transaction_statuses: components["schemas"]["TransactionStatus"][];
+        transaction_statuses: components["schemas"]["TransactionStatusInput"][];
         /** @description Only transactions accepted after this time (RFC 3339). */
         transaction_created_after: string;
         /** @description Only transactions accepted before this time (RFC 3339). */
@@ -7797,6 +7859,7 @@ export type Name = components['schemas']['Name'];
 export type Reference = components['schemas']['Reference'];
 export type NetworkName = components['schemas']['NetworkName'];
 export type NetworkType = components['schemas']['NetworkType'];
+export type NetworkTypeInput = components['schemas']['NetworkTypeInput'];
 export type Address = components['schemas']['Address'];
 export type AddressInput = components['schemas']['AddressInput'];
 export type Hash = components['schemas']['Hash'];
@@ -7818,12 +7881,15 @@ export type TypedDataName = components['schemas']['TypedDataName'];
 export type TypedDataMember = components['schemas']['TypedDataMember'];
 export type SignatureResult = components['schemas']['SignatureResult'];
 export type TransactionStatus = components['schemas']['TransactionStatus'];
+export type TransactionStatusInput = components['schemas']['TransactionStatusInput'];
 export type Speed = components['schemas']['Speed'];
+export type SpeedInput = components['schemas']['SpeedInput'];
 export type TransactionSpeed = components['schemas']['TransactionSpeed'];
 export type Transaction = components['schemas']['Transaction'];
 export type Submission = components['schemas']['Submission'];
 export type SubmissionInput = components['schemas']['SubmissionInput'];
 export type SubmissionMode = components['schemas']['SubmissionMode'];
+export type SubmissionModeInput = components['schemas']['SubmissionModeInput'];
 export type TransactionSubmission = components['schemas']['TransactionSubmission'];
 export type Metadata = components['schemas']['Metadata'];
 export type AccessListEntry = components['schemas']['AccessListEntry'];
@@ -7894,6 +7960,7 @@ export type ForeignTransaction = components['schemas']['ForeignTransaction'];
 export type UnknownTransaction = components['schemas']['UnknownTransaction'];
 export type BlockingTransaction = components['schemas']['BlockingTransaction'];
 export type NotificationType = components['schemas']['NotificationType'];
+export type NotificationTypeInput = components['schemas']['NotificationTypeInput'];
 export type Notification = components['schemas']['Notification'];
 export type NotificationFilter = components['schemas']['NotificationFilter'];
 export type NotificationFilterInput = components['schemas']['NotificationFilterInput'];
@@ -7903,11 +7970,15 @@ export type SigningKeyInput = components['schemas']['SigningKeyInput'];
 export type UpdateNotificationRequest = components['schemas']['UpdateNotificationRequest'];
 export type NotificationHealth = components['schemas']['NotificationHealth'];
 export type DeliveryStatus = components['schemas']['DeliveryStatus'];
+export type DeliveryStatusInput = components['schemas']['DeliveryStatusInput'];
 export type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
 export type Delivery = components['schemas']['Delivery'];
 export type Redelivery = components['schemas']['Redelivery'];
 export type EventName = components['schemas']['EventName'];
+export type FilterEventName = components['schemas']['FilterEventName'];
+export type FilterEventNameInput = components['schemas']['FilterEventNameInput'];
 export type WaitReason = components['schemas']['WaitReason'];
+export type ExplanationReason = components['schemas']['ExplanationReason'];
 export type Event = components['schemas']['Event'];
 export type EventPayload = components['schemas']['EventPayload'];
 export type TransactionPayload = components['schemas']['TransactionPayload'];
@@ -7949,6 +8020,7 @@ export type PrivateRpcUrl = components['schemas']['PrivateRpcUrl'];
 export type PrivateRpcUrlWithRules = components['schemas']['PrivateRpcUrlWithRules'];
 export type PrivateRpcUrlInput = components['schemas']['PrivateRpcUrlInput'];
 export type PrivateMethod = components['schemas']['PrivateMethod'];
+export type PrivateMethodInput = components['schemas']['PrivateMethodInput'];
 export type ChainId = components['schemas']['ChainId'];
 export type Label = components['schemas']['Label'];
 export type PoolRelayerIds = components['schemas']['PoolRelayerIds'];
@@ -9449,7 +9521,7 @@ export interface operations {
                 /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
                 /** @description Only deliveries in this state. Repeat the parameter for several states. */
-                status?: components["schemas"]["DeliveryStatus"][];
+                status?: components["schemas"]["DeliveryStatusInput"][];
             };
             header?: never;
             path: {
@@ -11677,9 +11749,13 @@ export const pathsApiV1PoolsPool_idTransactionsPostParametersQueryWaitValues: Re
 export const pathsApiV1AuditGetParametersQueryOutcomeValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/audit"]["get"]["parameters"]["query"]["outcome"]> = ["succeeded", "refused"];
 export const pathsApiV1AuditGetParametersQueryCallersValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/audit"]["get"]["parameters"]["query"]["callers"]> = ["others"];
 export const networkTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkType"]> = ["evm"];
+export const networkTypeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkTypeInput"]> = ["evm"];
 export const transactionStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionStatus"]> = ["pending", "sent", "submitted", "mined", "confirmed", "failed", "canceled", "expired"];
+export const transactionStatusInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionStatusInput"]> = ["pending", "sent", "submitted", "mined", "confirmed", "failed", "canceled", "expired"];
 export const speedValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Speed"]> = ["safe_low", "average", "fast", "fastest"];
+export const speedInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SpeedInput"]> = ["safe_low", "average", "fast", "fastest"];
 export const submissionModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionMode"]> = ["public", "private", "private_then_public"];
+export const submissionModeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionModeInput"]> = ["public", "private", "private_then_public"];
 export const warningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Warning"]["code"]> = ["price_below_base_fee", "price_limited_by_cap", "low_balance_after", "long_queue", "cap_below_base_fee", "account_has_code", "balance_not_checked"];
 export const resourceWarningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ResourceWarning"]["code"]> = ["shared_address", "node_unhealthy"];
 export const sendDataRequestSpeedAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendDataRequest"]["speed"]> = ["safe_low", "safeLow", "average", "fast", "fastest"];
@@ -11688,20 +11764,21 @@ export const sendCallRequestSpeedAnyOf0Values: ReadonlyArray<FlattenedDeepRequir
 export const sendCallRequestTypeAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendCallRequest"]["type"]> = [0, 1, 2, 4];
 export const redeliverPendingRequestStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RedeliverPendingRequest"]["status"]> = ["pending"];
 export const transactionAttemptPurposeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionAttempt"]["purpose"]> = ["send", "cancel"];
-export const explanationWait_reasonAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Explanation"]["wait_reason"]> = ["signature", "acceptance", "block", "confirmations"];
 export const historyEntryEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["HistoryEntry"]["event"]> = ["replaced", "sped_up", "canceled", "reorganized"];
 export const contentChangeMemberValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ContentChange"]["member"]> = ["to", "value", "data"];
 export const transactionChangeOperationValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionChange"]["operation"]> = ["speedUpTransaction", "cancelTransaction"];
 export const fundingStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FundingStatus"]> = ["sufficient", "refilling", "limit_reached", "treasury_short", "fee_too_high", "refused", "unknown"];
 export const nonceStateStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NonceState"]["status"]> = ["in_step", "chain_ahead", "gap", "chain_restarted", "unreachable"];
 export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationType"]> = ["webhook"];
-export const notificationFilterEventsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationFilter"]["events"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding", "payment_settled", "payment_failed"];
-export const notificationFilterInputEventsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationFilterInput"]["events"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding", "payment_settled", "payment_failed"];
-export const notificationFilterPatchEventsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationFilterPatch"]["events"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding", "payment_settled", "payment_failed"];
+export const notificationTypeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationTypeInput"]> = ["webhook"];
 export const notificationHealthStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationHealth"]["status"]> = ["enabled", "disabled"];
 export const deliveryStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DeliveryStatus"]> = ["pending", "delivered", "failed"];
+export const deliveryStatusInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DeliveryStatusInput"]> = ["pending", "delivered", "failed"];
 export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["EventName"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding", "payment_settled", "payment_failed", "test"];
+export const filterEventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FilterEventName"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding", "payment_settled", "payment_failed"];
+export const filterEventNameInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FilterEventNameInput"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding", "payment_settled", "payment_failed"];
 export const waitReasonValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitReason"]> = ["price_cap", "fee_multiplier", "fee_budget", "base_fee", "fee_too_low", "replacement_underpriced", "funds", "node", "unreachable", "nonce_conflict", "uncertain_nonce", "missing_receipt", "awaiting_quorum", "earlier_nonce", "paused", "disabled", "key_service", "private_relay", "other"];
+export const explanationReasonValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ExplanationReason"]> = ["price_cap", "fee_multiplier", "fee_budget", "base_fee", "fee_too_low", "replacement_underpriced", "funds", "node", "unreachable", "nonce_conflict", "uncertain_nonce", "missing_receipt", "awaiting_quorum", "earlier_nonce", "paused", "disabled", "key_service", "private_relay", "other", "signature", "acceptance", "block", "confirmations"];
 export const transactionPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionPayload"]["payload_type"]> = ["transaction"];
 export const transactionWaitingPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWaitingPayload"]["payload_type"]> = ["transaction_waiting"];
 export const relayerDisabledPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerDisabledPayload"]["payload_type"]> = ["relayer_disabled"];
@@ -11714,6 +11791,7 @@ export const testPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<
 export const scopeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Scope"]> = ["sign", "send", "read", "notifications", "manage"];
 export const grantedScopesValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["GrantedScopes"]> = ["sign", "send", "read", "notifications", "manage", "relay", "settle"];
 export const privateMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PrivateMethod"]> = ["eth_sendRawTransaction", "eth_sendPrivateTransaction"];
+export const privateMethodInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PrivateMethodInput"]> = ["eth_sendRawTransaction", "eth_sendPrivateTransaction"];
 export const paymentStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Payment"]["status"]> = ["pending", "settled", "failed"];
 export const sponsoredCallStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SponsoredCall"]["status"]> = ["pending", "submitted", "success", "rejected", "reverted"];
 export const problemKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ProblemKind"]> = ["external_transactions", "requests_refused", "sponsorship_used_up", "network_down", "network_still", "node_unhealthy", "relayer_disabled", "relayer_paused", "transaction_waiting", "transaction_slow", "nonces", "balance_low", "balance_empty", "funding", "notification_disabled", "notification_failing", "deliveries_failed", "transactions_failed", "service", "unchecked"];

@@ -12,7 +12,9 @@ const baseUrl = 'http://127.0.0.1:8080'
 export default function samplesPlugin() {
   return {
     id: 'samples',
-    decorators: { oas3: { 'code-samples': addSamples, returns: addReturns, 'one-line': joinDescriptions } },
+    decorators: {
+      oas3: { 'code-samples': addSamples, returns: addReturns, values: addValues, 'one-line': joinDescriptions },
+    },
   }
 }
 
@@ -39,6 +41,19 @@ const addReturns = () => ({
           .flat()
           .join('\n\n')
       }
+    },
+  },
+})
+
+/** Values that a later version may add to are no `enum`, which generated clients would refuse others of: the description names them. */
+const addValues = () => ({
+  Schema: {
+    leave(schema: { description?: string; 'x-extensible-enum'?: unknown[] }) {
+      const { description, 'x-extensible-enum': values } = schema
+      if (!values) return
+      const isNamed = values.every((value) => description?.includes(`\`${value}\``))
+      const named = isNamed ? [] : `One of ${values.map((value) => `\`${value}\``).join(', ')}.`
+      schema.description = [description?.trim() ?? [], named, 'A later version may add values.'].flat().join(' ')
     },
   },
 })

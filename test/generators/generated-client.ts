@@ -48,9 +48,9 @@ export const answerSchemas = [...new Set(answerExamples.map(({ schema }) => sche
 )
 
 /** A transaction as a later minor version may answer it: with members that this contract does not have, and a status that it does not know. */
-export function laterTransaction(status?: string): string {
+export function laterTransaction(status: string): string {
   const { value } = answerExamples.find(({ schema }) => schema === 'TransactionResponse') as { value: { data: object } }
-  const data = { ...value.data, later_member: { is: 'unknown' }, ...(status !== undefined && { status }) }
+  const data = { ...value.data, later_member: { is: 'unknown' }, status }
   return JSON.stringify({ ...value, data, later_member: true })
 }
 

@@ -2,12 +2,22 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../support/service.ts'
-import { contract, inventedNames, operationIds, receiver, run, schemaNames, startCalls } from './generated-client.ts'
+import {
+  contract,
+  inventedNames,
+  laterTransaction,
+  operationIds,
+  receiver,
+  run,
+  schemaNames,
+  startCalls,
+} from './generated-client.ts'
 
 const program = `package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -19,6 +29,13 @@ func main() {
 	authorize := func(_ context.Context, request *http.Request) error {
 		request.Header.Set("Authorization", "Bearer "+os.Getenv("API_KEY"))
 		return nil
+	}
+	var later relayer.TransactionResponse
+	text, err := os.ReadFile("later.json")
+	check(err)
+	check(json.Unmarshal(text, &later))
+	if later.Data.Status != "resting" {
+		panic(later.Data.Status)
 	}
 	client, err := relayer.NewClientWithResponses(os.Args[1], relayer.WithRequestEditorFn(authorize))
 	check(err)
@@ -85,6 +102,7 @@ test('oapi-codegen: generates every operation and schema, and its client calls',
   expect(inventedNames('oapi-codegen', 'models', named).filter((name) => !schemaNames.includes(name))).toEqual([])
 
   writeFileSync(join(folder, 'main.go'), program)
+  writeFileSync(join(folder, 'later.json'), laterTransaction('resting'))
   await run('go', ['mod', 'init', 'example.com/program'], folder)
   await run('go', ['mod', 'tidy'], folder)
   await run('go', ['vet', './...'], folder)

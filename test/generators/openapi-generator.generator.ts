@@ -70,14 +70,13 @@ public class Program {
     }
     String later = Files.readString(Path.of("later.json"));
     Transaction read = client.getObjectMapper().readValue(later, TransactionResponse.class).getData();
-    if (read.getStatus() != TransactionStatus.UNKNOWN_DEFAULT_OPEN_API) throw new AssertionError(read);
+    if (!read.getStatus().equals("resting")) throw new AssertionError(read);
   }
 }
 `
 
 test('java: has every operation, compiles and calls', async () => {
-  const tolerant = ['--additional-properties', 'enumUnknownDefaultCase=true']
-  const { output, source, files } = await generate('java', ['--library', 'native', ...tolerant])
+  const { output, source, files } = await generate('java', ['--library', 'native'])
   expect(operationIds.filter((id) => !source.includes(` ${id}(`))).toEqual([])
   expect(inventedNames('java', 'methods', operationIds)).toEqual([])
   expect(inventedNames('java', 'models', modelsIn(files, 'main/java/org/openapitools/client/model/'))).toEqual([])
@@ -124,7 +123,8 @@ async fn main() {
         other => panic!("{:?}", other),
     }
     read_examples();
-    serde_json::from_str::<TransactionResponse>(&std::fs::read_to_string("later.json").unwrap()).unwrap();
+    let later = std::fs::read_to_string("later.json").unwrap();
+    assert_eq!(serde_json::from_str::<TransactionResponse>(&later).unwrap().data.status, "resting");
 }
 
 fn read_examples() {
@@ -154,7 +154,7 @@ test('rust: has every operation, compiles and calls', async () => {
   writeFileSync(join(output, 'src', 'bin', 'program.rs'), rustProgram)
   // Rust writes a time without a fraction where it is a whole second.
   writeFileSync(join(output, 'examples.json'), JSON.stringify(answerExamples).replaceAll('.000Z', 'Z'))
-  writeFileSync(join(output, 'later.json'), laterTransaction())
+  writeFileSync(join(output, 'later.json'), laterTransaction('resting'))
   await run('cargo', ['add', '--quiet', 'tokio@1', '--features', 'macros,rt'], output)
   // Without TLS, for which the machine would need a library.
   await run('cargo', ['build', '--quiet', '--no-default-features'], output)

@@ -37,6 +37,7 @@ assert event.payload.hash_ == delivery["payload"]["hash"]
 later = TransactionResponse.from_dict(json.loads(pathlib.Path("later.json").read_text()))
 assert later.additional_properties == {"later_member": True}
 assert later.data.additional_properties == {"later_member": {"is": "unknown"}}
+assert later.data.status == "resting"
 
 client = AuthenticatedClient(base_url=sys.argv[1], token=os.environ["API_KEY"])
 answer = sign_message.sync(relayer_id="demo", client=client, body=SignTextRequest(message="Hello"))
@@ -75,7 +76,7 @@ test('openapi-python-client: generates every operation and schema, and its clien
 
   const calls = await startCalls()
   writeFileSync(join(folder, 'delivery.json'), block('json'))
-  writeFileSync(join(folder, 'later.json'), laterTransaction())
+  writeFileSync(join(folder, 'later.json'), laterTransaction('resting'))
   writeFileSync(join(folder, 'program.py'), program)
   const env = { API_KEY: calls.apiKey }
   await calls.expect(await run(join(tools, 'python'), ['program.py', calls.url], folder, env))

@@ -1,8 +1,9 @@
 import { type ContractDocument, operationsOf, successOf } from './document.ts'
 
 /**
- * A copy of the contract in which each object has only the members that it declares, unless it permits others. The published schemas of
- * responses are open, so that a later member breaks no client. The server checks by this copy, so that nothing undeclared leaves it.
+ * A copy of the contract in which each object has only the members that it declares, unless it permits others, and each value is one that
+ * it declares. The published schemas of responses are open, so that a later member or value breaks no client. The server checks by this
+ * copy, so that nothing undeclared leaves it.
  * Throws for `allOf`: its parts cannot be closed, and generated clients lose which of their members may be null.
  */
 export const closeObjects = <T extends object>(document: T): T => close(document) as T
@@ -15,7 +16,7 @@ function close(node: unknown, isNames = false): unknown {
   const closed = Object.fromEntries(
     Object.entries(node).map(([key, child]) => {
       if (examples.has(key) && !isNames) return [key, child]
-      return [key, close(child, !isNames && key === 'properties')]
+      return [key === 'x-extensible-enum' ? 'enum' : key, close(child, !isNames && key === 'properties')]
     }),
   )
   return 'properties' in closed && !isNames ? { additionalProperties: false, ...closed } : closed

@@ -21,6 +21,7 @@ test.each([
     { properties: { properties: object } },
     { additionalProperties: false, properties: { properties: { additionalProperties: false, ...object } } },
   ],
+  ['values', { type: 'string', 'x-extensible-enum': ['a'] }, { type: 'string', enum: ['a'] }],
   ['an example', { example: object }, { example: object }],
 ])('closes %s', (_, schema, closed) => {
   expect(closeObjects({ Whole: schema })).toEqual({ Whole: closed })
@@ -64,6 +65,44 @@ test('sends no member that the contract does not declare, at any depth', async (
   expect(checkEvent(event)).toBeUndefined()
   expect(checkEvent({ ...event, signing_key: 'b' })).toContain('must NOT have additional properties')
   expect(checkEvent({ ...event, payload: { ...payload, signing_key: 'b' } })).toContain('must NOT have additional')
+})
+
+/** The lists of values below a part of the contract, with their keyword. */
+function valuesBelow(part: unknown, keyword: string, known = new Set<string>()): string[] {
+  if (typeof part !== 'object' || part === null) return []
+  const { $ref } = part as { $ref?: string }
+  if ($ref !== undefined) {
+    if (known.has($ref)) return []
+    const names = $ref.split('/').slice(1)
+    const target = names.reduce<unknown>((node, name) => (node as Record<string, unknown>)[name], contract)
+    return valuesBelow(target, keyword, known.add($ref))
+  }
+  const own = Array.isArray((part as Record<string, unknown>)[keyword]) ? [JSON.stringify(part)] : []
+  const others = Object.entries(part).filter(([key]) => key !== 'example' && key !== 'examples')
+  return [...own, ...others.flatMap(([, child]) => valuesBelow(child, keyword, known))]
+}
+
+test('publishes open lists of values in answers and events, so that generated clients read later ones', () => {
+  const operations = Object.values(contract.paths).flatMap((item) =>
+    Object.values(item as Record<string, { parameters?: unknown; requestBody?: unknown; responses?: unknown }>),
+  )
+  const answers = [operations.map(({ responses }) => responses), contract.webhooks]
+  const requests = operations.map(({ parameters, requestBody }) => [parameters, requestBody])
+  expect(valuesBelow(answers, 'x-extensible-enum').length).toBeGreaterThan(25)
+  expect(valuesBelow(answers, 'enum')).toEqual([])
+  expect(valuesBelow(requests, 'enum').length).toBeGreaterThan(10)
+  expect(valuesBelow(requests, 'x-extensible-enum')).toEqual([])
+})
+
+test('names the same values where a request takes those of an answer', () => {
+  const { schemas } = (contract as unknown as { components: object }).components as {
+    schemas: Record<string, Record<string, unknown>>
+  }
+  const values = (name: string) => schemas[name]?.enum ?? schemas[name]?.['x-extensible-enum']
+  const pairs = Object.keys(schemas).filter((name) => schemas[name]?.enum && values(name.replace(/Input$/, '')))
+  expect(pairs.length).toBeGreaterThan(5)
+  for (const name of pairs) expect.soft([name, values(name)]).toEqual([name, values(name.replace(/Input$/, ''))])
+  expect(values('ExplanationReason')).toEqual(expect.arrayContaining(values('WaitReason') as string[]))
 })
 
 /** The schemas with keywords of objects below a part of the contract, by pointer. */
