@@ -1,4 +1,4 @@
-import type { Receipt, ReceiptView } from '../domain/decide.ts'
+import type { Quorum, Receipt, ReceiptView } from '../domain/decide.ts'
 import type { Effect, Outcome } from '../domain/effect.ts'
 import { toHex } from '../domain/encoding/digest.ts'
 import { Proof } from '../domain/proof.ts'
@@ -72,28 +72,22 @@ export interface Asked {
   effect?: Effect | undefined
 }
 
-/** `shallow`: more than half of all endpoints have the receipt, but not with the required confirmations. */
-type ReceiptProof = Proof<ReceiptView> | 'shallow' | undefined
-
 /**
  * For each row the receipt of one of its attempts, with the required confirmations: more than half of all endpoints agree about the
  * attempt, its block and whether it succeeded, its effect included; other members that they do not agree about are left out. `head`: of
  * the chain at which the asked node shows them.
  */
-export async function proveReceipts(
-  { each, network }: Witnesses,
-  rows: Asked[],
-  head?: number,
-): Promise<ReceiptProof[]> {
+export async function proveReceipts({ each, network }: Witnesses, rows: Asked[], head?: number): Promise<Quorum[]> {
   const isDeep = (receipt: Receipt, height: number) =>
     height - receipt.block_number + 1 >= network.required_confirmations
   if (each.length < minWitnesses && head !== undefined) {
     return rows.map(({ shown, effect }) => {
-      if (shown === undefined || !isDeep(shown, head)) return shown && 'shallow'
-      return isKnown(shown, effect) ? new Proof(shown) : undefined
+      if (shown === undefined) return disagreed
+      if (!isDeep(shown, head)) return shallow
+      return isKnown(shown, effect) ? { is: 'proven', proof: new Proof(shown) } : disagreed
     })
   }
-  const proofs: ReceiptProof[] = []
+  const quorums: Quorum[] = []
   for (let at = 0; at < rows.length; at += maxRowsAtOnce) {
     const some = rows.slice(at, at + maxRowsAtOnce)
     const hashes = some.flatMap(({ attempts }) => attempts.map(({ hash }) => hash))
@@ -108,11 +102,13 @@ export async function proveReceipts(
         return one && isDeep(one, answer.head) && isKnown(one, effect) ? one : undefined
       })
       const proven = sameOfMost(deep, place)
-      if (proven) proofs.push(new Proof({ ...proven, ...sameOfMost(deep, amounts), ...sameOfMost(deep, results) }))
-      else proofs.push(sameOfMost(seen, place) && 'shallow')
+      if (proven) {
+        const fact = { ...proven, ...sameOfMost(deep, amounts), ...sameOfMost(deep, results) }
+        quorums.push({ is: 'proven', proof: new Proof(fact) })
+      } else quorums.push(sameOfMost(seen, place) ? shallow : disagreed)
     }
   }
-  return proofs
+  return quorums
 }
 
 const isNeeded = ({ succeeded, purpose }: ReceiptView, effect: Effect | undefined): effect is Effect =>
@@ -160,6 +156,8 @@ function isForwarded(
   return own.some(({ succeeded }) => succeeded) ? 'done' : 'missed'
 }
 
+const shallow: Quorum = { is: 'shallow' }
+const disagreed: Quorum = { is: 'disagreed' }
 const place = ['hash', 'purpose', 'block_number', 'block_hash', 'succeeded', 'outcome'] as const
 const amounts = ['gas_used', 'effective_gas_price', 'l1_fee', 'fee'] as const
 const results = ['contract_address', 'logs_count'] as const
@@ -289,7 +287,7 @@ export async function proveNonceUser(
     if (hashes.includes(found.hash)) ours ??= { by: 'ours', proof: new Proof(found) }
     else {
       const [mined] = await proveReceipts(witnesses, [{ attempts: [{ hash: found.hash, purpose: 'send' }] }])
-      if (mined instanceof Proof) return { by: 'foreign', proof: new Proof({ ...found, receipt: mined.fact }) }
+      if (mined?.is === 'proven') return { by: 'foreign', proof: new Proof({ ...found, receipt: mined.proof.fact }) }
     }
   }
   return ours

@@ -62,11 +62,8 @@ export interface ChainObservation {
   confirmations: number
   /** The receipt of any attempt, as one node has it; null: there is none; undefined: not asked yet. */
   receipt: ReceiptView | null | undefined
-  /**
-   * The receipt with the required confirmations, by most endpoints. `shallow`: most endpoints have it, with fewer confirmations; null:
-   * they do not agree; undefined: not asked yet.
-   */
-  proof: Proof<ReceiptView> | 'shallow' | null | undefined
+  /** What all endpoints together say of the receipt; undefined: not asked yet. */
+  quorum: Quorum | undefined
   /** Whether another block is at the height of the transaction's block, or most nodes deny that it is in it; undefined: not asked yet. */
   replaced: boolean | undefined
   /** Whether the chain has changed since the last poll. */
@@ -86,6 +83,15 @@ export interface ChainObservation {
   is_silent: boolean
   paused: boolean
 }
+
+/** What more than half of all endpoints say of a receipt. */
+export type Quorum =
+  /** They have it, with the required confirmations. */
+  | { is: 'proven'; proof: Proof<ReceiptView> }
+  /** They have it, with fewer confirmations. */
+  | { is: 'shallow' }
+  /** They do not agree about it, or do not have it. */
+  | { is: 'disagreed' }
 
 export interface Receipt {
   hash: string
@@ -161,9 +167,9 @@ export function decide(transaction: TransactionState, sight: ChainObservation): 
 
 function onChain(transaction: TransactionState, sight: ChainObservation): Step | undefined {
   const { status, nonce, block_hash, block_number } = transaction
-  const { receipt, proof, latest, head, confirmations } = sight
-  if (proof && proof !== 'shallow') return end(transaction, proof)
-  if (receipt) return settle(transaction, sight, receipt)
+  const { receipt, quorum, latest, head, confirmations } = sight
+  if (quorum?.is === 'proven') return end(transaction, quorum.proof)
+  if (receipt) return onReceipt(transaction, sight, receipt)
   if (block_hash !== null && block_number !== null) {
     // A lagging node has no receipt either, so the block at its height decides.
     if (receipt === null) return sight.replaced === undefined ? { do: 'verify' } : returnOrRest(sight.replaced)
@@ -177,15 +183,15 @@ function onChain(transaction: TransactionState, sight: ChainObservation): Step |
 const returnOrRest = (replaced: boolean): Step => (replaced ? { do: 'return' } : { do: 'rest' })
 
 /** One node's receipt. Its block is believed neither above the head nor, at first, higher than what the row says. */
-function settle(
+function onReceipt(
   { block_number, block_hash }: TransactionState,
-  { head, confirmations, proof }: ChainObservation,
+  { head, confirmations, quorum }: ChainObservation,
   seen: ReceiptView,
 ): Step {
   if (seen.block_number > head) return { do: 'rest' }
   const isDeep = head - Math.min(block_number ?? head, seen.block_number) + 1 >= confirmations
-  if (isDeep && proof === undefined) return { do: 'prove' }
-  if (isDeep && proof === null) return { do: 'doubt', seen }
+  if (isDeep && quorum === undefined) return { do: 'prove' }
+  if (isDeep && quorum?.is === 'disagreed') return { do: 'doubt', seen }
   return block_hash === seen.block_hash && block_number === seen.block_number ? { do: 'rest' } : { do: 'note', seen }
 }
 

@@ -2,6 +2,8 @@
 
 export type Tier = 'safe_low' | 'average' | 'fast' | 'fastest'
 
+export const tierOf = ({ speed }: { speed: { tier: Tier } | null }): Tier => speed?.tier ?? 'average'
+
 /** The percentile of recent tips that each tier pays. */
 export const percentileOf = { safe_low: 30, average: 50, fast: 85, fastest: 99 } as const satisfies Record<Tier, number>
 
@@ -81,6 +83,22 @@ export interface Ceiling {
 }
 
 export const noCeiling: Ceiling = { fee: undefined, tip: undefined }
+
+/** The columns of a row that hold the highest prices which its request gave. */
+export interface CeilingColumns {
+  fee_ceiling: string | null
+  tip_ceiling: string | null
+}
+
+export const ceilingOf = ({ fee_ceiling, tip_ceiling }: CeilingColumns): Ceiling => ({
+  fee: fee_ceiling === null ? undefined : BigInt(fee_ceiling),
+  tip: tip_ceiling === null ? undefined : BigInt(tip_ceiling),
+})
+
+export const ceilingColumns = ({ fee, tip }: Ceiling): CeilingColumns => ({
+  fee_ceiling: fee?.toString() ?? null,
+  tip_ceiling: tip?.toString() ?? null,
+})
 
 /** The lower one of a ceiling and a cap for the whole price. */
 export const under = ({ fee, tip }: Ceiling, cap: bigint | undefined): Ceiling => ({

@@ -223,6 +223,9 @@ export interface TransactionUpdate {
   refused?: { number: number; refusal: string; kind: string }
 }
 
+/** The revision of a row after one update: of a second update in the same commit. */
+export const revisionAfter = ({ revision }: { revision: number }): number => revision + 1
+
 export interface WithdrawalBatch {
   relayer_row_id: number
   below_nonce: number

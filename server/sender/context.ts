@@ -1,5 +1,4 @@
 import type { NetworkClient } from '../chain/chains.ts'
-import type { Tier } from '../domain/fees.ts'
 import type { Observer } from '../domain/observer.ts'
 import type { RelayerRow } from '../domain/rows.ts'
 import type { TransactionRow, TransactionUpdate } from '../domain/transaction-rows.ts'
@@ -33,14 +32,6 @@ export type NonceContext = Pick<
   'store' | 'budgets' | 'networkClient' | 'makeId' | 'now' | 'elapsed' | 'observer'
 >
 
-export const tierOf = (row: Pick<TransactionRow, 'speed'>): Tier => row.speed?.tier ?? 'average'
-
-/** The highest prices that the request of a transaction gave, in wei per unit of gas. */
-export const ceilingOf = ({ fee_ceiling, tip_ceiling }: Pick<TransactionRow, 'fee_ceiling' | 'tip_ceiling'>) => ({
-  fee: fee_ceiling === null ? undefined : BigInt(fee_ceiling),
-  tip: tip_ceiling === null ? undefined : BigInt(tip_ceiling),
-})
-
 /** The newest state of a relayer: it may have changed during a tick. */
 export const currentOf = async ({ store }: Pick<SenderContext, 'store'>, relayer: RelayerRow): Promise<RelayerRow> =>
   (await store.getRelayerByRowId(relayer.row_id)) ?? relayer
@@ -52,7 +43,7 @@ interface CommitContext extends Pick<SenderContext, 'store'> {
   changed(): void
 }
 
-/** Updates are committed in batches, so that the event loop stays free: a block may settle 1,000 rows, which take 100 ms. */
+/** Updates are committed in batches, so that the event loop stays free: a block may change 1,000 rows, which take 100 ms. */
 export async function commit(
   { store, changed }: CommitContext,
   updates: TransactionUpdate[],

@@ -4,12 +4,12 @@ import { orUnknown } from '../chain/rpc.ts'
 import { type ChainObservation, decide, type ReceiptView, type Step } from '../domain/decide.ts'
 import { readSigned } from '../domain/decoding/transaction.ts'
 import { type Effect, effectOf } from '../domain/effect.ts'
-import { isPayable, type Market, most, pricesOf } from '../domain/fees.ts'
+import { ceilingOf, isPayable, type Market, most, pricesOf } from '../domain/fees.ts'
 import { capOf } from '../domain/policies/fee-policies.ts'
 import { isSecret, mayAskFor } from '../domain/submission.ts'
 import type { TransactionRow } from '../domain/transaction-rows.ts'
 import { laneWait, type WaitFacts, waitColumns } from '../domain/wait-reason.ts'
-import { ceilingOf, commit, currentOf } from './context.ts'
+import { commit, currentOf } from './context.ts'
 import { fatesOf } from './receipts.ts'
 import {
   type Decided,
@@ -27,7 +27,7 @@ const surveyAgainMs = 2_000
 /** The lead in blocks that an endpoint may have over most others before its answer counts as false. */
 const plausibleLead = 64
 
-type Facts = Pick<ChainObservation, 'receipt' | 'replaced' | 'proof'> & { effect: Effect | undefined }
+type Facts = Pick<ChainObservation, 'receipt' | 'replaced' | 'quorum'> & { effect: Effect | undefined }
 
 /** Reads the newest block and the account's count. Undefined when the nodes' answer must not be used. */
 export async function poll(context: TickContext, tick: Tick): Promise<Polled | undefined> {
@@ -78,8 +78,8 @@ async function viewAccount(context: TickContext, tick: Tick, shown: Pick<View, '
     return { ...shown, isWitnessed: false }
   }
   const { hash } = shown.head
-  let { survey } = state
-  if (survey?.askedFor !== hash || elapsed() - survey.at >= surveyAgainMs) {
+  let survey = state.surveyAt(hash, surveyAgainMs)
+  if (!survey) {
     const answers = await askEach(networkClient.each, (node) => answerOf(node, held.relayer.address))
     const view = viewOfMost(answers)
     if (view && given(answers).some((answer) => isFalse(answer, view))) state.dispute()
@@ -95,14 +95,10 @@ async function isContradicted(
   { held, state }: Tick,
   { head, latest }: Pick<View, 'head' | 'latest'>,
 ): Promise<boolean> {
-  if (state.isDisputed || isRepeatedlyBehind(state, head, latest)) return true
+  if (state.isDisputed || state.isBehindAgain(head, latest)) return true
   // A nonce is used by signed bytes, and this service has not signed this one.
   return (await store.pending(held.relayer.row_id, { from: 0, below: latest }, 1)).length > 0
 }
-
-/** Nodes behind one URL may lag for a moment. */
-const isRepeatedlyBehind = ({ head, latest, lags }: Tick['state'], seen: Head, counted: number): boolean =>
-  head !== undefined && lags > 0 && (seen.number < head.number || counted < latest)
 
 async function answerOf(node: Chain, address: string) {
   const snapshot = await node.snapshot()
@@ -162,8 +158,9 @@ export async function recordRelayerWait(
   if (wait !== undefined && wait?.wait_reason !== wait_reason) {
     await commit(context, [{ row_id, revision, set: waitColumns(row, wait) }])
   } else if (wait_reason !== null && !waits_told.includes(wait_reason)) {
-    // It has become the first in line: this update makes the store write the event.
-    await commit(context, [{ row_id, revision, set: {} }])
+    // It has become the first in line.
+    await store.announceWait(row)
+    context.changed()
   }
 }
 
@@ -244,14 +241,14 @@ async function askReceipts(
   )
   const found = await Promise.all(asked.map((one) => withOutcome(networkClient.chain, one, receipts)))
   // An endpoint that was asked alone has a receipt that the asked node denies: most of all decide.
-  const denied = rows.flatMap(({ row_id }, index) => (!found[index] && state.shown.delete(row_id) ? index : []))
-  const proofs = await proveReceipts(
+  const denied = rows.flatMap(({ row_id }, index) => (!found[index] && state.takeReceiptShown(row_id) ? index : []))
+  const quorums = await proveReceipts(
     networkClient,
     denied.map((index) => ({ attempts: attempts[index] ?? [], effect: effectOf(rows[index] as TransactionRow) })),
   )
   return asked.map(({ effect }, index) => {
-    const proof = proofs[denied.indexOf(index)]
-    if (proof && proof !== 'shallow') return { receipt: proof.fact, proof, effect }
+    const quorum = quorums[denied.indexOf(index)]
+    if (quorum?.is === 'proven') return { receipt: quorum.proof.fact, quorum, effect }
     return { receipt: found[index] ?? null, effect }
   })
 }
@@ -285,6 +282,6 @@ async function askProofs(
     const { receipt, effect } = facts.get(row_id) ?? {}
     return { attempts: attempts[index] ?? [], shown: receipt as ReceiptView, effect }
   })
-  const proofs = await proveReceipts(networkClient, wanted, state.head?.number)
-  return proofs.map((proof) => ({ proof: proof ?? null }))
+  const quorums = await proveReceipts(networkClient, wanted, state.head?.number)
+  return quorums.map((quorum) => ({ quorum }))
 }

@@ -10,7 +10,12 @@ import type { KeyBudget } from '../domain/policies/budgets.ts'
 import { feeSpending } from '../domain/policies/fee-policies.ts'
 import type { Proof } from '../domain/proof.ts'
 import type { RelayerRow } from '../domain/rows.ts'
-import type { AttemptRow, TransactionRow, TransactionUpdate } from '../domain/transaction-rows.ts'
+import {
+  type AttemptRow,
+  revisionAfter,
+  type TransactionRow,
+  type TransactionUpdate,
+} from '../domain/transaction-rows.ts'
 import { quorumWait, waitColumns } from '../domain/wait-reason.ts'
 import { BoundedMap } from '../lib/cache.ts'
 import { commit, type NetworkClient, type SenderContext } from './context.ts'
@@ -23,7 +28,7 @@ export const watchedBlocks = 32
 const denialBlocks = 6
 
 /** A transaction is in a block, or it is final. */
-export type Settling = Extract<Step, { do: 'note' | 'end' }>
+export type ShownStep = Extract<Step, { do: 'note' | 'end' }>
 
 type AsMined = Partial<
   Pick<TransactionRow, 'hash' | 'signature' | 'gas_price' | 'max_fee_per_gas' | 'max_priority_fee_per_gas'>
@@ -33,11 +38,11 @@ type AsMined = Partial<
  * The updates of a row by a receipt. The row shows the attempt that was mined: it may have an earlier price, or the content from before a
  * replacement.
  */
-export async function settle(
+export async function updatesByReceipt(
   context: SenderContext,
   { held, networkClient: { chain } }: Tick,
   row: TransactionRow,
-  step: Settling,
+  step: ShownStep,
 ): Promise<TransactionUpdate[]> {
   const { now, observer, budgets } = context
   const seen = step.do === 'end' ? step.proof.fact : step.seen
@@ -76,10 +81,11 @@ export async function settle(
   if (step.do === 'note') return [noted]
   if (seen.fee !== undefined) observer.paid?.(row.chain_id, seen.fee)
   const isConfirmed = step.status === 'confirmed'
+  // Otherwise it is shown as mined first, in the same commit.
   const isOne = isMined || !isSend
   const ended: TransactionUpdate = {
     row_id,
-    revision: isOne ? revision : revision + 1,
+    revision: isOne ? revision : revisionAfter(noted),
     ...paidMore(held.relayer, step.proof, await budgets.find(row.caller)),
     end: { status: step.status, proof: step.proof },
     set: {
@@ -288,14 +294,14 @@ export class FailedUnmined {
     const { store, now, observer } = this.#context
     const { networkClient, state } = tick
     const attempts = (await store.attempts(row.row_id)).filter(({ nonce }) => nonce === row.nonce)
-    const [proof] = await proveReceipts(networkClient, [{ attempts, effect: effectOf(row) }])
-    if (!proof || proof === 'shallow') return false
-    const observation = state.observation(tick, row, now(), { proof })
+    const [quorum] = await proveReceipts(networkClient, [{ attempts, effect: effectOf(row) }])
+    if (quorum?.is !== 'proven') return false
+    const observation = state.observation(tick, row, now(), { quorum })
     const step = decide({ ...transactionState(row), status: 'submitted' }, observation)
     if (step.do !== 'end') return false
-    const { hash } = proof.fact
+    const { hash } = quorum.proof.fact
     observer.nonceNoticed?.('transaction corrected', { relayer_id: row.relayer_id, transaction_id: row.id, hash })
-    await commit(this.#context, await settle(this.#context, tick, { ...row, error: null }, step))
+    await commit(this.#context, await updatesByReceipt(this.#context, tick, { ...row, error: null }, step))
     return true
   }
 }

@@ -1,9 +1,10 @@
 import type { Chain, Head } from '../chain/chain.ts'
 import { type ChainObservation, repriceMs, type Step, type TransactionState } from '../domain/decide.ts'
+import { tierOf } from '../domain/fees.ts'
 import { NonceWindow } from '../domain/nonce-window.ts'
 import type { TransactionRow } from '../domain/transaction-rows.ts'
 import type { RelayerSigner } from '../keys/keyring.ts'
-import { type NetworkClient, type SenderContext, tierOf } from './context.ts'
+import type { NetworkClient, SenderContext } from './context.ts'
 import type { Nonces } from './nonces/nonces.ts'
 
 /** The effects of the background work. */
@@ -21,8 +22,7 @@ export interface TickContext extends SenderContext {
 export interface Tick {
   held: RelayerSigner
   networkClient: NetworkClient
-  /** It changes by its verbs only. */
-  state: Readonly<RelayerState>
+  state: RelayerState
 }
 
 export interface Decided {
@@ -90,19 +90,19 @@ export class RelayerState {
   readonly #elapsed: () => number
 
   /** The newest block that was seen, and the account's transaction count at it. */
-  head: Head | undefined
-  latest = 0
+  #head: Head | undefined
+  #latest = 0
   /** The account's count including the pool, and when it was read. */
   #pooled = 0
   #pooledAt = Number.NEGATIVE_INFINITY
   /** Consecutive answers from nodes that lag behind. */
-  lags = 0
+  #lags = 0
   /** The number of open gaps below a signed nonce. */
-  gaps = 0
-  /** Look up mined transactions again. True after a start, when it is unknown whether their blocks are still in the chain. */
-  needsRecheck = true
-  /** Broadcast all signed transactions again. True after a start, when it is unknown which of them the nodes still have. */
-  needsResend = true
+  #gaps = 0
+  /** True after a start, when it is unknown whether the blocks of mined transactions are still in the chain. */
+  #needsRecheck = true
+  /** True after a start, when it is unknown which of the signed transactions the nodes still have. */
+  #needsResend = true
 
   #pollAt = 0
   /** The delay after the next failure of the nodes. */
@@ -113,7 +113,7 @@ export class RelayerState {
   #restSince: number | undefined
   /** A node reported a false head or count: until when the endpoints are surveyed at every new head, and their last answer. */
   #disputedUntil = 0
-  survey: Survey | undefined
+  #survey: Survey | undefined
 
   /** When to broadcast again the bytes that no node has accepted. */
   #retryAt = 0
@@ -126,7 +126,7 @@ export class RelayerState {
   /** How many blocks left out one that a node has. */
   #leftOut = new Map<number, LeftOut>()
   /** Some endpoint has its receipt, while the asked node denies it. */
-  readonly shown = new Set<number>()
+  readonly #receiptShown = new Set<number>()
   /** Broadcast in this tick. */
   readonly #sentNow = new Set<number>()
   /** No node accepted its newest bytes when they were last broadcast. */
@@ -145,13 +145,37 @@ export class RelayerState {
     this.window = before?.window ?? new NonceWindow()
   }
 
+  /** The newest block that was seen; undefined: none yet. */
+  get head(): Head | undefined {
+    return this.#head
+  }
+
   get height(): number {
-    return this.head?.number ?? 0
+    return this.#head?.number ?? 0
+  }
+
+  /** The account's transaction count at the head. */
+  get latest(): number {
+    return this.#latest
+  }
+
+  get hasGaps(): boolean {
+    return this.#gaps > 0
+  }
+
+  /** Whether mined transactions are looked up again. */
+  get needsRecheck(): boolean {
+    return this.#needsRecheck
+  }
+
+  /** Whether nodes may lack signed transactions, or blocks that were seen. */
+  get isUncertain(): boolean {
+    return this.#needsResend || this.#needsRecheck
   }
 
   /** The first nonce that is not broadcast now. */
   get windowEnd(): number {
-    return this.latest + this.window.size
+    return this.#latest + this.window.size
   }
 
   /**
@@ -163,24 +187,24 @@ export class RelayerState {
     chain: Pick<Chain, 'blockHash'>,
     { head, latest, isWitnessed = false }: { head: Head; latest: number; isWitnessed?: boolean },
   ): Promise<Polled | undefined> {
-    const before = this.head
+    const before = this.#head
     const isReorganized = before !== undefined && (await isReplaced(before, head, chain))
-    const isLower = latest < this.latest && !isReorganized && !isWitnessed
+    const isLower = latest < this.#latest && !isReorganized && !isWitnessed
     const isBehind = before !== undefined && (head.number < before.number || isLower)
-    this.lags = isBehind ? this.lags + 1 : 0
-    if (isBehind && this.lags < maxLags) return undefined
+    this.#lags = isBehind ? this.#lags + 1 : 0
+    if (isBehind && this.#lags < maxLags) return undefined
 
     const isNewBlock = before?.hash !== head.hash
-    const isNew = isNewBlock || latest !== this.latest
+    const isNew = isNewBlock || latest !== this.#latest
     if (isNewBlock) this.#immediate = 0
-    if (before !== undefined && latest > this.latest) this.#sawMined()
+    if (before !== undefined && latest > this.#latest) this.#sawMined()
     else if (before !== undefined && head.number > before.number) this.#idleBlocks += 1
     // Transactions below the former count were not broadcast.
-    this.needsResend ||= latest < this.latest
-    this.needsRecheck ||= isReorganized || isBehind
-    this.head = head
-    this.latest = latest
-    this.lags = 0
+    this.#needsResend ||= latest < this.#latest
+    this.#needsRecheck ||= isReorganized || isBehind
+    this.#head = head
+    this.#latest = latest
+    this.#lags = 0
     return { isNew, isNewBlock }
   }
 
@@ -204,7 +228,7 @@ export class RelayerState {
     for (const row of rows) {
       const { row_id, hash } = row
       const payable = isPayable(row)
-      if (payable && row.nonce !== this.latest) continue
+      if (payable && row.nonce !== this.#latest) continue
       const before = this.#leftOut.get(row_id)
       const isSame = before?.hash === hash && before.payable === payable
       counted.set(row_id, { hash, payable, blocks: isSame ? before.blocks + 1 : 0 })
@@ -226,16 +250,38 @@ export class RelayerState {
   }
 
   noteGaps(open: number): void {
-    this.gaps = open
+    this.#gaps = open
   }
 
   noteSurvey(survey: Survey): void {
-    this.survey = survey
+    this.#survey = survey
+  }
+
+  /** The last survey, if it was asked for at this head at most `maxAgeMs` ago. */
+  surveyAt(hash: string, maxAgeMs: number): Survey | undefined {
+    const isFresh = this.#survey?.askedFor === hash && this.#elapsed() - this.#survey.at < maxAgeMs
+    return isFresh ? this.#survey : undefined
+  }
+
+  /** Nodes behind one URL may lag for a moment: whether they did before, and do so again. */
+  isBehindAgain(seen: Head, counted: number): boolean {
+    if (this.#head === undefined || this.#lags === 0) return false
+    return seen.number < this.#head.number || counted < this.#latest
+  }
+
+  /** An endpoint has its receipt, while the asked node denies it. */
+  markReceiptShown(rowId: number): void {
+    this.#receiptShown.add(rowId)
+  }
+
+  /** Returns whether it was marked so since the last call. */
+  takeReceiptShown(rowId: number): boolean {
+    return this.#receiptShown.delete(rowId)
   }
 
   dispute(): void {
     this.#disputedUntil = this.#elapsed() + disputeMs
-    this.survey = undefined
+    this.#survey = undefined
   }
 
   get isDisputed(): boolean {
@@ -247,12 +293,12 @@ export class RelayerState {
     const observation: ChainObservation = {
       now,
       head: this.height,
-      latest: this.latest,
+      latest: this.#latest,
       confirmations: networkClient.network.required_confirmations,
       receipt: undefined,
-      proof: undefined,
+      quorum: undefined,
       replaced: undefined,
-      reorganized: this.needsRecheck,
+      reorganized: this.#needsRecheck,
       payable: true,
       paused: held.relayer.paused,
       blocks: this.blocksWithout(row.row_id) ?? 0,
@@ -285,7 +331,7 @@ export class RelayerState {
   /** `resend`: and broadcasts all signed transactions again. */
   pollNow(resend: boolean): void {
     this.#pollAt = 0
-    this.needsResend ||= resend
+    this.#needsResend ||= resend
   }
 
   /** Reads the chain again at once; without a new block in between, after growing delays. */
@@ -321,13 +367,16 @@ export class RelayerState {
 
   /** Nodes may lack signed transactions: all are broadcast again. */
   resendAll(): void {
-    this.needsResend = true
+    this.#needsResend = true
   }
 
-  /** Whether to broadcast all signed transactions again. It stays so until `noteFollowed`: when a node fails before, the next tick does it. */
-  mustResend(): boolean {
-    this.needsResend = this.#takeStall() || this.needsResend || this.needsRecheck
-    return this.needsResend
+  /**
+   * Decides whether all signed transactions are broadcast again, and counts a stall as used. It stays decided until `noteFollowed`: when a node
+   * fails before, the next tick does it.
+   */
+  decideResend(): boolean {
+    this.#needsResend = this.#takeStall() || this.isUncertain
+    return this.#needsResend
   }
 
   /** The interval grows until a transaction is mined. */
@@ -340,8 +389,8 @@ export class RelayerState {
 
   /** The steps of all transactions were carried out, by what the chain shows. */
   noteFollowed(): void {
-    this.needsResend = false
-    this.needsRecheck = false
+    this.#needsResend = false
+    this.#needsRecheck = false
   }
 
   /** Forgets transactions that are no longer in flight. */

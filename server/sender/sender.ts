@@ -7,7 +7,7 @@ import { broadcastLost, releasePrivate, signAll } from './broadcast.ts'
 import { commit, currentOf, type NetworkClient, recordWait } from './context.ts'
 import { noteForeign } from './nonces/unknown.ts'
 import { lookAtPool, observe, poll, recordRelayerWait } from './observe.ts'
-import { FailedUnmined, reopen, type Settling, settle, watchedBlocks } from './receipts.ts'
+import { FailedUnmined, reopen, type ShownStep, updatesByReceipt, watchedBlocks } from './receipts.ts'
 import {
   type Decided,
   RelayerState,
@@ -138,7 +138,7 @@ async function runTick(context: TickContext, tick: Tick): Promise<void> {
   if (!polled) return
   if (state.needsRecheck && (await reopen(context, tick))) state.resendAll()
   // Gaps are closed before anything is signed at a higher nonce.
-  if (state.needsResend || state.needsRecheck) await fillNonceGaps(context, tick)
+  if (state.isUncertain) await fillNonceGaps(context, tick)
   await sendNew(context, tick)
   // Signed and mined transactions: follows the chain, reprices slow ones, and broadcasts again those that may be lost.
   const { decided, market } = await observe(context, tick, polled)
@@ -154,7 +154,7 @@ async function sendNew(context: TickContext, tick: Tick): Promise<void> {
   const { row_id, paused } = held.relayer
   if (nonces.counts.isInDoubt(row_id)) return
   // A new transaction may close an open gap.
-  if (state.gaps > 0) await fillNonceGaps(context, tick)
+  if (state.hasGaps) await fillNonceGaps(context, tick)
   const isRemote = held.signer.at_once > 1
   const atOnce = isRemote ? signRemotelyAtOnce : signAtOnce
   while (!paused) {
@@ -188,10 +188,10 @@ async function fillNonceGaps({ nonces }: TickContext, { held, networkClient, sta
 
 /** Commits what the chain showed: transactions that are in a block, and those that are final. */
 async function commitShown(context: TickContext, tick: Tick, decided: Decided[]): Promise<void> {
-  const isSettling = (one: Decided): one is { row: TransactionRow; step: Settling } =>
+  const isShown = (one: Decided): one is { row: TransactionRow; step: ShownStep } =>
     one.step.do === 'note' || one.step.do === 'end'
-  const settling = decided.filter(isSettling)
-  const updates = await Promise.all(settling.map(({ row, step }) => settle(context, tick, row, step)))
+  const shown = decided.filter(isShown)
+  const updates = await Promise.all(shown.map(({ row, step }) => updatesByReceipt(context, tick, row, step)))
   await commit(context, updates.flat())
 }
 
@@ -200,7 +200,7 @@ async function act(context: TickContext, tick: Tick, decided: Decided[], market:
   for (const { row, step } of decided) await carryOut(context, tick, row, step)
   const toSign = decided.filter(({ step }) => step.do === 'sign')
   await signAll(context, tick, toSign)
-  const everything = state.mustResend()
+  const everything = state.decideResend()
   if (everything) await fillNonceGaps(context, tick)
   state.noteFollowed()
   const { paused } = await currentOf(context, held.relayer)
@@ -235,7 +235,7 @@ async function carryOut(context: TickContext, tick: Tick, row: TransactionRow, s
     await waitForForeign(context, tick, row)
   } else if (step.do === 'trace') {
     nonces.users.trace(held.relayer, networkClient, row, (finding) => {
-      if (finding === 'shown') state.shown.add(row_id)
+      if (finding === 'shown') state.markReceiptShown(row_id)
       if (finding === 'disputed') state.dispute()
       state.pollSoon()
       changed()

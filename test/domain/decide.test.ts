@@ -29,7 +29,7 @@ const pending: TransactionState = { ...inFlight, status: 'pending', reprice_at: 
 const mined: TransactionState = { ...inFlight, status: 'mined', block_number: 100, block_hash: '0xb100' }
 const quiet = {
   receipt: undefined,
-  proof: undefined,
+  quorum: undefined,
   replaced: undefined,
   reorganized: false,
   payable: true,
@@ -51,7 +51,11 @@ const sign = (purpose: 'send' | 'cancel', slow: boolean): Step => ({ do: 'sign',
 type End = 'confirmed' | 'failed' | 'canceled' | 'expired'
 const end = (status: End, by: ReceiptView): Step => ({ do: 'end', status, proof: new Proof(by) })
 const note = (by: ReceiptView): Step => ({ do: 'note', seen: by })
-const proven = (by: ReceiptView): Partial<ChainObservation> => ({ ...deep, receipt: by, proof: new Proof(by) })
+const proven = (by: ReceiptView): Partial<ChainObservation> => ({
+  ...deep,
+  receipt: by,
+  quorum: { is: 'proven', proof: new Proof(by) },
+})
 
 type Case = [title: string, transaction: TransactionState, sight: Partial<ChainObservation>, step: Step]
 const decides = (cases: Case[]) =>
@@ -183,9 +187,14 @@ describe('final states', () => {
       { ...deep, receipt: { ...seen, block_number: 102 } },
       { do: 'prove' },
     ],
-    ['by most of all, less deep', mined, { ...deep, receipt: seen, proof: 'shallow' }, rest],
-    ['in another block', inFlight, { ...deep, receipt: seen, proof: 'shallow' }, note(seen)],
-    ['not by most of all: it waits', mined, { ...deep, receipt: seen, proof: null }, { do: 'doubt', seen }],
+    ['by most of all, less deep', mined, { ...deep, receipt: seen, quorum: { is: 'shallow' } }, rest],
+    ['in another block', inFlight, { ...deep, receipt: seen, quorum: { is: 'shallow' } }, note(seen)],
+    [
+      'not by most of all: it waits',
+      mined,
+      { ...deep, receipt: seen, quorum: { is: 'disagreed' } },
+      { do: 'doubt', seen },
+    ],
     [
       'whose effect did not take place',
       mined,
@@ -239,10 +248,11 @@ const anySight: fc.Arbitrary<ChainObservation> = fc.record({
   latest: small,
   confirmations: fc.integer({ min: 1, max: 6 }),
   receipt: fc.oneof(fc.constant(undefined), fc.constant(null), anySeen),
-  proof: fc.oneof(
+  quorum: fc.oneof(
     fc.constant(undefined),
-    fc.constant(null),
-    anySeen.map((fact) => new Proof(fact)),
+    fc.constant({ is: 'disagreed' } as const),
+    fc.constant({ is: 'shallow' } as const),
+    anySeen.map((fact) => ({ is: 'proven', proof: new Proof(fact) }) as const),
   ),
   replaced: fc.option(fc.boolean(), { nil: undefined }),
   reorganized: fc.boolean(),
@@ -272,10 +282,10 @@ describe('any combination of known observations', () => {
     }))
 
   test('keeps final transactions final, and ends no other without a proof', () =>
-    always(({ status }, { proof }, step) => {
+    always(({ status }, { quorum }, step) => {
       if (isFinal(status)) expect(step).toEqual(rest)
       if (step.do !== 'end') return
-      expect(step.proof).toBe(proof)
+      expect(quorum).toEqual({ is: 'proven', proof: step.proof })
       const { purpose, succeeded } = step.proof.fact
       expect(step.status === 'confirmed').toBe(purpose === 'send' && succeeded)
     }))

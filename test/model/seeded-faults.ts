@@ -18,7 +18,7 @@ export const modelFaults: Record<string, ModelFault> = {
   'bump-takes-nonce': {
     file: 'server/sender/sign.ts',
     text: 'nonce: row.nonce as number, ...content',
-    instead: 'nonce: (row.nonce as number) + (slow ? 1 : 0), ...content',
+    instead: 'nonce: (row.nonce as number) + (row.hash === null ? 0 : 1), ...content',
     caught_by: ['signed twice', 'paid 2 times'],
   },
   'broadcast-before-commit': { ...crashFaults['broadcast-before-commit'], caught_by: ['not durable'] },
@@ -31,9 +31,9 @@ export const modelFaults: Record<string, ModelFault> = {
   },
   /** A price is raised whatever the market asks. */
   'multiple-forgotten': {
-    file: 'server/sender/sign.ts',
-    text: 'return isUnasked && isAbove(',
-    instead: 'return false && isAbove(',
+    file: 'server/domain/signature-plan.ts',
+    text: 'isAbove(prices, market, tier,',
+    instead: 'false && isAbove(prices, market, tier,',
     caught_by: ['too expensive'],
   },
   /** Public nodes get private transactions too. */

@@ -189,8 +189,9 @@ export class NonceUsers {
   async #takeOver(witnesses: Witnesses, row: TransactionRow, { fact }: Proof<MinedFact>): Promise<boolean> {
     const { hash, receipt } = fact
     const effect = effectOf(row)
-    const [proof] = await proveReceipts(witnesses, [{ attempts: [{ hash, purpose: 'send' }], effect }])
-    if (!(proof && proof !== 'shallow')) return this.#wait(row, quorumWait({ ...receipt, outcome: 'unknown' }))
+    const [quorum] = await proveReceipts(witnesses, [{ attempts: [{ hash, purpose: 'send' }], effect }])
+    if (quorum?.is !== 'proven') return this.#wait(row, quorumWait({ ...receipt, outcome: 'unknown' }))
+    const { proof } = quorum
     const copy = 'Sent at this nonce by another copy of this service'
     const { block_number, block_hash, succeeded } = receipt
     const block = { hash, block_number, block_hash, receipt: receiptOf(receipt) }

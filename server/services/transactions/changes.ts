@@ -16,10 +16,10 @@ import {
 } from '../../domain/fees.ts'
 import { capOf, feeOf, marketRule } from '../../domain/policies/fee-policies.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
+import { kindFor, withdrawalTier } from '../../domain/signature-plan.ts'
 import { isUnmined } from '../../domain/statuses.ts'
 import { priceKindOf } from '../../domain/transaction-form.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
-import { kindFor, withdrawalTier } from '../../sender/sign.ts'
 
 /** What the price of another version depends on. */
 interface ChangeFacts {

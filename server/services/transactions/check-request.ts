@@ -78,17 +78,16 @@ export const isPriced = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas 
   gas_price !== null || max_fee_per_gas !== null || max_priority_fee_per_gas !== null
 
 /** The highest prices that a request gives. */
-export const ceilingIn = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: TransactionRequest): Ceiling => {
+export const requestedCeiling = ({
+  gas_price,
+  max_fee_per_gas,
+  max_priority_fee_per_gas,
+}: TransactionRequest): Ceiling => {
   const fee = gas_price ?? max_fee_per_gas
   return {
     fee: fee === null ? undefined : BigInt(fee),
     tip: max_priority_fee_per_gas === null ? undefined : BigInt(max_priority_fee_per_gas),
   }
-}
-
-export const ceilingColumns = (request: TransactionRequest) => {
-  const { fee, tip } = ceilingIn(request)
-  return { fee_ceiling: fee?.toString() ?? null, tip_ceiling: tip?.toString() ?? null }
 }
 
 const defaultMaxPending = 10_000

@@ -2,6 +2,7 @@ import type { Explanation, Suggestion, TransactionChange } from '../../../genera
 import { within } from '../../chain/chain.ts'
 import {
   atLeastPrices,
+  ceilingOf,
   type Market,
   minReplacementFee,
   most,
@@ -9,6 +10,7 @@ import {
   pricesOf,
   quote,
   type Tier,
+  tierOf,
 } from '../../domain/fees.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import { capOf, multipleOf } from '../../domain/policies/fee-policies.ts'
@@ -19,7 +21,7 @@ import { isPrivate } from '../../domain/submission.ts'
 import { priceKindOf } from '../../domain/transaction-form.ts'
 import type { TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
 import { type ChainPace, nextStep, reasonToWait, waitForPrice } from '../../domain/wait-reason.ts'
-import { ceilingOf, type NetworkClient, tierOf } from '../../sender/context.ts'
+import type { NetworkClient } from '../../sender/context.ts'
 import type { Store } from '../../store/store.ts'
 import type { ServicesContext } from '../context.ts'
 import { changesOf } from './changes.ts'

@@ -31,7 +31,7 @@ import { currentOf } from '../../sender/context.ts'
 import type { Nonces } from '../../sender/nonces/nonces.ts'
 import { callOf } from '../../sender/sign.ts'
 import type { Store } from '../../store/store.ts'
-import { ceilingIn, checkAuthorizations } from './check-request.ts'
+import { checkAuthorizations, requestedCeiling } from './check-request.ts'
 
 /** The chain's view of a transaction, before it gets a nonce. Amounts are in wei. */
 export interface TransactionQuote {
@@ -321,7 +321,7 @@ function priceRequest(
   }
   checkLists(type, request)
   const quoted = quote(market, request.tier ?? defaultTier, kind)
-  const prices = limit(applyMaxFee(quoted, ceilingIn(request)), capOf(relayer))
+  const prices = limit(applyMaxFee(quoted, requestedCeiling(request)), capOf(relayer))
   // An assertion: it throws for a combination that the checks above should have refused.
   formOf(type, request, prices)
   return { type, prices }

@@ -8,6 +8,7 @@ import {
   atLeastPrices,
   bump,
   type Ceiling,
+  ceilingColumns,
   type FeeMarketPrices,
   gwei,
   isEnough,
@@ -21,6 +22,7 @@ import {
   priceColumns,
   pricesOf,
   quote,
+  tierOf,
   under,
 } from '../../domain/fees.ts'
 import type { Once, Replay } from '../../domain/new-transaction.ts'
@@ -41,10 +43,9 @@ import {
   type WholeTransactionRow,
   withEntry,
 } from '../../domain/transaction-rows.ts'
-import { tierOf } from '../../sender/context.ts'
 import type { Store } from '../../store/store.ts'
 import type { ServicesContext } from '../context.ts'
-import { capacityOf, ceilingIn, checkPause, isPriced } from './check-request.ts'
+import { capacityOf, checkPause, isPriced, requestedCeiling } from './check-request.ts'
 import { costColumns, defaultTier, type TransactionQuote } from './quote.ts'
 import { type Asker, type Prepared, prepare, type TransactionsContext, unwrapInsert } from './send.ts'
 
@@ -165,8 +166,8 @@ function updateOf(
   ceiling: Ceiling | undefined,
 ): TransactionUpdate {
   const tier = request.tier ?? defaultTier
-  const { fee, tip } = ceiling ?? ceilingIn(request)
-  const isPriced = fee !== undefined || tip !== undefined
+  const highest = ceiling ?? requestedCeiling(request)
+  const isPriced = highest.fee !== undefined || highest.tip !== undefined
   return {
     row_id: row.row_id,
     revision: row.revision,
@@ -175,8 +176,7 @@ function updateOf(
       gas_limit: quote.gas_limit,
       ...costColumns(quote),
       resign: row.status !== 'pending',
-      fee_ceiling: fee?.toString() ?? null,
-      tip_ceiling: tip?.toString() ?? null,
+      ...ceilingColumns(highest),
       // Prices at a nonce that another sender uses in the pool: the caller's word to pay more than that one.
       replaces_external: row.replaces_external || (row.wait_reason === 'nonce_conflict' && isPriced),
       ...priceColumns(quote.prices),

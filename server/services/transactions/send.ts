@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { AcceptedTransaction, SendTransactionRequest, Warning } from '../../../generated/openapi.ts'
 import { readCall } from '../../domain/decoding/decoded-call.ts'
 import { alreadySent, conflict, DomainError, errorOf, NonceTaken, relayerNotFound } from '../../domain/errors.ts'
-import { gwei, most, percentileOf, priceColumns, quote as quotePrices } from '../../domain/fees.ts'
+import { ceilingColumns, gwei, most, percentileOf, priceColumns, quote as quotePrices } from '../../domain/fees.ts'
 import type { InsertRefusal, NewTransaction, Replay } from '../../domain/new-transaction.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import type { Idempotency } from '../../domain/operation.ts'
@@ -12,7 +12,15 @@ import { checkFees, feeOf } from '../../domain/policies/fee-policies.ts'
 import { overLimit, spendingOf } from '../../domain/policies/transaction-policies.ts'
 import type { PendingAuditEntry, RelayerRow } from '../../domain/rows.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../domain/transaction-request.ts'
-import { capacityOf, ceilingColumns, checkPause, checkRequest, dataBytes, isPriced, tooMany } from './check-request.ts'
+import {
+  capacityOf,
+  checkPause,
+  checkRequest,
+  dataBytes,
+  isPriced,
+  requestedCeiling,
+  tooMany,
+} from './check-request.ts'
 import type { OrderContext } from './pick-relayer.ts'
 import {
   checkFunds,
@@ -187,7 +195,7 @@ export function newTransaction(
     gas_is_given: request.gas_limit !== null,
     ...costColumns(quote),
     type: quote.type,
-    ...ceilingColumns(request),
+    ...ceilingColumns(requestedCeiling(request)),
     ...priceColumns(quote.prices),
     speed: { tier, percentile: percentileOf[tier] },
     valid_until: request.valid_until ?? null,

@@ -1,6 +1,6 @@
 import { isFinal } from '../../domain/statuses.ts'
 import { isPrivate } from '../../domain/submission.ts'
-import { type TransactionRow, type TransactionUpdate, withEntry } from '../../domain/transaction-rows.ts'
+import { revisionAfter, type TransactionRow, type TransactionUpdate, withEntry } from '../../domain/transaction-rows.ts'
 import { batchesOf } from '../../lib/in-order.ts'
 import { changeReservations, reservedOf } from './accounts.ts'
 import { writeAttempts } from './attempts.ts'
@@ -217,6 +217,10 @@ export async function move(database: Database, moves: TransactionUpdate[]): Prom
   return moved
 }
 
+/** Writes the event of the reason why a transaction waits, unless it was written: it has become the first in line. */
+export const announceWait = (database: Database, { row_id, revision }: TransactionRow): Promise<unknown> =>
+  move(database, [{ row_id, revision, set: {} }])
+
 /** The most bytes that the moves of one database transaction write: some milliseconds. */
 const maxMoveBytes = 1_000_000
 
@@ -231,7 +235,7 @@ function movedRow(
 ): TransactionRow {
   const { data: _, ...others } = set
   const status = end?.status ?? set.status ?? before.status
-  const after: TransactionRow = { ...before, ...waitOf(set), ...others, status, revision: before.revision + 1 }
+  const after: TransactionRow = { ...before, ...waitOf(set), ...others, status, revision: revisionAfter(before) }
   if (isFinal(after.status)) Object.assign(after, { wait_reason: null, wait_text: null })
   // Until it ends, it counts however old it is (daily-limits.ts); what it paid counts for a day from its end.
   const isEnded = isFinal(after.status) && !isFinal(before.status)
