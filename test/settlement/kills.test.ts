@@ -83,6 +83,12 @@ test.each(['one server on SQLite', 'two servers on PostgreSQL'])(
       }
     }
     const paid = Promise.all(requests.map(pay))
+    let heldUp = 0
+    const look = async () => {
+      heldUp += await chain.dropHeldUp().catch(() => 0)
+    }
+    const looking = setInterval(look, 2_000)
+    onTestFinished(() => clearInterval(looking))
     for (let count = 0; count < kills; count += 1) {
       // Spread over the work, whatever its speed is.
       const due = Math.floor((count * payments) / (kills + 1))
@@ -94,7 +100,9 @@ test.each(['one server on SQLite', 'two servers on PostgreSQL'])(
       servers[at] = await start(settings[at] as Record<string, string>)
     }
     const told = await paid
-    process.stdout.write(`${name}: ${payments} payments, ${kills} kills, ${lost} answers lost\n`)
+    process.stdout.write(
+      `${name}: ${payments} payments, ${kills} kills, ${lost} answers lost, ${heldUp} times held up by anvil\n`,
+    )
 
     const logs = await money.provider.getLogs({ address: money.token, fromBlock: 0, topics: [usedTopic] })
     const minedBy = Map.groupBy(logs, ({ topics }) => topics[2])

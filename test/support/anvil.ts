@@ -38,6 +38,12 @@ export interface Anvil {
   dropTransaction(hash: string): Promise<void>
   /** The pool forgets everything. */
   dropAll(): Promise<void>
+  /**
+   * A fault of anvil: a transaction that comes while the block with the nonce before it is being made may stay queued for ever, although
+   * its nonce is the account's next. The pool forgets the transactions of accounts of which two calls in a row find that; resolves to the
+   * number of these accounts.
+   */
+  dropHeldUp(): Promise<number>
   /** The base fee of the next block; later ones follow from it by EIP-1559's rule. */
   setBaseFee(wei: bigint): Promise<void>
   setBalance(address: string, wei: bigint): Promise<void>
@@ -96,6 +102,16 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   const silence = () => order('anvil_setLoggingEnabled', false)
   await silence()
 
+  let heldUp: string[] = []
+  const findHeldUp = async (): Promise<string[]> => {
+    const { queued } = await rpc<{ queued: Record<string, object> }>('txpool_content')
+    const accounts = Object.entries(queued).map(async ([address, byNonce]) => {
+      const next = Number(await rpc('eth_getTransactionCount', [address, 'latest']))
+      return next in byNonce ? [`${address} ${next}`] : []
+    })
+    return (await Promise.all(accounts)).flat()
+  }
+
   return {
     url,
     port,
@@ -106,6 +122,13 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
     reorg: (depth) => order('anvil_reorg', depth, []),
     dropTransaction: (hash) => order('anvil_dropTransaction', hash),
     dropAll: () => order('anvil_dropAllTransactions'),
+    async dropHeldUp() {
+      const before = heldUp
+      heldUp = await findHeldUp()
+      const still = heldUp.filter((one) => before.includes(one))
+      for (const one of still) await order('anvil_removePoolTransactions', one.split(' ')[0])
+      return still.length
+    },
     setBaseFee: (wei) => order('anvil_setNextBlockBaseFeePerGas', hex(wei)),
     setBalance: (address, wei) => order('anvil_setBalance', address, hex(wei)),
     setNonce: (address, nonce) => order('anvil_setNonce', address, hex(nonce)),
