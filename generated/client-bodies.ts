@@ -1679,7 +1679,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "The highest fee of one call, in wei."
   ],
   [
-   "budget_per_day",
+   "max_fee_per_day",
    "amount in wei, or with a unit (1ether, 50gwei) (required)",
    "The highest total fee in any 24 hours, in wei."
   ],
@@ -1694,12 +1694,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "Whether it accepts nothing for now."
   ],
   [
-   "per_user.count",
+   "per_user.max_calls_per_day",
    "integer",
    "The most calls of one user in any 24 hours."
   ],
   [
-   "per_user.fee",
+   "per_user.max_fee_per_day",
    "amount in wei, or with a unit (1ether, 50gwei)",
    "An amount in wei, below 2^256: a decimal string, or an integer written in digits only (not `1.0`, not `1e18`)."
   ],
@@ -1741,7 +1741,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "The highest fee of one call, in wei."
   ],
   [
-   "budget_per_day",
+   "max_fee_per_day",
    "amount in wei, or with a unit (1ether, 50gwei)",
    "The highest total fee in any 24 hours, in wei."
   ],
@@ -1756,12 +1756,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "Whether it accepts nothing for now."
   ],
   [
-   "per_user.count",
+   "per_user.max_calls_per_day",
    "integer",
    "The most calls of one user in any 24 hours."
   ],
   [
-   "per_user.fee",
+   "per_user.max_fee_per_day",
    "amount in wei, or with a unit (1ether, 50gwei)",
    ""
   ]
@@ -1815,7 +1815,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "The highest fee of one payment, in wei."
   ],
   [
-   "budget_per_day",
+   "max_fee_per_day",
    "amount in wei, or with a unit (1ether, 50gwei) (required)",
    "The highest total fee in any 24 hours, in wei."
   ],
@@ -1842,7 +1842,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "The highest fee of one payment, in wei."
   ],
   [
-   "budget_per_day",
+   "max_fee_per_day",
    "amount in wei, or with a unit (1ether, 50gwei)",
    "The highest total fee in any 24 hours, in wei."
   ],
@@ -1955,7 +1955,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "The highest fees of its transactions in any 24 hours, in wei, as `max_fee_per_day` of a relayer counts them."
   ],
   [
-   "budget.count_per_hour",
+   "budget.max_transactions_per_hour",
    "integer",
    "The most transactions and signatures that move something, in any hour."
   ],
@@ -2017,7 +2017,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "The highest fees of its transactions in any 24 hours, in wei, as `max_fee_per_day` of a relayer counts them."
   ],
   [
-   "budget.count_per_hour",
+   "budget.max_transactions_per_hour",
    "integer",
    "The most transactions and signatures that move something, in any hour."
   ],
@@ -2034,7 +2034,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
  ],
  "post /api/v1/api-keys/{api_key_id}/rotate": [
   [
-   "former_valid_seconds",
+   "previous_token_valid_seconds",
    "integer",
    "The time for which the previous token stays valid, in seconds."
   ]
@@ -2042,7 +2042,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
 }
 
 /** The members that are amounts. */
-export const amountMembers: ReadonlySet<string> = new Set(["value","gas_price","max_fee_per_gas","max_priority_fee_per_gas","min_balance","target_balance","max_per_day","keep","gas_price_cap","max_fee_per_transaction","max_fee_per_day","max_value","max_value_per_day","min_priority_fee_per_gas","min_gas_price","max_fee","budget_per_day","fee"])
+export const amountMembers: ReadonlySet<string> = new Set(["value","gas_price","max_fee_per_gas","max_priority_fee_per_gas","min_balance","target_balance","max_per_day","keep","gas_price_cap","max_fee_per_transaction","max_fee_per_day","max_value","max_value_per_day","min_priority_fee_per_gas","min_gas_price","max_fee"])
 
 /** The members that are secrets: the contract calls them writeOnly. */
 export const secretMembers: ReadonlySet<string> = new Set(["signing_key","key","keystore","passphrase","private_key","client_secret","pin","headers","client_key","token","secret_id"])

@@ -23,8 +23,8 @@ export interface GeneratedMethods {
     list(relayerId: string, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/', 'get'>): AsyncGenerator<ItemOf<'/api/v1/relayers/{relayer_id}/transactions/'>, void, undefined>
     /** List the transactions of all relayers. */
     listAll(options?: Options<'/api/v1/transactions', 'get'>): AsyncGenerator<ItemOf<'/api/v1/transactions'>, void, undefined>
-    /** Get a transaction by its id alone. */
-    getById(transactionId: string, options?: Options<'/api/v1/transactions/{transaction_id}', 'get'>): ApiPromise<Data<'/api/v1/transactions/{transaction_id}', 'get'>>
+    /** Get a transaction of any relayer. */
+    getAny(transactionId: string, options?: Options<'/api/v1/transactions/{transaction_id}', 'get'>): ApiPromise<Data<'/api/v1/transactions/{transaction_id}', 'get'>>
     /** Explain a transaction. */
     getExplanation(transactionId: string, options?: Options<'/api/v1/transactions/{transaction_id}/explanation', 'get'>): ApiPromise<Data<'/api/v1/transactions/{transaction_id}/explanation', 'get'>>
     /** Send a transaction. */
@@ -238,7 +238,7 @@ export interface GeneratedMethods {
     /** List payments. */
     listPayments(facilitatorId: string, options?: Options<'/api/v1/facilitators/{facilitator_id}/payments', 'get'>): AsyncGenerator<ItemOf<'/api/v1/facilitators/{facilitator_id}/payments'>, void, undefined>
     /** Get a payment. */
-    getPayment(facilitatorId: string, payment: string, options?: Options<'/api/v1/facilitators/{facilitator_id}/payments/{payment}', 'get'>): ApiPromise<Data<'/api/v1/facilitators/{facilitator_id}/payments/{payment}', 'get'>>
+    getPayment(facilitatorId: string, paymentId: string, options?: Options<'/api/v1/facilitators/{facilitator_id}/payments/{payment_id}', 'get'>): ApiPromise<Data<'/api/v1/facilitators/{facilitator_id}/payments/{payment_id}', 'get'>>
   }
   audit: {
     /** List the audit trail. */
@@ -260,7 +260,7 @@ export const methods = {
   transactions: {
     list: ['get', '/api/v1/relayers/{relayer_id}/transactions/', 'list'],
     listAll: ['get', '/api/v1/transactions', 'list'],
-    getById: ['get', '/api/v1/transactions/{transaction_id}', 'plain'],
+    getAny: ['get', '/api/v1/transactions/{transaction_id}', 'plain'],
     getExplanation: ['get', '/api/v1/transactions/{transaction_id}/explanation', 'plain'],
     send: ['post', '/api/v1/relayers/{relayer_id}/transactions', 'once'],
     sendBatch: ['post', '/api/v1/relayers/{relayer_id}/transactions/batch', 'once'],
@@ -378,7 +378,7 @@ export const methods = {
     verifyPayment: ['post', '/api/v1/facilitators/{facilitator_id}/verify', 'body'],
     settlePayment: ['post', '/api/v1/facilitators/{facilitator_id}/settle', 'body'],
     listPayments: ['get', '/api/v1/facilitators/{facilitator_id}/payments', 'list'],
-    getPayment: ['get', '/api/v1/facilitators/{facilitator_id}/payments/{payment}', 'plain'],
+    getPayment: ['get', '/api/v1/facilitators/{facilitator_id}/payments/{payment_id}', 'plain'],
   },
   audit: {
     listEntries: ['get', '/api/v1/audit', 'list'],

@@ -184,12 +184,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get a transaction by its id alone
+         * Get a transaction of any relayer
          * @description A transaction of a relayer that the API key may use, or one that was sent through a pool that it may use.
          *
          *     **Returns** 200: The transaction. `data` is `Transaction`.
          */
-        get: operations["getTransactionById"];
+        get: operations["getAnyTransaction"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2177,7 +2177,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/facilitators/{facilitator_id}/payments/{payment}": {
+    "/api/v1/facilitators/{facilitator_id}/payments/{payment_id}": {
         parameters: {
             query?: never;
             header?: never;
@@ -2191,7 +2191,7 @@ export interface paths {
                  * @description The id of the payment, the SHA-256 of its payload; it is in the events and in `extra` of the answers.
                  * @example 0xabababababababababababababababababababababababababababababababab
                  */
-                payment: components["schemas"]["PathId"];
+                payment_id: components["schemas"]["PathId"];
             };
             cookie?: never;
         };
@@ -2361,7 +2361,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate the token of an API key
-         * @description The response shows the new token once. The previous token stays valid for `former_valid_seconds`, and older tokens until the end that their rotation promised. With 0, all of them become invalid at once.
+         * @description The response shows the new token once. The previous token stays valid for `previous_token_valid_seconds`, and older tokens until the end that their rotation promised. With 0, all of them become invalid at once.
          *
          *     **Returns** 200: The API key, with its token. `data` is `ApiKeyCreation`.
          */
@@ -3825,7 +3825,7 @@ export interface components {
         /** @description A reason for which sending would be refused. */
         DryRunRefusal: {
             /** @description The HTTP status of the refusal. */
-            status: number;
+            http_status: number;
             code: components["schemas"]["FailureCode"];
             /** @description What would be refused, in words. */
             message: string;
@@ -4029,7 +4029,7 @@ export interface components {
         FundingStatus: "sufficient" | "refilling" | "limit_reached" | "treasury_short" | "fee_too_high" | "refused" | "unknown";
         PoolRelayerFunding: {
             relayer_id: components["schemas"]["Id"];
-            state: components["schemas"]["FundingStatus"];
+            status: components["schemas"]["FundingStatus"];
             /** @description Why it is not refilled. Null when nothing is wrong. */
             reason: string | null;
             /**
@@ -4056,7 +4056,7 @@ export interface components {
             funding: components["schemas"]["Funding"];
             /** @description The pool whose funding it is; null for the relayer's own. */
             pool_id: string | null;
-            state: components["schemas"]["FundingStatus"];
+            status: components["schemas"]["FundingStatus"];
             /** @description Why no refill starts; null when nothing is wrong. */
             reason: string | null;
             /**
@@ -4122,9 +4122,9 @@ export interface components {
             /** @description The relayer's unmined transaction with the lowest nonce, while it waits. All later transactions wait for it. Null while nothing blocks. */
             blocking: components["schemas"]["BlockingTransaction"] | null;
             /** @description The last transaction of this address that the chain or a node has and this service did not send: another program uses the key, or another copy of this service's database is or was in use. Null when none was seen, and after it was acknowledged ([Repair a relayer's nonces](#/relayers/reconcilerelayernonce) with `acknowledge_unknown`). */
-            foreign: components["schemas"]["ForeignTransaction"] | null;
+            external: components["schemas"]["ExternalTransaction"] | null;
         };
-        ForeignTransaction: {
+        ExternalTransaction: {
             /**
              * Format: int64
              * @description The nonce that another sender used.
@@ -4160,7 +4160,7 @@ export interface components {
             nonce: number;
             wait_reason: components["schemas"]["WaitReason"];
             /** @description The `status_reason` of the transaction. */
-            reason: string | null;
+            status_reason: string | null;
         };
         /**
          * @description One of `webhook`. A later version may add values.
@@ -4305,11 +4305,11 @@ export interface components {
              */
             duration_ms: number;
             /** @description The HTTP status. Null when there was no response. */
-            status: number | null;
+            http_status: number | null;
             /** @description Why there was no response. Null when there was one. */
             error: string | null;
             /** @description The first 1,000 characters of the response body. */
-            answer: string | null;
+            response_body: string | null;
         };
         /** @description An event for one notification, with its attempts. */
         Delivery: {
@@ -4622,7 +4622,7 @@ export interface components {
             payload_type: "relayer_funding";
             /** @description The relayer that needs funds. */
             relayer: components["schemas"]["Relayer"];
-            state: components["schemas"]["FundingStatus"];
+            status: components["schemas"]["FundingStatus"];
             /** @description Why it is not refilled. Null when it is. */
             reason: string | null;
         };
@@ -4697,7 +4697,7 @@ export interface components {
             /** @description The highest fees of its transactions in any 24 hours, in wei, as `max_fee_per_day` of a relayer counts them. Null: any. */
             max_fee_per_day: string | null;
             /** @description The most transactions and signatures that move something, in any hour. Null: any number. */
-            count_per_hour: number | null;
+            max_transactions_per_hour: number | null;
             /** @description Who may receive: the receiver of the coin, the receiver or spender of a token, the contract of any other call. Null: anybody. */
             receivers: components["schemas"]["Address"][] | null;
         };
@@ -4715,7 +4715,7 @@ export interface components {
             /** @description The highest fees of its transactions in any 24 hours, in wei, as `max_fee_per_day` of a relayer counts them. Absent or null: any. */
             max_fee_per_day?: components["schemas"]["AmountInput"] | null;
             /** @description The most transactions and signatures that move something, in any hour. Absent or null: any number. */
-            count_per_hour?: number | null;
+            max_transactions_per_hour?: number | null;
             /** @description Who may receive: the receiver of the coin, the receiver or spender of a token, the contract of any other call. Absent or null: anybody. */
             receivers?: components["schemas"]["AddressInput"][] | null;
         };
@@ -4726,7 +4726,7 @@ export interface components {
             /** @description Null: fees are not limited. */
             fees: components["schemas"]["Usage"] | null;
             /** @description Transactions and signatures of the last hour. Null: their number is not limited. */
-            transactions: components["schemas"]["CallCount"] | null;
+            transactions: components["schemas"]["CountUsage"] | null;
             /** @description Null: anybody may receive. */
             receivers: components["schemas"]["Address"][] | null;
         };
@@ -4832,7 +4832,7 @@ export interface components {
              * @description The time for which the previous token stays valid, in seconds. 0: it and all older tokens end at once.
              * @default 86400
              */
-            former_valid_seconds?: number;
+            previous_token_valid_seconds?: number;
         };
         /** @description What a caller asked for, and what became of it. */
         AuditEntry: {
@@ -4973,14 +4973,14 @@ export interface components {
         /** @description Limits of one user in any 24 hours. Whose call it is comes from a signature: of the forward request, or of the account. With these limits, a plain call needs `user`, which only an API key with the scope `send` may give. */
         UserLimitsInput: {
             /** @description The most calls of one user in any 24 hours. */
-            count?: number;
-            fee?: components["schemas"]["AmountInput"];
+            max_calls_per_day?: number;
+            max_fee_per_day?: components["schemas"]["AmountInput"];
         };
         /** @description Limits of one user in any 24 hours. An absent limit stays, and null removes one. */
         UserLimitsPatch: {
             /** @description The most calls of one user in any 24 hours. Null: no limit. */
-            count?: number | null;
-            fee?: components["schemas"]["AmountInput"] | null;
+            max_calls_per_day?: number | null;
+            max_fee_per_day?: components["schemas"]["AmountInput"] | null;
         };
         /** @description A sponsorship whose calls a relayer sends, or a pool. */
         CreateSponsorshipRequest: components["schemas"]["CreateRelayerSponsorship"] | components["schemas"]["CreatePoolSponsorship"];
@@ -5005,7 +5005,7 @@ export interface components {
              */
             max_fee: components["schemas"]["AmountInput"];
             /** @description The highest total fee in any 24 hours, in wei. */
-            budget_per_day: components["schemas"]["AmountInput"];
+            max_fee_per_day: components["schemas"]["AmountInput"];
             /** @description The pages from which browsers may call /api/v1/rpc. Without an `Origin` header, as from a server, the key alone decides. */
             origins?: components["schemas"]["Origin"][];
             /** @description Whether it accepts nothing for now. Default: false. */
@@ -5034,7 +5034,7 @@ export interface components {
              */
             max_fee: components["schemas"]["AmountInput"];
             /** @description The highest total fee in any 24 hours, in wei. */
-            budget_per_day: components["schemas"]["AmountInput"];
+            max_fee_per_day: components["schemas"]["AmountInput"];
             /** @description The pages from which browsers may call /api/v1/rpc. Without an `Origin` header, as from a server, the key alone decides. */
             origins?: components["schemas"]["Origin"][];
             /** @description Whether it accepts nothing for now. Default: false. */
@@ -5059,7 +5059,7 @@ export interface components {
              */
             max_fee?: components["schemas"]["AmountInput"];
             /** @description The highest total fee in any 24 hours, in wei. */
-            budget_per_day?: components["schemas"]["AmountInput"];
+            max_fee_per_day?: components["schemas"]["AmountInput"];
             /** @description The pages from which browsers may call /api/v1/rpc. Without an `Origin` header, as from a server, the key alone decides. */
             origins?: components["schemas"]["Origin"][];
             /** @description Whether it accepts nothing for now. Default: false. */
@@ -5091,7 +5091,7 @@ export interface components {
              */
             max_fee: components["schemas"]["AmountInput"];
             /** @description The highest total fee in any 24 hours, in wei. */
-            budget_per_day: components["schemas"]["AmountInput"];
+            max_fee_per_day: components["schemas"]["AmountInput"];
             /**
              * @description How long [Settle a payment](#/facilitators/settlepayment) waits until the payment is mined.
              * @default 20
@@ -5109,7 +5109,7 @@ export interface components {
              */
             max_fee?: components["schemas"]["AmountInput"];
             /** @description The highest total fee in any 24 hours, in wei. */
-            budget_per_day?: components["schemas"]["AmountInput"];
+            max_fee_per_day?: components["schemas"]["AmountInput"];
             /** @description How long [Settle a payment](#/facilitators/settlepayment) waits until the payment is mined. */
             wait_seconds?: number;
         };
@@ -5123,7 +5123,7 @@ export interface components {
             assets: components["schemas"]["FacilitatorAsset"][];
             pay_to: components["schemas"]["Address"];
             max_fee: components["schemas"]["Amount"];
-            budget_per_day: components["schemas"]["Amount"];
+            max_fee_per_day: components["schemas"]["Amount"];
             /** @description How long a settlement waits for its transaction. */
             wait_seconds: number;
             /** @description The id of its API key. */
@@ -5234,7 +5234,7 @@ export interface components {
             resets_at: string | null;
         };
         /** @description The number of calls in the last 24 hours. */
-        CallCount: {
+        CountUsage: {
             /**
              * Format: int64
              * @description The calls that count.
@@ -5285,7 +5285,7 @@ export interface components {
              */
             max_fee: components["schemas"]["Amount"];
             /** @description The highest total fee in any 24 hours, in wei. */
-            budget_per_day: components["schemas"]["Amount"];
+            max_fee_per_day: components["schemas"]["Amount"];
             /** @description The limits of one user in any 24 hours. Null: none. */
             per_user: components["schemas"]["UserLimits"] | null;
             /** @description The pages from which browsers may call /api/v1/rpc. Without an `Origin` header, as from a server, the key alone decides. */
@@ -5302,8 +5302,8 @@ export interface components {
              * Format: int64
              * @description The most calls.
              */
-            count?: number;
-            fee?: components["schemas"]["Amount"];
+            max_calls_per_day?: number;
+            max_fee_per_day?: components["schemas"]["Amount"];
         };
         /** @description The sponsorship and its key, which is shown only here. */
         SponsorshipCreation: {
@@ -5316,9 +5316,9 @@ export interface components {
         SponsoredUser: {
             user: components["schemas"]["Address"];
             /** @description The number of calls. Null without this limit. */
-            count: components["schemas"]["CallCount"] | null;
+            calls: components["schemas"]["CountUsage"] | null;
             /** @description The fees, in wei. Null without this limit. */
-            fee: components["schemas"]["Usage"] | null;
+            fees: components["schemas"]["Usage"] | null;
         };
         SponsoredCallRequest: {
             /** @description A forwarder, a target, or the account of a user. */
@@ -5493,9 +5493,9 @@ export interface components {
         /** @description That somebody has taken note of a problem. */
         Acknowledgement: {
             /** @description The caller, as the audit trail names it. */
-            by: string;
+            caller: string;
             /** @description The name of that API key, also after it was deleted. Null when it has none. */
-            by_name: string | null;
+            caller_name: string | null;
             at: components["schemas"]["Timestamp"];
             until: components["schemas"]["Timestamp"];
             /** @description What the person wrote. Null: nothing. */
@@ -6400,7 +6400,7 @@ export interface components {
             /** @description Why it makes no progress. Null while it does. */
             wait_reason: components["schemas"]["WaitReason"] | null;
             /** @description The `status_reason` of the transaction. */
-            reason: string | null;
+            status_reason: string | null;
             created_at: components["schemas"]["Timestamp"];
             /** @description The time of the last change of its status or of `wait_reason`. */
             since: components["schemas"]["Timestamp"];
@@ -6428,7 +6428,7 @@ export interface components {
              * @description `idle`: it starts, or is a command. `leaving`: it stops. One of `idle`, `running`, `leaving`. A later version may add values.
              * @enum {string}
              */
-            state: "idle" | "running" | "leaving";
+            status: "idle" | "running" | "leaving";
             started_at: components["schemas"]["Timestamp"];
             /**
              * Format: int64
@@ -6482,7 +6482,7 @@ export interface components {
              * Format: int64
              * @description The size of the database.
              */
-            bytes: number;
+            size_bytes: number;
             /**
              * Format: int64
              * @description How long it took to answer, from this server.
@@ -6571,7 +6571,7 @@ export interface components {
             /** @description The id of the API key, `environment` (API_KEY), or `service`: refills of relayers, and what fills gaps of nonces. */
             caller: string;
             /** @description The name of the API key. Null when it has none or was deleted. */
-            name: string | null;
+            caller_name: string | null;
             network: components["schemas"]["NetworkName"];
             /**
              * Format: int64
@@ -6630,7 +6630,7 @@ export interface components {
             /** @description The pools that the key may use without rights to their relayers. */
             pool_ids: components["schemas"]["Id"][];
             /** @description The key's budget and its use. Null: it has none. */
-            budget: components["schemas"]["BudgetUse"] | null;
+            budget_use: components["schemas"]["BudgetUse"] | null;
             /** @description Whether the key may manage API keys. */
             may_administer: boolean;
             /**
@@ -7956,7 +7956,7 @@ export type FundingState = components['schemas']['FundingState'];
 export type Refill = components['schemas']['Refill'];
 export type SweepRequest = components['schemas']['SweepRequest'];
 export type NonceState = components['schemas']['NonceState'];
-export type ForeignTransaction = components['schemas']['ForeignTransaction'];
+export type ExternalTransaction = components['schemas']['ExternalTransaction'];
 export type UnknownTransaction = components['schemas']['UnknownTransaction'];
 export type BlockingTransaction = components['schemas']['BlockingTransaction'];
 export type NotificationType = components['schemas']['NotificationType'];
@@ -8048,7 +8048,7 @@ export type X402Verified = components['schemas']['X402Verified'];
 export type X402Settled = components['schemas']['X402Settled'];
 export type X402SettledExtra = components['schemas']['X402SettledExtra'];
 export type Usage = components['schemas']['Usage'];
-export type CallCount = components['schemas']['CallCount'];
+export type CountUsage = components['schemas']['CountUsage'];
 export type Sponsorship = components['schemas']['Sponsorship'];
 export type UserLimits = components['schemas']['UserLimits'];
 export type SponsorshipCreation = components['schemas']['SponsorshipCreation'];
@@ -8499,7 +8499,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    getTransactionById: {
+    getAnyTransaction: {
         parameters: {
             query?: never;
             header?: never;
@@ -11319,7 +11319,7 @@ export interface operations {
                  * @description The id of the payment, the SHA-256 of its payload; it is in the events and in `extra` of the answers.
                  * @example 0xabababababababababababababababababababababababababababababababab
                  */
-                payment: components["schemas"]["PathId"];
+                payment_id: components["schemas"]["PathId"];
             };
             cookie?: never;
         };
@@ -11811,6 +11811,6 @@ export const remoteConfigInterfaceValues: ReadonlyArray<FlattenedDeepRequired<co
 export const vaultSignerRequestTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["VaultSignerRequest"]["type"]> = ["vault"];
 export const networkNodeStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkNode"]["status"]> = ["healthy", "unreachable", "wrong_chain", "rate_limited"];
 export const relayerActivitySeconds_per_pointValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerActivity"]["seconds_per_point"]> = [60, 900, 86400];
-export const serverStateStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ServerState"]["state"]> = ["idle", "running", "leaving"];
+export const serverStateStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ServerState"]["status"]> = ["idle", "running", "leaving"];
 export const databaseStateEngineValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DatabaseState"]["engine"]> = ["sqlite", "postgres"];
 export const incidentSeverityValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Incident"]["severity"]> = ["error", "warning", "over"];

@@ -246,7 +246,7 @@ test('two servers refill each of several relayers once', async () => {
     Promise.all(
       relayerIds.map(async (relayerId) => (await clientOf(1).get(path, { path: { relayer_id: relayerId } })).data),
     )
-  await vi.waitUntil(async () => (await states()).every(({ state }) => state === 'sufficient'), {
+  await vi.waitUntil(async () => (await states()).every(({ status }) => status === 'sufficient'), {
     timeout: 120_000,
     interval: 100,
   })
@@ -340,7 +340,7 @@ test('of two writers on two servers with the same revision, one changes the reso
   await create('pools', { id: 'written', network: 'local', relayer_ids: ['written'] })
   await create('notifications', { id: 'written', url: 'http://127.0.0.1:9/' })
   const { api_key } = await create('api-keys', { name: 'written', scopes: ['sign'] })
-  const rules = { relayer_id: 'treasury', max_gas: 100_000, max_fee: '1', budget_per_day: '1' }
+  const rules = { relayer_id: 'treasury', max_gas: 100_000, max_fee: '1', max_fee_per_day: '1' }
   await create('sponsorships', { id: 'written', ...rules })
   for (const of of ['relayers', 'pools']) await ask(0, 'PUT', `${of}/written/funding`, fundingOf('2'))
   // Its price keeps it out of every block.

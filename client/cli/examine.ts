@@ -103,7 +103,7 @@ function stateOf(part: string, { id, paused, system_disabled, disabled_reason }:
 
 function nonceOf(part: string, { id }: Relayer, { status, explanation, blocking }: NonceState): Finding {
   if (blocking !== null) {
-    const { transaction_id, nonce, wait_reason, reason } = blocking
+    const { transaction_id, nonce, wait_reason, status_reason: reason } = blocking
     const told = `nonce ${nonce} waits (${wait_reason}): ${reason ?? 'no reason is stored'}`
     return problem(part, told, `All later transactions wait for it: relayer why ${transaction_id} --relayer ${id}`)
   }

@@ -101,6 +101,7 @@ async function forward(url: string, key: string, id: string, body: string): Prom
 }
 
 function brief({ payload }: Event): string {
-  if ('status' in payload) return `${payload.id} ${payload.status} ${payload.hash ?? ''}`
+  if (payload.payload_type === 'transaction' || payload.payload_type === 'transaction_waiting')
+    return `${payload.id} ${payload.status} ${payload.hash ?? ''}`
   return 'relayer' in payload ? payload.relayer.id : ''
 }

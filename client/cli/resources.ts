@@ -136,7 +136,8 @@ const about: Record<Verb, string> = {
   show: 'show one',
   create: 'create one from --file and --set',
   change: 'change members of one: absent members stay, null removes',
-  rotate: 'replace the token; the former one stays valid for former_valid_seconds, a day unless --set otherwise',
+  rotate:
+    'replace the token; the former one stays valid for previous_token_valid_seconds, a day unless --set otherwise',
   delete: 'delete one',
 }
 

@@ -24,7 +24,7 @@ const usage = `Usage:
   npm run api-key -- create --name NAME --scope SCOPE [--scope SCOPE ...]
       [--relayer ID ...] [--cidr NETWORK ...] [--per-second N --burst N] [--budget JSON] [--expires TIME]
   npm run api-key -- list
-  npm run api-key -- rotate ID [--former-valid-seconds N]
+  npm run api-key -- rotate ID [--previous-token-valid-seconds N]
   npm run api-key -- revoke ID
 Scopes: sign, send, read, notifications, manage.`
 
@@ -37,7 +37,7 @@ const options = {
   burst: { type: 'string' },
   budget: { type: 'string' },
   expires: { type: 'string' },
-  'former-valid-seconds': { type: 'string' },
+  'previous-token-valid-seconds': { type: 'string' },
 } as const
 
 type Options = ReturnType<typeof parseArgs<{ options: typeof options }>>['values']
@@ -82,8 +82,13 @@ async function run(command: string | undefined, id: string, values: Options): Pr
       return lines.join('\n')
     }
     if (command === 'rotate' && id) {
-      const body = values['former-valid-seconds']
-        ? { former_valid_seconds: readNumber(values['former-valid-seconds'], '--former-valid-seconds') }
+      const body = values['previous-token-valid-seconds']
+        ? {
+            previous_token_valid_seconds: readNumber(
+              values['previous-token-valid-seconds'],
+              '--previous-token-valid-seconds',
+            ),
+          }
         : {}
       const wrong = schemaCheck(contract, 'RotateApiKeyRequest')(body)
       if (wrong !== undefined) throw new UsageError(wrong)

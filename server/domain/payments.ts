@@ -8,7 +8,7 @@ import { hashTypedData } from './encoding/typed-data.ts'
 import { DomainError } from './errors.ts'
 
 /** What a facilitator settles. Addresses in lower case, amounts as decimal strings. */
-export type FacilitatorRules = Pick<Facilitator, 'assets' | 'pay_to' | 'max_fee' | 'budget_per_day' | 'wait_seconds'>
+export type FacilitatorRules = Pick<Facilitator, 'assets' | 'pay_to' | 'max_fee' | 'max_fee_per_day' | 'wait_seconds'>
 
 /** An authorization of EIP-3009, in lower case. `id`: equal payloads are one payment. `nonce`: 32 bytes. Times in seconds since the Unix epoch. */
 export interface Payment {
@@ -214,9 +214,9 @@ export const laneOfPayment = ({ asset, payer, nonce }: Payment): string => `paym
 export const facilitatorBudget = ({
   row_id,
   chain_id,
-  budget_per_day,
+  max_fee_per_day,
 }: {
   row_id: number
   chain_id: number
-  budget_per_day: string
-}) => ({ chain_id, holder: `facilitator ${row_id}`, asset: 'fee', limit: budget_per_day })
+  max_fee_per_day: string
+}) => ({ chain_id, holder: `facilitator ${row_id}`, asset: 'fee', limit: max_fee_per_day })

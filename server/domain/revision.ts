@@ -21,10 +21,18 @@ export const members = {
     'coin_token',
   ],
   sponsorships: [
-    ...(['targets', 'forwarders', 'delegates', 'nonce_key_delegates', 'max_gas', 'max_fee', 'budget_per_day'] as const),
+    ...([
+      'targets',
+      'forwarders',
+      'delegates',
+      'nonce_key_delegates',
+      'max_gas',
+      'max_fee',
+      'max_fee_per_day',
+    ] as const),
     ...(['per_user', 'origins', 'paused'] as const),
   ],
-  facilitators: ['assets', 'pay_to', 'max_fee', 'budget_per_day', 'wait_seconds'],
+  facilitators: ['assets', 'pay_to', 'max_fee', 'max_fee_per_day', 'wait_seconds'],
   funding: ['from', 'asset', 'min_balance', 'target_balance', 'max_per_day', 'max_fee_per_gas'],
 } as const
 export type Kind = keyof typeof members

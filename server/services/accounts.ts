@@ -161,7 +161,7 @@ const byHash: ReadonlySet<string> = new Set(['eth_getTransactionByHash', 'eth_ge
 
 const blockingOf = (row: TransactionRow | undefined): NonceState['blocking'] =>
   row && row.wait_reason !== null && row.nonce !== null
-    ? { transaction_id: row.id, nonce: row.nonce, wait_reason: row.wait_reason, reason: shownReason(row) }
+    ? { transaction_id: row.id, nonce: row.nonce, wait_reason: row.wait_reason, status_reason: shownReason(row) }
     : null
 
 const unavailable = (message: string) => errorOf('unavailable', 'network', message.slice(0, 1_000))

@@ -142,14 +142,13 @@ async function queueOf(store: Store, { row_id, id: relayerId }: RelayerRow): Pro
   const [unfinished, first] = await Promise.all([store.countUnfinished(row_id), store.firstInLine(row_id)])
   if (!first) return { relayer_id: relayerId, unfinished, first: null }
   const { id: transactionId, nonce, status, wait_reason, created_at, changed_at } = first
-  const reason = shownReason(first)
   const since = changed_at ?? created_at
   const head = {
     transaction_id: transactionId,
     nonce: nonce as number,
     status,
     wait_reason,
-    reason,
+    status_reason: shownReason(first),
     created_at,
     since,
   }
@@ -158,11 +157,11 @@ async function queueOf(store: Store, { row_id, id: relayerId }: RelayerRow): Pro
 
 /** The days of one caller on one network. */
 function callerSpending(rows: CallerDayRow[], from: number, days: number): CallerSpending {
-  const [{ caller, name, network }] = rows as [CallerDayRow]
+  const [{ caller, caller_name, network }] = rows as [CallerDayRow]
   const byDay = new Map(rows.map((row) => [row.at, feesOf(row)]))
   const feesByDay = Array.from({ length: days }, (_, index) => `${byDay.get(from + index * dayS) ?? 0n}`)
   return {
-    ...{ caller, name, network, fees_by_day: feesByDay },
+    ...{ caller, caller_name, network, fees_by_day: feesByDay },
     mined: rows.reduce((sum, { mined }) => sum + mined, 0),
     fees: `${rows.reduce((sum, row) => sum + feesOf(row), 0n)}`,
     fees_today: feesByDay.at(-1) ?? '0',

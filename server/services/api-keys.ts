@@ -97,12 +97,12 @@ export async function updateApiKey(
 export async function rotateApiKey(
   { store, now }: Store & Clock,
   id: string,
-  { former_valid_seconds = formerValidS }: RotateApiKeyRequest,
+  { previous_token_valid_seconds = formerValidS }: RotateApiKeyRequest,
   auditEntry: PendingAuditEntry,
 ): Promise<ApiKeyWithToken> {
   const { token, secret_hash } = makeToken(id)
   const previousTokenExpiresAt =
-    former_valid_seconds > 0 ? new Date(now() + former_valid_seconds * 1_000).toISOString() : null
+    previous_token_valid_seconds > 0 ? new Date(now() + previous_token_valid_seconds * 1_000).toISOString() : null
   const rotated = await store.rotateApiKey(
     id,
     { secret_hash, previous_token_expires_at: previousTokenExpiresAt },

@@ -43,7 +43,7 @@ export async function showFacilitator({ store }: Store, facilitator: Facilitator
 }
 
 /** The given rules in normal form. Throws DomainError (400). */
-function readRules({ assets, pay_to, max_fee, budget_per_day, wait_seconds }: UpdateFacilitatorRequest) {
+function readRules({ assets, pay_to, max_fee, max_fee_per_day, wait_seconds }: UpdateFacilitatorRequest) {
   return {
     ...(assets && {
       assets: assets.map(({ address, max_amount }, index) => ({
@@ -53,7 +53,7 @@ function readRules({ assets, pay_to, max_fee, budget_per_day, wait_seconds }: Up
     }),
     ...(pay_to !== undefined && { pay_to: readAddress(pay_to, ['pay_to']) }),
     ...(max_fee !== undefined && { max_fee: readAmount(max_fee, ['max_fee']) }),
-    ...(budget_per_day !== undefined && { budget_per_day: readAmount(budget_per_day, ['budget_per_day']) }),
+    ...(max_fee_per_day !== undefined && { max_fee_per_day: readAmount(max_fee_per_day, ['max_fee_per_day']) }),
     ...(wait_seconds !== undefined && { wait_seconds }),
   } satisfies Partial<FacilitatorRules>
 }

@@ -106,10 +106,10 @@ function ofState({ id, paused, system_disabled, disabled_reason }: RelayerRow): 
 }
 
 function ofFunding({ id }: RelayerRow, note: FundingNote | undefined): FoundProblem[] {
-  if (!note || !isBlocked(note.state)) return []
-  const summary = `${id} is not refilled (${words(note.state)})`
+  if (!note || !isBlocked(note.status)) return []
+  const summary = `${id} is not refilled (${words(note.status)})`
   return [
-    problem('funding', note.state, { relayer_id: id, summary, reason: note.reason ?? summary, since: note.since }),
+    problem('funding', note.status, { relayer_id: id, summary, reason: note.reason ?? summary, since: note.since }),
   ]
 }
 

@@ -83,10 +83,10 @@ export class ProblemList {
     }
     const at = now()
     const until = new Date(at + input.minutes * minuteMs).toISOString()
-    const byName = (await store.callerNames([caller.id])).get(caller.id) ?? null
+    const callerName = (await store.callerNames([caller.id])).get(caller.id) ?? null
     const acknowledgement = {
-      by: caller.id,
-      by_name: byName,
+      caller: caller.id,
+      caller_name: callerName,
       at: new Date(at).toISOString(),
       until,
       note: input.note ?? null,

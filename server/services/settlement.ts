@@ -207,7 +207,7 @@ async function send(
   const { id, asset, payer, pay_to, amount, nonce, valid_before } = payment
   let current = facilitator
   const complete: Complete = (transaction, quote) => {
-    const { row_id, max_fee, budget_per_day } = current
+    const { row_id, max_fee, max_fee_per_day } = current
     const fee = feeOf(quote)
     if (fee > BigInt(max_fee)) {
       const message = `a fee of up to ${fee} wei is above the limit of ${max_fee} wei`
@@ -223,7 +223,7 @@ async function send(
       ...{ fee_ceiling: gas_price ?? max_fee_per_gas, tip_ceiling: max_priority_fee_per_gas },
       spending: [
         ...(transaction.spending ?? []),
-        { policy: 'budget_per_day', asset: 'fee', amount: max_fee, limit: budget_per_day, holder },
+        { policy: 'max_fee_per_day', asset: 'fee', amount: max_fee, limit: max_fee_per_day, holder },
       ],
       sponsored: {
         ...{ sponsorship_row_id: null, user: payer, charge: max_fee, holders: [holder] },

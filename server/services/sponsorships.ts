@@ -1,5 +1,5 @@
 import type {
-  CallCount,
+  CountUsage,
   CreateSponsorshipRequest,
   SponsoredUser,
   Sponsorship,
@@ -127,8 +127,9 @@ export async function usageOfUser(
 ): Promise<SponsoredUser> {
   const use = async (asset: string, limit: string | number | undefined) =>
     limit === undefined ? null : store.usage({ chain_id, holder: usageKey(row_id, user), asset, limit: `${limit}` })
-  const [count, fee] = await Promise.all([use('calls', per_user?.count), use('fee', per_user?.fee)])
-  return { user, count: count && inCalls(count), fee }
+  const limits = per_user ?? {}
+  const [calls, fees] = await Promise.all([use('calls', limits.max_calls_per_day), use('fee', limits.max_fee_per_day)])
+  return { user, calls: calls && inCalls(calls), fees }
 }
 
 /** The given changes in normal form. Throws DomainError (400). */
@@ -138,7 +139,7 @@ function readChanges({ per_user: before }: SponsorshipRow, { per_user, ...others
   return readRules({ ...others, per_user: Object.keys(merged).length === 0 ? null : merged })
 }
 
-export const inCalls = ({ used, remaining, limit, resets_at }: Usage): CallCount => ({
+export const inCalls = ({ used, remaining, limit, resets_at }: Usage): CountUsage => ({
   ...{ used: Number(used), remaining: Number(remaining), limit: Number(limit) },
   resets_at,
 })
@@ -146,7 +147,7 @@ export const inCalls = ({ used, remaining, limit, resets_at }: Usage): CallCount
 type Changes = Omit<UpdateSponsorshipRequest, 'per_user'> & { per_user?: UserLimitsInput | null }
 type Given<Body> = Pick<Body, Extract<keyof Body, keyof SponsorshipRules | 'paused'>>
 type Read<Body> = Body extends CreateSponsorshipRequest
-  ? Pick<SponsorshipRules, 'max_gas' | 'max_fee' | 'budget_per_day'> & Partial<SponsorshipRules> & { paused?: boolean }
+  ? Pick<SponsorshipRules, 'max_gas' | 'max_fee' | 'max_fee_per_day'> & Partial<SponsorshipRules> & { paused?: boolean }
   : Partial<SponsorshipRules> & { paused?: boolean }
 
 /** The given rules in normal form. Throws DomainError (400). */
@@ -158,7 +159,7 @@ function readRules<Body extends CreateSponsorshipRequest | Changes>(body: Body):
     nonce_key_delegates,
     max_gas,
     max_fee,
-    budget_per_day,
+    max_fee_per_day,
     per_user,
     origins,
     paused,
@@ -176,11 +177,13 @@ function readRules<Body extends CreateSponsorshipRequest | Changes>(body: Body):
     ...(nonce_key_delegates && { nonce_key_delegates: addresses(nonce_key_delegates, 'nonce_key_delegates') }),
     ...(max_gas !== undefined && { max_gas }),
     ...(max_fee !== undefined && { max_fee: readAmount(max_fee, ['max_fee']) }),
-    ...(budget_per_day !== undefined && { budget_per_day: readAmount(budget_per_day, ['budget_per_day']) }),
+    ...(max_fee_per_day !== undefined && { max_fee_per_day: readAmount(max_fee_per_day, ['max_fee_per_day']) }),
     ...(per_user !== undefined && {
       per_user: per_user && {
-        ...(per_user.count !== undefined && { count: per_user.count }),
-        ...(per_user.fee !== undefined && { fee: readAmount(per_user.fee, ['per_user', 'fee']) }),
+        ...per_user,
+        ...(per_user.max_fee_per_day !== undefined && {
+          max_fee_per_day: readAmount(per_user.max_fee_per_day, ['per_user', 'max_fee_per_day']),
+        }),
       },
     }),
     ...(origins && { origins }),

@@ -146,9 +146,9 @@ export class Deliverer {
       number,
       at: new Date(started).toISOString(),
       duration_ms: durationMs,
-      status,
+      http_status: status,
       error,
-      answer,
+      response_body: answer,
     }
     return { attempt, result }
   }

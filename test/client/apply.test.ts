@@ -126,19 +126,19 @@ sponsorships:
     targets: [{ address: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', selectors: ['0xa9059cbb'] }]
     max_gas: 200000
     max_fee: 0.001ether
-    budget_per_day: 0.1ether
+    max_fee_per_day: 0.1ether
 facilitators:
   - id: shop
     pool_id: payouts
     pay_to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
     assets: [{ max_amount: 50000, address: '0x036CbD53842c5426634e7929541eC2318f3dCF7e' }]
     max_fee: 0.001ether
-    budget_per_day: 0.1ether
+    max_fee_per_day: 0.1ether
 api_keys:
   - name: agent
     scopes: [send, read]
     relayer_ids: [hot]
-    budget: { assets: [{ max_amount_per_day: 1000000000000000000, asset: coin }], count_per_hour: 40 }
+    budget: { assets: [{ max_amount_per_day: 1000000000000000000, asset: coin }], max_transactions_per_hour: 40 }
 `
 
 test('creates pools, sponsorships, facilitators, budgets, ABIs and funding, reads units, then finds nothing to do, and changes what differs', async () => {

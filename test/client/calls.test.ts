@@ -90,7 +90,7 @@ test('asks a function for the token at each attempt, so that a rotated token is 
   })
   expect((await client.apiKeys.getOwn()).id).toBe(api_key.id)
   const { token: rotated } = await service.client.apiKeys.rotate(api_key.id, {
-    former_valid_seconds: 0,
+    previous_token_valid_seconds: 0,
   })
   client.use({
     onResponse() {

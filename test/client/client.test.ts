@@ -130,7 +130,7 @@ test('sends no value for a transaction without one', async () => {
   const { client } = await startTestService()
   const dryRun = '/api/v1/relayers/{relayer_id}/transactions/dry-run'
   const { data } = await client.post(dryRun, { ...demo, body: { to } })
-  expect(data.refusals.map(({ status }) => status)).toEqual([503])
+  expect(data.refusals.map(({ http_status }) => http_status)).toEqual([503])
 })
 
 test('iterates over every item of a list once, in order, with no request for an extra page', async () => {

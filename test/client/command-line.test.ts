@@ -167,7 +167,13 @@ test('creates and changes resources, and reads secrets only from a file or stand
   expect(await json([...hook, '--signing-key-file', secretFile])).toMatchObject({ id: 'hook', has_signing_key: true })
   const made = await json<ApiKeyCreation>(['keys', 'create', '--set', 'name=till', '--set', 'scopes=["sign"]'])
   expect((await json<ApiKey>(['keys', 'show', made.api_key.id])).scopes).toEqual(['sign'])
-  const rotated = await json<ApiKeyCreation>(['keys', 'rotate', made.api_key.id, '--set', 'former_valid_seconds=0'])
+  const rotated = await json<ApiKeyCreation>([
+    'keys',
+    'rotate',
+    made.api_key.id,
+    '--set',
+    'previous_token_valid_seconds=0',
+  ])
   const status = async (token: string) => {
     const headers = { authorization: `Bearer ${token}` }
     return (await fetch(`${service.url}/api/v1/relayers/till`, { headers })).status

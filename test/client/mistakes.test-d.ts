@@ -31,7 +31,7 @@ export const mistakes = (client: RelayerClient) => [
   // @ts-expect-error a scope that does not exist
   () => client.apiKeys.create({ name: 'a', scopes: ['write'] }),
   // @ts-expect-error a relayer and a pool
-  () => client.sponsorships.create({ relayer_id: 'a', pool_id: 'b', max_gas: 1, max_fee: '1', budget_per_day: '1' }),
+  () => client.sponsorships.create({ relayer_id: 'a', pool_id: 'b', max_gas: 1, max_fee: '1', max_fee_per_day: '1' }),
   // @ts-expect-error the member of an answer that does not exist
   async () => (await client.transactions.get('demo', 'id')).gasLimit,
   // @ts-expect-error the casing of another API

@@ -83,7 +83,7 @@ const changes: Record<string, Change> = {
     apply: (client, { key_id }) =>
       client.post('/api/v1/api-keys/{api_key_id}/rotate', {
         path: { api_key_id: key_id },
-        body: { former_valid_seconds: 0 },
+        body: { previous_token_valid_seconds: 0 },
       }),
   },
   'deleted key': {

@@ -29,7 +29,7 @@ test('sets, shows, changes and takes away the budget of an API key', async () =>
   })
   const asset = { asset: 'coin', max_amount: `${wei / 5n}`, max_amount_per_day: `${wei / 2n}` }
   const other = { asset: `0x${'56'.repeat(20)}`, max_amount: null, max_amount_per_day: '100' }
-  const rest = { max_fee_per_day: null, count_per_hour: 20, receivers: [account.address.toLowerCase()] }
+  const rest = { max_fee_per_day: null, max_transactions_per_hour: 20, receivers: [account.address.toLowerCase()] }
   expect(await budget()).toEqual({ assets: [asset, other], ...rest })
 
   const body = { to: account.address, value: `${wei / 10n}`, gas_limit: 21_000, data: '0x', speed: 'fast' as const }
@@ -48,7 +48,7 @@ test('sets, shows, changes and takes away the budget of an API key', async () =>
   // Somebody else changes it while the dialog is open.
   const dialog = page.getByRole('dialog')
   await named(page, 'Change budget').click()
-  await client.apiKeys.update(api_key.id, { budget: { count_per_hour: 30 } }, { revision: '*' })
+  await client.apiKeys.update(api_key.id, { budget: { max_transactions_per_hour: 30 } }, { revision: '*' })
   await dialog.getByText('Somebody has changed this').waitFor()
   expect(await dialog.locator('li').allTextContents()).toEqual([
     expect.stringMatching(/count per hour 20.*count per hour 30/),
@@ -59,7 +59,10 @@ test('sets, shows, changes and takes away the budget of an API key', async () =>
   await dialog.getByLabel('Coins in 24 hours').fill('1')
   await dialog.locator('button[type=submit]').click()
   await row.getByText('0.9 ETH').waitFor()
-  expect(await budget()).toMatchObject({ count_per_hour: 30, assets: [{ max_amount_per_day: `${wei}` }, other] })
+  expect(await budget()).toMatchObject({
+    max_transactions_per_hour: 30,
+    assets: [{ max_amount_per_day: `${wei}` }, other],
+  })
 
   await act(page, named(page, 'Take budget away'))
   await page.getByRole('heading', { name: 'No budget' }).waitFor()

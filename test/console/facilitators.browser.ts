@@ -24,8 +24,8 @@ test('lists facilitators and their payments, and creates, changes and deletes th
 
   await act(page, named(page, 'Edit'), async (dialog) => dialog.getByLabel('Budget for fees').fill('0.5'))
   await page.getByText('0.5 ETH').waitFor()
-  const { budget_per_day, revision } = await client.facilitators.get('shop')
-  expect(budget_per_day).toBe(`${5n * 10n ** 17n}`)
+  const { max_fee_per_day, revision } = await client.facilitators.get('shop')
+  expect(max_fee_per_day).toBe(`${5n * 10n ** 17n}`)
 
   // Somebody else changes it while the dialog is open.
   const dialog = page.getByRole('dialog')

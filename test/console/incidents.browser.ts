@@ -146,7 +146,7 @@ async function sponsored(id: string, more = {}) {
   const account = await stage.rig.addAccount()
   const targets = [{ address: nobody, selectors: ['0x12345678'] }]
   const rules = { id, relayer_id: account.relayer_id, targets, max_gas: 100_000, max_fee: `${10n ** 15n}` }
-  return client().sponsorships.create({ ...rules, budget_per_day: `${ether}`, ...more })
+  return client().sponsorships.create({ ...rules, max_fee_per_day: `${ether}`, ...more })
 }
 
 const incidents: Record<string, () => Promise<Planted>> = {
@@ -414,7 +414,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
     }
   },
   'a sponsorship has used up its budget': async () => {
-    await sponsored('used-up', { budget_per_day: '5' })
+    await sponsored('used-up', { max_fee_per_day: '5' })
     return {
       seen: /The sponsorship used-up has used up its budget/,
       named: /used-up/,
@@ -438,7 +438,9 @@ const incidents: Record<string, () => Promise<Planted>> = {
   },
   'a treasury has too little': async () => {
     const { treasury, account } = await refilled({}, 1n)
-    await expect.poll(async () => (await client().relayers.getFunding(account.relayer_id)).state).not.toBe('sufficient')
+    await expect
+      .poll(async () => (await client().relayers.getFunding(account.relayer_id)).status)
+      .not.toBe('sufficient')
     return {
       seen: new RegExp(`${account.relayer_id} is not refilled \\(treasury short`),
       named: /treasury short/,

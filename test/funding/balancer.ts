@@ -73,7 +73,7 @@ export async function refillBehind({ lag, drawn, by, rounds, seed }: Balancer): 
       )
       for (let looks = 0; looks < looksAfter; looks += 1) {
         await look()
-        await until('it is examined', async () => (await client.get(base, { path })).data.state !== 'refilling', look)
+        await until('it is examined', async () => (await client.get(base, { path })).data.status !== 'refilling', look)
       }
       if ((await countOf()) - before > 1) doubled += 1
     }

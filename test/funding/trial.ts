@@ -141,7 +141,7 @@ async function prepare(dataDir: string, chain: Anvil, proxy: FaultProxy) {
   await chain.setBalance(relayer.address, target)
   const amounts = { min_balance: `${ether}`, target_balance: `${target}`, max_per_day: `${20n * ether}` }
   await client.put(funding, { path, body: { from: treasury, ...amounts, max_fee_per_gas: '100000000000' } })
-  await until('enough', async () => (await client.get(funding, { path })).data.state === 'sufficient')
+  await until('enough', async () => (await client.get(funding, { path })).data.status === 'sufficient')
   await victim.stop('SIGTERM')
   return { treasury: created.address, relayer: relayer.address }
 }
@@ -151,7 +151,7 @@ async function refilled({ client }: Victim): Promise<FundingState> {
   let its: FundingState | undefined
   await until('the relayer is refilled', async () => {
     its = (await client.get(funding, { path })).data
-    return its.state === 'sufficient' && its.refills.length > 0 && its.refills.every(({ is_open }) => !is_open)
+    return its.status === 'sufficient' && its.refills.length > 0 && its.refills.every(({ is_open }) => !is_open)
   })
   return its as FundingState
 }

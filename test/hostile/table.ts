@@ -24,11 +24,11 @@ const batch = { transactions: Array(100).fill({ ...transaction, data: data.slice
 const listed = Array.from({ length: 50 }, (_, index) => `0x${index.toString(16).padStart(40, '0')}`)
 const selectors = Array.from({ length: 50 }, (_, index) => `0x${index.toString(16).padStart(8, '0')}`)
 export const sponsorship = {
-  ...{ relayer_id: 'demo', max_gas: 1_000_000, max_fee: '1', budget_per_day: '1', forwarders: listed.slice(0, 20) },
+  ...{ relayer_id: 'demo', max_gas: 1_000_000, max_fee: '1', max_fee_per_day: '1', forwarders: listed.slice(0, 20) },
   targets: listed.map((address) => ({ address, selectors })),
 }
 export const facilitator = {
-  ...{ pool_id: 'payers', pay_to: to, max_fee: '1', budget_per_day: '1' },
+  ...{ pool_id: 'payers', pay_to: to, max_fee: '1', max_fee_per_day: '1' },
   assets: listed.slice(0, 20).map((address) => ({ address, max_amount: '1' })),
 }
 /** With the longest signature, and members that nobody reads. */
@@ -188,7 +188,7 @@ export const table: Record<string, Make> = {
   getTransaction: get('/relayers/full/transactions/full-{rows}'),
   listTransactionAttempts: get('/relayers/demo/transactions/{first}/attempts?per_page=1000'),
   getTransactionExplanation: get('/transactions/{first}/explanation'),
-  getTransactionById: get('/transactions/{first}'),
+  getAnyTransaction: get('/transactions/{first}'),
   getTransactionByNonce: get('/relayers/full/transactions/by-nonce/{rows}'),
   getRelayerBalance: get('/relayers/demo/balance'),
   getRelayerStatus: get('/relayers/full/status', '/relayers/demo/status'),

@@ -64,7 +64,7 @@ type Asked = Parameters<typeof unsigned>[0]
 const signs = (client: RelayerClient, asked: Asked) =>
   refusalOf(client.post(signPath, { path: demo, body: { unsigned_transaction: unsigned(asked) } }))
 const signsTyped = (client: RelayerClient, body: TypedData) => refusalOf(client.post(fullPath, { path: demo, body }))
-const selfOf = async (client: RelayerClient) => (await client.get('/api/v1/api-keys/self')).data.budget
+const selfOf = async (client: RelayerClient) => (await client.get('/api/v1/api-keys/self')).data.budget_use
 
 /** A chain, and services on one database whose relayer `demo` has funds. */
 async function startOnChain(count: 1 | 2 = 1) {
@@ -86,7 +86,7 @@ test('counts transfers, approvals and signatures of a key in one sum, and tells 
   const service = await startTestService({}, { now: () => clock.now_ms })
   const key = await withKey(service, {
     assets: [{ ...dayOf('100'), max_amount: '60' }, dayOf('10', 'coin')],
-    count_per_hour: 6,
+    max_transactions_per_hour: 6,
     max_fee_per_day: '1500000000000000',
   })
   const own = domainOf(token, local)
@@ -147,7 +147,7 @@ test('counts transfers, approvals and signatures of a key in one sum, and tells 
   ])
   for (const value of ['1', '2']) expect(await signsTyped(key.client, permitOf(own, { value }))).toEqual([])
   expect(await signsTyped(key.client, permitOf(own, { value: '1' }))).toEqual([
-    'api_key/budget/count_per_hour: One more transaction or signature is above the remaining 0 of the hourly limit of 6',
+    'api_key/budget/max_transactions_per_hour: One more transaction or signature is above the remaining 0 of the hourly limit of 6',
   ])
   clock.now_ms += 3_900_000
   expect(await signsTyped(key.client, permitOf(own, { value: '1' }))).toEqual([])
@@ -409,10 +409,10 @@ test('counts a signature that a key service makes while its key gets a budget, a
   expect(await signDuring('60', { assets: [dayOf('100')] })).toEqual([])
   expect(await used()).toEqual(['60'])
   // Another member, whose limit is used from now on.
-  expect(await signDuring('10', { assets: [dayOf('100')], count_per_hour: 1 })).toEqual([])
+  expect(await signDuring('10', { assets: [dayOf('100')], max_transactions_per_hour: 1 })).toEqual([])
   expect(await used()).toEqual(['70'])
   expect((await selfOf(client))?.transactions).toMatchObject({ used: 1 })
-  await set({ assets: [dayOf('100')], count_per_hour: null })
+  await set({ assets: [dayOf('100')], max_transactions_per_hour: null })
   expect(await signDuring('1', { assets: [dayOf('100', other)] })).toEqual([
     `api_key/budget/assets: The token ${token} is not in the assets of the budget`,
   ])
@@ -431,7 +431,7 @@ test('lets transactions of a key, and their cancellations, go on that were accep
   ]
   await service.client.patch(keyPath, {
     path: { api_key_id: data.api_key.id },
-    body: { budget: { assets: [], count_per_hour: 0 } },
+    body: { budget: { assets: [], max_transactions_per_hour: 0 } },
     header: { 'If-Match': '*' },
   })
   await service.client.delete(onePath, { path: { ...demo, transaction_id: `${sent[0]}` } })
@@ -465,7 +465,7 @@ test('is read, changed with If-Match, and keeps a key from managing keys', async
   })
   const client = clientOf(service, secret)
   const stored = {
-    ...{ max_fee_per_day: null, count_per_hour: null, receivers: [to] },
+    ...{ max_fee_per_day: null, max_transactions_per_hour: null, receivers: [to] },
     assets: [{ ...dayOf('100'), max_amount: null }],
   }
   const { data } = await service.client.get(keyPath, { path: { api_key_id: id } })
@@ -487,9 +487,11 @@ test('is read, changed with If-Match, and keeps a key from managing keys', async
   expect(await repeated.json()).toMatchObject({
     details: [{ path: '/body/budget/assets/1/asset', message: 'is listed twice; each asset may have one entry' }],
   })
-  expect((await update({ budget: { assets: [], count_per_hour: 5 } }, `"${data.revision}"`)).status).toBe(200)
+  expect((await update({ budget: { assets: [], max_transactions_per_hour: 5 } }, `"${data.revision}"`)).status).toBe(
+    200,
+  )
   const { data: changed } = await service.client.get(keyPath, { path: { api_key_id: id } })
-  expect(changed.budget).toEqual({ ...stored, assets: [], count_per_hour: 5 })
+  expect(changed.budget).toEqual({ ...stored, assets: [], max_transactions_per_hour: 5 })
   expect(await signs(client, { to: token, data: callOf('transfer', to, 1) })).toHaveLength(1)
   expect((await update({ budget: { ...changed.budget, receivers: null } }, '*')).status).toBe(200)
   expect((await update({ budget: null }, '*')).status).toBe(200)

@@ -58,7 +58,7 @@ test('lists every refusal, first the one that sending reports', async () => {
   const policies = { whitelist_receivers: [], max_value: '5', max_value_per_day: '5', min_balance: `${2n * ether}` }
   const relayerId = await add({ paused: true, policies })
   const { accepted, refusals, nonce } = await dryRun(relayerId, { value: '6', valid_until: '2020-01-01T00:00:00Z' })
-  const told = refusals.map(({ status, code, details }) => [status, code, details.map(({ path }) => path)])
+  const told = refusals.map(({ http_status, code, details }) => [http_status, code, details.map(({ path }) => path)])
   expect([accepted, nonce]).toEqual([false, 0])
   expect(told).toEqual([
     [403, 'relayer_paused', []],
@@ -81,7 +81,7 @@ test('reports an unreachable chain, a reverting call and an invalid body', async
   const dead = await add({ custom_rpc_urls: ['http://127.0.0.1:1'] })
   const unknown = { ...nothing, max_cost: null, balance: null, reserved: null, warnings: [] }
   const unreachable = {
-    status: 503,
+    http_status: 503,
     code: 'unavailable',
     message: 'The request cannot be carried out now',
     details: [{ path: 'network' }],
@@ -92,13 +92,13 @@ test('reports an unreachable chain, a reverting call and an invalid body', async
   await chain.rpc('anvil_setCode', [reverting, '0x60006000fd'])
   const relayerId = await add()
   const details = [{ path: '/body', message: expect.stringContaining('revert') }]
-  const reverts = { status: 400, code: 'execution_reverted', details }
+  const reverts = { http_status: 400, code: 'execution_reverted', details }
   expect(await dryRun(relayerId, { to: reverting })).toMatchObject({
     accepted: false,
     refusals: [reverts],
     ...unknown,
   })
-  const poor = { status: 400, code: 'insufficient_funds', details: [{ path: '/body/value' }] }
+  const poor = { http_status: 400, code: 'insufficient_funds', details: [{ path: '/body/value' }] }
   const tooMuch = { value: `${ether}`, gas_limit: 21_000 }
   expect(await dryRun(relayerId, tooMuch)).toMatchObject({ refusals: [poor], balance: `${ether}`, gas_limit: 21_000 })
 

@@ -31,7 +31,7 @@ async function start(chain: AnvilOptions = {}) {
     fund: (changes: Partial<FundingSettings> = {}, its = path) =>
       client.put(base, { path: its, body: { ...settings, ...changes } }),
     /** Waits for a state that was found after the last change of the settings. */
-    reaches: (wanted: string) => until(`state ${wanted}`, async () => (await state()).state === wanted),
+    reaches: (wanted: string) => until(`state ${wanted}`, async () => (await state()).status === wanted),
     /** The payloads of the events of the relayer's funding; one is needed at least. */
     fundingEvents: async () => {
       const headers = { Authorization: `Bearer ${rig.api_key}`, 'Last-Event-ID': '0' }
@@ -120,7 +120,7 @@ test('stops at max_per_day, tells so once, and goes on when the limit is raised'
   const { data: problems } = await client.get('/api/v1/problems')
   expect(problems[0]).toMatchObject({ kind: 'funding', severity: 'critical', relayer_id: relayer.relayer_id })
   expect(await fundingEvents()).toMatchObject([
-    { payload_type: 'relayer_funding', state: 'limit_reached', reason: its.reason },
+    { payload_type: 'relayer_funding', status: 'limit_reached', reason: its.reason },
   ])
 
   await fund({ max_per_day: `${20n * ether}` })
@@ -329,7 +329,7 @@ test('the funding of a pool supplies its relayers, those that join later too, un
   expect(await codeOf(client.put(its, { ...pool, body: member }))).toBe('409 invalid_state /body/from')
   await client.put(its, { ...pool, body })
   const state = async () => (await client.get(its, pool)).data
-  const states = async () => (await state()).relayers.map((one) => one.state)
+  const states = async () => (await state()).relayers.map((one) => one.status)
   await until('both are refilled', async () => (await states()).join() === 'sufficient,sufficient')
   const balances = () => Promise.all([relayer, other, late].map(({ relayer_id }) => balance(relayer_id)))
   const balance = async (relayerId: string) =>

@@ -12,7 +12,7 @@ const payee = `0x${'8'.repeat(40)}`
 const token = `0x${'7'.repeat(40)}`
 const rules = {
   ...{ id: 'shop', pool_id: 'payers', assets: [{ address: token, max_amount: '50000' }], pay_to: payee },
-  ...{ max_fee: '5', budget_per_day: '40' },
+  ...{ max_fee: '5', max_fee_per_day: '40' },
 }
 const outcomeOf = (work: Promise<unknown>) =>
   work.then(
@@ -39,7 +39,7 @@ test('makes, shows, lists, changes and deletes a facilitator with its key', asyn
   expect(facilitator).toMatchObject({ ...rules, network: 'local', wait_seconds: 20, usage: { used: '0', limit: '40' } })
   expect(await client.facilitators.get('shop')).toEqual(facilitator)
   expect((await Array.fromAsync(client.facilitators.list())).map(({ id }) => id)).toEqual(['shop'])
-  const { revision } = await client.facilitators.update('shop', { budget_per_day: 41 })
+  const { revision } = await client.facilitators.update('shop', { max_fee_per_day: 41 })
   expect(await outcomeOf(client.facilitators.update('shop', { pay_to: token }))).toBe(
     '428 precondition_required /headers/if-match',
   )
@@ -74,7 +74,7 @@ test('gives a key of a facilitator the right to that facilitator, and no other',
     expect(await outcomeOf(own.facilitators[wanted]('shop', request))).toBe('done')
   }
   expect(await outcomeOf(as(other).facilitators.getPayment('shop', none))).toBe('404 not_found /path/facilitator_id')
-  expect(await outcomeOf(own.facilitators.getPayment('shop', none))).toBe('404 not_found /path/payment')
+  expect(await outcomeOf(own.facilitators.getPayment('shop', none))).toBe('404 not_found /path/payment_id')
   for (const work of [own.facilitators.get('shop'), own.relayers.get('a'), own.facilitators.delete('shop')])
     expect(await outcomeOf(work)).toBe('403 forbidden api_key')
   const keyOf = async (body: object) =>
@@ -217,7 +217,7 @@ test('counts a payment whose token tells of no transfer by its transaction', asy
   await client.networks.update('evm:local', { rpc_urls: [chain.url] })
   await chain.setBalance((await client.relayers.get('a')).address, 10n ** 20n)
   await chain.rpc('anvil_setCode', [token, anyToken])
-  await client.facilitators.update('shop', { max_fee: `${maxFee}`, budget_per_day: `${maxFee * 2n}` })
+  await client.facilitators.update('shop', { max_fee: `${maxFee}`, max_fee_per_day: `${maxFee * 2n}` })
   const { Wallet } = await import('ethers')
   const its = { chain_id: 31_337, token, payee, valid_before: 4_102_444_800 }
   const request = await signPayment(Wallet.createRandom() as never, its)

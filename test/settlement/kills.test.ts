@@ -54,7 +54,7 @@ test.each(['one server on SQLite', 'two servers on PostgreSQL'])(
       }),
     )
     await client.pools.create({ id: 'payers', network: 'local', relayer_ids: ids })
-    const budget = { budget_per_day: `${maxFee * 10_000n}`, wait_seconds: 5 }
+    const budget = { max_fee_per_day: `${maxFee * 10_000n}`, wait_seconds: 5 }
     const { token } = await client.facilitators.create({ ...money.rules, ...budget, pool_id: 'payers' })
 
     const payer = await money.newPayer()

@@ -188,7 +188,7 @@ test('tells of a payment that is under way also after the rules of its facilitat
 })
 
 test('accepts 40 payments of 100 at once under a budget of 40, and counts what they paid once they are mined', async () => {
-  const rules = { budget_per_day: `${maxFee * 40n}`, wait_seconds: 0 }
+  const rules = { max_fee_per_day: `${maxFee * 40n}`, wait_seconds: 0 }
   const its = await paymentRig(rules, { relayers: 2, chain: { noMining: true } })
   const payer = await its.newPayer()
   const requests = await Promise.all(Array.from({ length: 100 }, () => its.pay(payer)))

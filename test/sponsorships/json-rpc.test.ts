@@ -185,7 +185,7 @@ test('lets only the pages of its origins call it', async () => {
       origins: ['https://other.example'],
       max_gas: 21_000,
       max_fee: '1',
-      budget_per_day: '1',
+      max_fee_per_day: '1',
     },
   })
   expect((await ask('https://other.example')).status).toBe(204)

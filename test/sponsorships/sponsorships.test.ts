@@ -91,14 +91,14 @@ test.each<[string, (its: SponsoredRig, user: Wallet) => Promise<string>, string]
 
 test('accepts 40 calls of 100 users at once under a budget of 40, and counts what they paid once they are mined', async () => {
   const options = { chain: { noMining: true }, settings: { METRICS_PORT: '0' } }
-  const its = await sponsoredRig({ budget_per_day: `${maxFee * 40n}` }, options)
+  const its = await sponsoredRig({ max_fee_per_day: `${maxFee * 40n}` }, options)
   const users = Array.from({ length: 100 }, newUser)
   const requests = await Promise.all(users.map((user) => its.forward(user, { nonce: 0n })))
   const outcomes = await Promise.all(requests.map((data) => outcomeOf(send(its, { to: its.forwarder, data }))))
   expect(outcomes.filter((outcome) => outcome === 'accepted')).toHaveLength(40)
   expect(new Set(outcomes.filter((outcome) => outcome !== 'accepted'))).toEqual(
     new Set([
-      `403 sponsorship/budget_per_day: A fee of up to ${maxFee} wei is above the remaining 0 wei of the daily limit of ${maxFee * 40n} wei`,
+      `403 sponsorship/max_fee_per_day: A fee of up to ${maxFee} wei is above the remaining 0 wei of the daily limit of ${maxFee * 40n} wei`,
     ]),
   )
   expect(await usageOf(its)).toMatchObject({ used: `${maxFee * 40n}`, remaining: '0', limit: `${maxFee * 40n}` })
@@ -143,7 +143,7 @@ test('counts the worst case of a call until it is final, also through a reorgani
 
 test('counts calls that wait for longer than a day until they end, and what they paid for a day from then', async () => {
   const its = await sponsoredRig(
-    { budget_per_day: `${maxFee * 2n}`, per_user: { fee: `${maxFee * 2n}` } },
+    { max_fee_per_day: `${maxFee * 2n}`, per_user: { max_fee_per_day: `${maxFee * 2n}` } },
     { chain: { noMining: true } },
   )
   const user = newUser().address
@@ -151,13 +151,13 @@ test('counts calls that wait for longer than a day until they end, and what they
   const used = async () => {
     const { usage } = await its.client.sponsorships.get('game')
     const known = await its.client.sponsorships.getSponsoredUser('game', user)
-    return [BigInt(usage.used), BigInt(known.fee?.used ?? 0)]
+    return [BigInt(usage.used), BigInt(known.fees?.used ?? 0)]
   }
   await accept()
   await accept()
   its.rig.clock.passed_ms += 25 * hourMs
   expect(await used()).toEqual([maxFee * 2n, maxFee * 2n])
-  expect(await outcomeOf(accept())).toContain('403 sponsorship/budget_per_day')
+  expect(await outcomeOf(accept())).toContain('403 sponsorship/max_fee_per_day')
 
   const before = await its.balance()
   await until('both are mined', async () => {
@@ -222,7 +222,7 @@ test('shows a call as rejected that the nodes refuse for good, although a transf
 })
 
 test('counts nothing for a call that was never sent and is canceled, alone or with all others', async () => {
-  const its = await sponsoredRig({ per_user: { fee: `${maxFee * 3n}` } }, { chain: { noMining: true } })
+  const its = await sponsoredRig({ per_user: { max_fee_per_day: `${maxFee * 3n}` } }, { chain: { noMining: true } })
   // Another sender's transactions are in the pool, so nothing is signed.
   its.rig.proxy.setLiar((call) =>
     call.method === 'eth_getTransactionCount' && call.params?.[1] === 'pending' ? { result: '0xff' } : undefined,
@@ -233,7 +233,7 @@ test('counts nothing for a call that was never sent and is canceled, alone or wi
   const [first, , last] = [await accept(), await accept(), await accept()]
   const used = async () => {
     const known = await its.client.sponsorships.getSponsoredUser('game', user)
-    return [(await usageOf(its)).used, known.fee?.used]
+    return [(await usageOf(its)).used, known.fees?.used]
   }
   expect(await used()).toEqual([`${maxFee * 3n}`, `${maxFee * 3n}`])
   const path = { relayer_id: its.relayer.id }
@@ -323,9 +323,9 @@ test('keeps what later calls of a user count, when his limit is set while a call
   const user = newUser().address
   const plain = { to: its.game, data: play(1), user }
   const accept = () => its.client.sponsorships.sendSponsoredCall('game', plain)
-  const used = async () => (await its.client.sponsorships.getSponsoredUser('game', user)).fee?.used
+  const used = async () => (await its.client.sponsorships.getSponsoredUser('game', user)).fees?.used
   const first = await accept()
-  await its.client.sponsorships.update('game', { per_user: { fee: `${maxFee}` } })
+  await its.client.sponsorships.update('game', { per_user: { max_fee_per_day: `${maxFee}` } })
   const second = await accept()
   expect(await used()).toBe(`${maxFee}`)
   const fee = async ({ id }: { id: string }) => (await its.calls.sponsorships.getSponsoredCall('game', id)).fee
@@ -396,7 +396,7 @@ test('refuses to replace the transaction of a call, by REST and by JSON-RPC, and
 })
 
 test('holds the limits of each user, whom a signature or a server names, never a browser', async () => {
-  const its = await sponsoredRig({ per_user: { count: 2, fee: `${maxFee * 10n}` } })
+  const its = await sponsoredRig({ per_user: { max_calls_per_day: 2, max_fee_per_day: `${maxFee * 10n}` } })
   const [anna, ben] = [newUser(), newUser()]
   const forward = async (user: Wallet) => {
     const outcome = await outcomeOf(
@@ -406,7 +406,7 @@ test('holds the limits of each user, whom a signature or a server names, never a
   }
   expect([await forward(anna), await forward(anna)]).toEqual(['accepted', 'accepted'])
   expect(await forward(anna)).toBe(
-    '403 sponsorship/per_user/count: One more call is above the remaining 0 of the daily limit of 2',
+    '403 sponsorship/per_user/max_calls_per_day: One more call is above the remaining 0 of the daily limit of 2',
   )
   expect(await forward(ben)).toBe('accepted')
 
@@ -415,10 +415,10 @@ test('holds the limits of each user, whom a signature or a server names, never a
   expect(await outcomeOf(send(its, { ...plain, user: ben.address }))).toContain('400 /body/user')
   const byServer = (user: string) => outcomeOf(its.client.sponsorships.sendSponsoredCall('game', { ...plain, user }))
   expect(await byServer(ben.address)).toBe('accepted')
-  expect(await byServer(ben.address)).toContain('403 sponsorship/per_user/count')
+  expect(await byServer(ben.address)).toContain('403 sponsorship/per_user/max_calls_per_day')
   const known = await its.client.sponsorships.getSponsoredUser('game', ben.address)
-  expect(known).toMatchObject({ user: ben.address.toLowerCase(), count: { used: 2, remaining: 0, limit: 2 } })
-  expect(BigInt(known.fee?.used ?? 0)).toBeGreaterThan(0n)
+  expect(known).toMatchObject({ user: ben.address.toLowerCase(), calls: { used: 2, remaining: 0, limit: 2 } })
+  expect(BigInt(known.fees?.used ?? 0)).toBeGreaterThan(0n)
 })
 
 test('sends one forward request of a user at a time', async () => {
@@ -457,12 +457,12 @@ test('sends forward requests of a user on two chains at the same time', async ()
 })
 
 test('lets the stolen key of a sponsorship do nothing else, and spend no more than the budget', async () => {
-  const its = await sponsoredRig({ budget_per_day: `${maxFee * 3n}`, max_gas: 100_000 })
+  const its = await sponsoredRig({ max_fee_per_day: `${maxFee * 3n}`, max_gas: 100_000 })
   const { calls, game, relayer, client } = its
   const others = [
     () => calls.get('/api/v1/relayers', {}),
     () => calls.sponsorships.get('game'),
-    () => calls.sponsorships.update('game', { budget_per_day: '9999999999999999999' }),
+    () => calls.sponsorships.update('game', { max_fee_per_day: '9999999999999999999' }),
     () => calls.get('/api/v1/relayers/{relayer_id}/transactions/', { path: { relayer_id: relayer.id } }),
     () => calls.transactions.send(relayer.id, { to: game, data: play(1) }),
     () => calls.signing.signMessage(relayer.id, { message: 'hello' }),
@@ -473,8 +473,8 @@ test('lets the stolen key of a sponsorship do nothing else, and spend no more th
   for (const attempt of others) {
     expect(await outcomeOf(attempt())).toContain('403 api_key: this API key is that of a sponsorship')
   }
-  const { targets, max_gas, max_fee: highest, budget_per_day } = its.sponsorship
-  const own = { relayer_id: relayer.id, targets, max_gas, max_fee: highest, budget_per_day }
+  const { targets, max_gas, max_fee: highest, max_fee_per_day } = its.sponsorship
+  const own = { relayer_id: relayer.id, targets, max_gas, max_fee: highest, max_fee_per_day }
   const other = await client.sponsorships.create({ id: 'other', ...own })
   expect(await outcomeOf(calls.sponsorships.sendSponsoredCall('other', { to: game, data: play(1) }))).toContain('404')
   expect(other.sponsorship.usage.used).toBe('0')
@@ -541,7 +541,7 @@ const delegate = ({ rig, account_code }: SponsoredRig, address: string) =>
   rig.chain.rpc('anvil_setCode', [address, `0xef0100${account_code.slice(2)}`])
 
 test('never calls the address of a relayer, whose own coin a delegated account would move without a signature', async () => {
-  const its = await sponsoredRig({ budget_per_day: `${maxFee * 10n}` })
+  const its = await sponsoredRig({ max_fee_per_day: `${maxFee * 10n}` })
   const other = await its.rig.addAccount()
   for (const address of [its.relayer.address, other.address]) await delegate(its, address)
   const before = await its.balance()
@@ -619,7 +619,7 @@ test('sends the calls of a sponsorship through a pool', async () => {
     forwarders,
     max_gas,
     max_fee: `${maxFee}`,
-    budget_per_day: `${maxFee * 10n}`,
+    max_fee_per_day: `${maxFee * 10n}`,
   })
   expect(created.sponsorship).toMatchObject({ relayer_id: null, pool_id: 'many', network: 'local' })
   const users = Array.from({ length: 6 }, newUser)
@@ -665,7 +665,7 @@ test('pauses, changes and deletes a sponsorship, with its key', async () => {
 test('refuses a sponsorship without, or with two, or with unknown senders, and a taken id', async () => {
   const { client } = await startTestService()
   await createRelayer(client)
-  const rules = { max_gas: 21_000, max_fee: '1', budget_per_day: '1' }
+  const rules = { max_gas: 21_000, max_fee: '1', max_fee_per_day: '1' }
   const create = (body: object) => outcomeOf(client.sponsorships.create({ ...rules, ...body } as never))
   expect(await create({})).toContain('400 /body/relayer_id: give exactly one')
   expect(await create({ relayer_id: 'demo', pool_id: 'x' })).toContain('400 /body/pool_id: give exactly one')

@@ -47,7 +47,7 @@ async function attack(its: SponsoredRig, sent: { to: string; data: string }[]): 
 test(`spends at most the budget in ${seconds} s of attacks with a stolen key, and changes nothing else`, {
   timeout: (seconds + 120) * 1_000,
 }, async () => {
-  const its = await sponsoredRig({ budget_per_day: `${budget}` }, { chain: { blockTime_s: 0.25 } })
+  const its = await sponsoredRig({ max_fee_per_day: `${budget}` }, { chain: { blockTime_s: 0.25 } })
   const { client, calls } = its
   const state = async () =>
     JSON.stringify([
@@ -79,7 +79,7 @@ test(`spends at most the budget in ${seconds} s of attacks with a stolen key, an
   expect(spent).toBeLessThanOrEqual(budget)
   expect((await client.sponsorships.get('game')).usage.used).toBe(`${spent}`)
   expect(await state()).toBe(before.state)
-  await expect(calls.sponsorships.update('game', { budget_per_day: `${budget * 2n}` })).rejects.toMatchObject({
+  await expect(calls.sponsorships.update('game', { max_fee_per_day: `${budget * 2n}` })).rejects.toMatchObject({
     status: 403,
   })
 })

@@ -118,7 +118,13 @@ async function useOutbox(): Promise<void> {
   await store.targetsAtWork()
   await store.getTarget(hook)
   await store.nextDueAt(hook)
-  const attempt = { at: new Date(clock.ms).toISOString(), duration_ms: 1, status: 204, error: null, answer: null }
+  const attempt = {
+    at: new Date(clock.ms).toISOString(),
+    duration_ms: 1,
+    http_status: 204,
+    error: null,
+    response_body: null,
+  }
   for (const status of ['delivered', 'pending', 'failed'] as const) {
     const [due] = await store.dueDeliveries(hook, clock.ms + 10_000_000, 100)
     const { row_id: deliveryRowId, attempts } = due as DueDelivery

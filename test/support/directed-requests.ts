@@ -243,7 +243,7 @@ async function sendAndCancel(relayer: string, ask: Ask): Promise<void> {
   const body = example('sendTransaction', {})
   const { id, nonce } = (await ask('sendTransaction', [relayer], body)) as Named & { nonce: number }
   for (const operation of ['getTransaction', 'listTransactionAttempts']) await ask(operation, [relayer, id])
-  for (const operation of ['getTransactionById', 'getTransactionExplanation']) await ask(operation, [id])
+  for (const operation of ['getAnyTransaction', 'getTransactionExplanation']) await ask(operation, [id])
   await ask('getTransactionByNonce', [relayer, String(nonce)])
   await ask('listTransactions', [relayer])
   await ask('listUnknownTransactions', [relayer])

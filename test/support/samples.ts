@@ -203,7 +203,7 @@ async function world() {
       const user = `0x${'1'.repeat(40)}`
       return (await client.sponsorships.sendSponsoredCall('game', { ...call, user })).id
     },
-    payment: async () => {
+    payment_id: async () => {
       const { assets, pay_to: payee } = await client.facilitators.update('shop', { wait_seconds: 0 })
       const token = assets[0]?.address ?? ''
       const its = { chain_id: chain.chain_id, token, payee, valid_before: 4_102_444_800 }
@@ -225,7 +225,7 @@ async function world() {
     },
     /** A key of a sponsorship. */
     async sponsorshipKey() {
-      const rules = { relayer_id: 'demo', max_gas: 100_000, max_fee: '1', budget_per_day: '1' }
+      const rules = { relayer_id: 'demo', max_gas: 100_000, max_fee: '1', max_fee_per_day: '1' }
       const { token } = await client.sponsorships.create(rules)
       return token
     },

@@ -188,7 +188,7 @@ export async function deployGame(chain: Anvil, mine?: () => Promise<void>): Prom
       id: 'game',
       targets: [{ address: game, selectors: [selectorOf('play')] }],
       ...{ forwarders: [forwarder], delegates: [accountCode], origins: ['https://game.example'] },
-      ...{ max_gas: 300_000, max_fee: `${maxFee}`, budget_per_day: `${maxFee * 100n}` },
+      ...{ max_gas: 300_000, max_fee: `${maxFee}`, max_fee_per_day: `${maxFee * 100n}` },
     },
   }
 }

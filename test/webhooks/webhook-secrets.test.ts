@@ -49,9 +49,9 @@ test.each(Object.entries(kinds))(
     await ask('PATCH', hook, { signing_key: next })
     await ask('PATCH', '/relayers/demo', { paused: false })
     await until('it is delivered with both keys', deliveredTwice)
-    expect((await ask('POST', `${hook}/test`)).answer).toContain('"status":204')
+    expect((await ask('POST', `${hook}/test`)).answer).toContain('"http_status":204')
     const { answer } = await ask('GET', `${hook}/deliveries`)
-    expect(answer).toContain('"status":500')
+    expect(answer).toContain('"http_status":500')
     const id = /"data":\[\{"id":"([^"]+)"/.exec(answer)?.[1]
     expect((await ask('POST', `${hook}/redeliver`, { delivery_id: id })).status).toBe(200)
     expect((await ask('POST', `${hook}/redeliver`, { since: '2020-01-01T00:00:00Z' })).status).toBe(200)

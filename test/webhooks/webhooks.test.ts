@@ -121,10 +121,10 @@ test('repeats a failed delivery with the same id and bytes, before any later eve
   const read = () => service.client.get('/api/v1/notifications/{notification_id}/deliveries', hook)
   await expect.poll(async () => (await read()).data.map(({ status }) => status)).toEqual(['delivered', 'delivered'])
   const attempts = (await read()).data[1]?.attempts ?? []
-  expect(attempts.map(({ status }) => status)).toEqual([500, 302, 500, 302, 204])
+  expect(attempts.map(({ http_status }) => http_status)).toEqual([500, 302, 500, 302, 204])
   expect(attempts[1]).toMatchObject({
     error: 'Redirects are not followed; the url must be the final one',
-    answer: 'no',
+    response_body: 'no',
   })
 })
 
@@ -234,7 +234,7 @@ test('signs with a replaced signing key beside the new one, and not with a remov
   const hook = await reportTo(service, receiver.url)
   const send = async () => {
     const { data } = await service.client.post('/api/v1/notifications/{notification_id}/test', hook)
-    expect(data).toMatchObject({ number: 1, status: 204, error: null })
+    expect(data).toMatchObject({ number: 1, http_status: 204, error: null })
     const { headers, body } = receiver.got.at(-1) as (typeof receiver.got)[number]
     return { headers, body }
   }

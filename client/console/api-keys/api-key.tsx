@@ -167,7 +167,7 @@ function textsOf({ budget }: ApiKey) {
       )
       .join('\n'),
     max_fee_per_day: orEmpty(budget?.max_fee_per_day),
-    count_per_hour: `${budget?.count_per_hour ?? ''}`,
+    max_transactions_per_hour: `${budget?.max_transactions_per_hour ?? ''}`,
     receivers: (budget?.receivers ?? []).join('\n'),
   }
 }
@@ -185,7 +185,7 @@ const budgetOf = (texts: ReturnType<typeof textsOf>, symbol: string) => {
       ...tokens,
     ],
     max_fee_per_day: orNull('max_fee_per_day'),
-    count_per_hour: texts.count_per_hour === '' ? null : Number(texts.count_per_hour),
+    max_transactions_per_hour: texts.max_transactions_per_hour === '' ? null : Number(texts.max_transactions_per_hour),
     receivers: texts.receivers.trim() === '' ? null : listOf(texts.receivers),
   }
 }
@@ -212,7 +212,11 @@ function ChangeBudget({ apiKey }: { apiKey: ApiKey }) {
       <Field kind="amount" label={`Coins at once, in ${symbol} (empty: as many)`} {...bind('max_amount')} />
       <Entries label="Tokens, in their smallest units" one="token" parts={tokenParts} {...bind('assets')} />
       <Field kind="amount" label={`Fees in 24 hours, in ${symbol} (empty: any)`} {...bind('max_fee_per_day')} />
-      <Field kind="whole" label="Transactions and signatures in 1 hour (empty: any)" {...bind('count_per_hour')} />
+      <Field
+        kind="whole"
+        label="Transactions and signatures in 1 hour (empty: any)"
+        {...bind('max_transactions_per_hour')}
+      />
       <Entries label="Receivers (empty: anybody)" one="receiver" parts={receiverParts} {...bind('receivers')} />
     </Action>
   )

@@ -52,24 +52,24 @@ const columns: Column<Facilitator>[] = [
 
 const tokens = [{ label: 'Token', placeholder: '0x…', isAddress: true }, { label: 'Most of one payment' }]
 
-const rulesOf = ({ assets, pay_to, max_fee, budget_per_day, wait_seconds }: Facilitator) => ({
+const rulesOf = ({ assets, pay_to, max_fee, max_fee_per_day, wait_seconds }: Facilitator) => ({
   assets: assets.map(({ address, max_amount }) => `${address} ${max_amount}`).join('\n'),
   pay_to,
   max_fee: exactly(max_fee),
-  budget_per_day: exactly(budget_per_day),
+  max_fee_per_day: exactly(max_fee_per_day),
   wait_seconds: `${wait_seconds}`,
 })
 
-const blank = { assets: '', pay_to: '', max_fee: '', budget_per_day: '', wait_seconds: '20' }
+const blank = { assets: '', pay_to: '', max_fee: '', max_fee_per_day: '', wait_seconds: '20' }
 
-const bodyOf = ({ assets, pay_to, max_fee, budget_per_day, wait_seconds }: typeof blank, symbol: string) => ({
+const bodyOf = ({ assets, pay_to, max_fee, max_fee_per_day, wait_seconds }: typeof blank, symbol: string) => ({
   assets: linesOf(assets).map((line) => {
     const [address = '', maxAmount = ''] = line.split(/\s+/)
     return { address, max_amount: maxAmount }
   }),
   pay_to,
   max_fee: weiIn('max_fee', max_fee, symbol),
-  budget_per_day: weiIn('budget_per_day', budget_per_day, symbol),
+  max_fee_per_day: weiIn('max_fee_per_day', max_fee_per_day, symbol),
   wait_seconds: Number(wait_seconds),
 })
 
@@ -85,7 +85,7 @@ const RuleFields = ({ bind, symbol }: { bind: ReturnType<typeof useForm<typeof b
     />
     <AddressField label="Paid to" required {...bind('pay_to')} />
     <Field kind="amount" label={`Highest fee of one payment in ${symbol}`} required {...bind('max_fee')} />
-    <Field kind="amount" label={`Budget for fees in 24 hours in ${symbol}`} required {...bind('budget_per_day')} />
+    <Field kind="amount" label={`Budget for fees in 24 hours in ${symbol}`} required {...bind('max_fee_per_day')} />
     <Field
       kind="whole"
       label="Seconds that a request waits until its payment is mined (0 to 60)"

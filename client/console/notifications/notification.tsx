@@ -219,7 +219,8 @@ function Resend({ delivery, notification_id }: { delivery: Delivery; notificatio
   )
 }
 
-const answerText = ({ status, error }: Pick<DeliveryAttempt, 'status' | 'error'>) => error ?? `HTTP ${status}`
+const answerText = ({ http_status, error }: Pick<DeliveryAttempt, 'http_status' | 'error'>) =>
+  error ?? `HTTP ${http_status}`
 
 function Attempts({ attempts, status: state }: Pick<Delivery, 'attempts' | 'status'>) {
   const last = attempts.at(-1)
@@ -231,10 +232,10 @@ function Attempts({ attempts, status: state }: Pick<Delivery, 'attempts' | 'stat
         {attempts.length > 1 && ` (${count(attempts.length)})`}
       </summary>
       <ol>
-        {attempts.map(({ number, at, duration_ms, status, error, answer }) => (
+        {attempts.map(({ number, at, duration_ms, http_status, error, response_body }) => (
           <li key={number}>
-            <RowTime at={at} />, {count(duration_ms)} ms: {answerText({ status, error })}{' '}
-            {answer && <code>{answer}</code>}
+            <RowTime at={at} />, {count(duration_ms)} ms: {answerText({ http_status, error })}{' '}
+            {response_body && <code>{response_body}</code>}
           </li>
         ))}
       </ol>
@@ -273,7 +274,9 @@ function NotificationActions({ id, resource, pending }: NotificationActionsProps
           if (test.error !== null) throw new Error(`The test failed after ${count(test.duration_ms)} ms: ${test.error}`)
           return test
         }}
-        message={({ status, duration_ms }) => `${id} answered the test with ${status}, in ${count(duration_ms)} ms.`}
+        message={({ http_status, duration_ms }) =>
+          `${id} answered the test with ${http_status}, in ${count(duration_ms)} ms.`
+        }
       />
       <Action
         label="Redeliver failed"

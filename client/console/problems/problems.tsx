@@ -238,7 +238,7 @@ function OneProblem({ problem, isPart = false }: { problem: Problem; isPart?: bo
         </span>
         {acknowledgement && (
           <span className="detail">
-            {acknowledgement.by_name ?? callerName(acknowledgement.by)} deals with it until{' '}
+            {acknowledgement.caller_name ?? callerName(acknowledgement.caller)} deals with it until{' '}
             {time(acknowledgement.until)}
             {acknowledgement.note !== null && `: ${acknowledgement.note}`}
           </span>

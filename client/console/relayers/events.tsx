@@ -122,7 +122,7 @@ function Status({ event }: { event: Event }) {
     case 'relayer_enabled':
       return <Badge state={relayerState(event.payload.relayer)} />
     case 'relayer_funding':
-      return <Badge state={event.payload.state} />
+      return <Badge state={event.payload.status} />
     default:
       return null
   }

@@ -55,7 +55,13 @@ export function RelayerFunding({ relayer: { id: relayerId, network } }: { relaye
     <LoadedFunding isFunded={isFunded} query={query}>
       {(state) => (
         <>
-          <Source place={place} network={network} known={state} pool_id={state?.pool_id ?? null} state={state?.state} />
+          <Source
+            place={place}
+            network={network}
+            known={state}
+            pool_id={state?.pool_id ?? null}
+            state={state?.status}
+          />
           {state && <State network={network} known={state} />}
         </>
       )}
@@ -77,12 +83,12 @@ export function PoolFunding({ pool: { id: poolId, network, is_funded } }: { pool
             <>
               <FundingFigures network={network} known={funding} />
               <ul className="plain">
-                {funding.relayers.map(({ relayer_id, state, reason, since }) => (
+                {funding.relayers.map(({ relayer_id, status, reason, since }) => (
                   <li key={relayer_id}>
-                    <Link to={paths.relayer(relayer_id, 'funding')}>{relayer_id}</Link> <Badge state={state} />{' '}
+                    <Link to={paths.relayer(relayer_id, 'funding')}>{relayer_id}</Link> <Badge state={status} />{' '}
                     <span className="hint">
                       {reason !== null && reasonText(reason, symbol)}
-                      {since !== null && !fine.includes(state) && ` Since ${age(since)}.`}
+                      {since !== null && !fine.includes(status) && ` Since ${age(since)}.`}
                     </span>
                   </li>
                 ))}
@@ -98,7 +104,7 @@ export function PoolFunding({ pool: { id: poolId, network, is_funded } }: { pool
 type SourceProps = Refilled & {
   known: { funding: Funding; revision: string } | null
   pool_id: string | null
-  state?: FundingState['state'] | undefined
+  state?: FundingState['status'] | undefined
 }
 
 /** The treasury, and the dialogs that change it. A relayer without one of its own may have its pool's. */
@@ -185,7 +191,7 @@ function FundingFigures({ network, known: { funding, spent_today, left_today }, 
 
 function State({ network, known }: { network: string; known: FundingState }) {
   const symbol = useSymbols()(network)
-  const { funding, state, reason, since, refills } = known
+  const { funding, status, reason, since, refills } = known
   const shown = shownIn(symbol, funding.asset)
   const columns: Column<FundingState['refills'][number]>[] = [
     ageColumn('Created', ({ created_at }) => created_at),
@@ -202,13 +208,13 @@ function State({ network, known }: { network: string; known: FundingState }) {
   const more = funding.asset === null ? {} : { Balance: shown(known.balance) }
   return (
     <>
-      {!fine.includes(state) && reason !== null && (
+      {!fine.includes(status) && reason !== null && (
         <Problem>
           {reasonText(reason, symbol)}
           {since !== null && ` Since ${age(since)}.`}
         </Problem>
       )}
-      {fine.includes(state) && reason !== null && <p className="hint">{reason}</p>}
+      {fine.includes(status) && reason !== null && <p className="hint">{reason}</p>}
       <FundingFigures network={network} known={known} more={more} />
       <section aria-labelledby="refills">
         <h2 id="refills">Refills</h2>

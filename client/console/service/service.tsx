@@ -39,7 +39,7 @@ function Facts({ not_ready, started_at, database, ...state }: ServiceState) {
     ['Memory', size(state.memory_bytes), `of this process; its event loop waits ${state.event_loop_ms || '< 1'} ms`],
     [
       'Database',
-      size(database.bytes),
+      size(database.size_bytes),
       `${engines[database.engine]} ${database.version}, answers in ${database.response_ms || '< 1'} ms`,
     ],
   ]
@@ -115,7 +115,7 @@ const KeyServices = ({ key_services }: ServiceState) => (
 
 const serverColumns: Column<ServiceState['servers'][number]>[] = [
   { name: 'Server', by: ({ name }) => name, cell: ({ name, is_this }) => (is_this ? `${name} (this one)` : name) },
-  stateColumn(({ state }) => state),
+  stateColumn(({ status }) => status),
   timeColumn('Since', ({ started_at }) => started_at, { by: ({ started_at }) => started_at }),
   countColumn('Sends for relayers', ({ relayers }) => relayers),
 ]

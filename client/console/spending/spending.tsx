@@ -197,7 +197,7 @@ function SpendingByKey({ filter, bar, none }: PartProps) {
   )
 }
 
-const nameOf = ({ caller, name }: CallerSpending) => name ?? callerName(caller)
+const nameOf = ({ caller, caller_name }: CallerSpending) => caller_name ?? callerName(caller)
 
 const columns: Column<CallerSpending>[] = [
   { name: 'API key', by: nameOf, cell: (its) => <span title={its.caller}>{nameOf(its)}</span> },
@@ -299,8 +299,8 @@ async function* rowsOfKeys(client: RelayerClient, filter: SpendingFilter): Async
   for (const its of await readEveryPage(client, '/api/v1/spending/callers', { query: filter })) yield daysOf(its, today)
 }
 
-const daysOf = ({ caller, name, network, fees_by_day }: CallerSpending, today: number): unknown[][] =>
+const daysOf = ({ caller, caller_name, network, fees_by_day }: CallerSpending, today: number): unknown[][] =>
   fees_by_day.flatMap((fees, index) => {
     const day = new Date(today - (fees_by_day.length - 1 - index) * dayMs).toISOString().slice(0, 10)
-    return fees === '0' ? [] : [[day, caller, name, network, fees]]
+    return fees === '0' ? [] : [[day, caller, caller_name, network, fees]]
   })

@@ -74,8 +74,8 @@ const columns: Column<Sponsorship>[] = [
   { name: '', cell: (sponsorship) => <SponsorshipActions sponsorship={sponsorship} /> },
 ]
 
-const budgetsOf = ({ budget_per_day, max_fee }: Sponsorship) => ({
-  budget_per_day: exactly(budget_per_day),
+const budgetsOf = ({ max_fee_per_day, max_fee }: Sponsorship) => ({
+  max_fee_per_day: exactly(max_fee_per_day),
   max_fee: exactly(max_fee),
 })
 
@@ -88,7 +88,7 @@ function SponsorshipActions({ sponsorship }: { sponsorship: Sponsorship }) {
   const { values, bind, reset } = useForm(budgetsOf(sponsorship))
   const { opened, open, lack, difference } = useEdited(sponsorship, reset)
   const bodyOf = (texts: typeof values) => ({
-    budget_per_day: weiIn('budget_per_day', texts.budget_per_day, symbol),
+    max_fee_per_day: weiIn('max_fee_per_day', texts.max_fee_per_day, symbol),
     max_fee: weiIn('max_fee', texts.max_fee, symbol),
   })
   if (!mayManageAll) return null
@@ -108,7 +108,7 @@ function SponsorshipActions({ sponsorship }: { sponsorship: Sponsorship }) {
         }
       >
         {difference}
-        <Field kind="amount" label={`For 24 hours, in ${symbol}`} required {...bind('budget_per_day')} />
+        <Field kind="amount" label={`For 24 hours, in ${symbol}`} required {...bind('max_fee_per_day')} />
         <Field kind="amount" label={`For one call, in ${symbol}`} required {...bind('max_fee')} />
       </Action>
       <Menu of={id}>
@@ -139,7 +139,7 @@ const selector = [{ label: 'Selector', placeholder: '0xa9059cbb' }]
 const forwarder = [{ label: 'Forwarder', placeholder: '0x…', isAddress: true }]
 const origin = [{ label: 'Origin', placeholder: 'https://shop.example' }]
 const blank = { id: '', relayer_id: '', targets: '', selectors: '', forwarders: '' }
-const usual = { max_gas: '300000', max_fee: '', budget_per_day: '', per_user: '', origins: '' }
+const usual = { max_gas: '300000', max_fee: '', max_fee_per_day: '', per_user: '', origins: '' }
 
 /** Creates a sponsorship, and shows its API key once. */
 function CreateSponsorship() {
@@ -156,8 +156,8 @@ function CreateSponsorship() {
       forwarders: listOf(values.forwarders),
       max_gas: Number(values.max_gas),
       max_fee: weiIn('max_fee', values.max_fee, symbol),
-      budget_per_day: weiIn('budget_per_day', values.budget_per_day, symbol),
-      ...(values.per_user !== '' && { per_user: { count: Number(values.per_user) } }),
+      max_fee_per_day: weiIn('max_fee_per_day', values.max_fee_per_day, symbol),
+      ...(values.per_user !== '' && { per_user: { max_calls_per_day: Number(values.per_user) } }),
       origins: listOf(values.origins),
     })
   }
@@ -189,7 +189,7 @@ function CreateSponsorship() {
       <Entries label="Forwarders (ERC-2771, optional)" one="forwarder" parts={forwarder} {...bind('forwarders')} />
       <Field kind="whole" label="Most gas of one call" required {...bind('max_gas')} />
       <Field kind="amount" label={`Highest fee of one call in ${symbol}`} required {...bind('max_fee')} />
-      <Field kind="amount" label={`Budget for 24 hours in ${symbol}`} required {...bind('budget_per_day')} />
+      <Field kind="amount" label={`Budget for 24 hours in ${symbol}`} required {...bind('max_fee_per_day')} />
       <Field kind="whole" label="Calls of one user in 24 hours (optional)" {...bind('per_user')} />
       <Entries label="Pages that may call it (optional)" one="origin" parts={origin} {...bind('origins')} />
     </Action>

@@ -48,7 +48,7 @@ export const apiKeys = (context: Pick<ServicesContext, 'store' | 'makeId' | 'now
       scopes: scopes.filter((scope) => roles.has(scope)),
       relayer_ids: relayer_ids === undefined ? null : [...relayer_ids],
       pool_ids: [...pool_ids],
-      budget: budget ? await budgetUse(context, budget) : null,
+      budget_use: budget ? await budgetUse(context, budget) : null,
       may_administer: roles.has('administer'),
       expires_at: apiKey?.expires_at ?? null,
     }

@@ -67,7 +67,7 @@ export function facilitators(context: ServicesContext): Facilitators {
 
     async getPayment({ path, caller }) {
       const { row_id } = await own(path.facilitator_id, caller)
-      const payment = await store.getPayment(row_id, path.payment)
+      const payment = await store.getPayment(row_id, path.payment_id)
       return payment && showPayment(payment)
     },
   }

@@ -33,7 +33,7 @@ type Transactions = Pick<
   | 'getTransactionByNonce'
   | 'listTransactions'
   | 'listAllTransactions'
-  | 'getTransactionById'
+  | 'getAnyTransaction'
   | 'listTransactionAttempts'
   | 'getTransactionExplanation'
   | 'replaceTransaction'
@@ -76,7 +76,7 @@ export const transactions = (context: ServicesContext): Transactions => ({
     return listOfRelayers(context, caller.relayer_ids, listedBy(request))
   },
 
-  getTransactionById: ({ path, caller }) => getTransactionById(context, path.transaction_id, caller),
+  getAnyTransaction: ({ path, caller }) => getTransactionById(context, path.transaction_id, caller),
 
   listTransactionAttempts: ({ path, query }) => listAttempts(context, path, query),
 

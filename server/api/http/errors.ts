@@ -158,7 +158,7 @@ export const detailsOf = (error: DomainError): FailureDetail[] =>
 export const shownDryRun = (its: Omit<DryRun, 'refusals'> & { refusals: DomainError[] }): DryRun => ({
   ...its,
   refusals: its.refusals.map((error) => ({
-    status: statusOf[error.code],
+    http_status: statusOf[error.code],
     code: error.code,
     message: messageOf(error),
     details: detailsOf(error),

@@ -32,7 +32,7 @@ const errors: Record<PathParameter, (id: string) => Error> = {
   problem_id: () => inDetails('problem_id', 'no present problem has this id'),
   sponsorship_id: () => inDetails('sponsorship_id', 'no sponsorship has this id'),
   facilitator_id: () => inDetails('facilitator_id', 'no facilitator has this id'),
-  payment: () => inDetails('payment', 'no payment has this id'),
+  payment_id: () => inDetails('payment_id', 'no payment has this id'),
   call_id: () => inDetails('call_id', 'no call has this id'),
   user: () => inDetails('user', 'no call is of this user'),
 }

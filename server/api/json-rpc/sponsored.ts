@@ -186,7 +186,7 @@ function sponsoredError(error: unknown): ErrorObject | undefined {
   if (code === 'execution_reverted') return { code: relayerCodes.would_revert, message, data: revertIn(cause) ?? '0x' }
   if (code === 'policy_violation') {
     const isBudget =
-      of === 'sponsorship' && (member === 'budget_per_day' || (member === 'per_user' && rule !== undefined))
+      of === 'sponsorship' && (member === 'max_fee_per_day' || (member === 'per_user' && rule !== undefined))
     return { code: isBudget ? relayerCodes.budget_used : relayerCodes.not_allowed, message, data: { code, details } }
   }
   if (of === 'input' && member === 'authorization_list')

@@ -112,7 +112,7 @@ export function budgetFees(budget: KeyBudget | undefined, fee: bigint): Spend[] 
 /** Where the limits of a budget are counted. Undefined: there is no limit. */
 export function budgetPlaces({ key_id, rules }: KeyBudget) {
   const place = { chain_id: budgetChain, holder: budgetHolder({ key_id }) }
-  const { assets, max_fee_per_day: fee, count_per_hour: count } = rules
+  const { assets, max_fee_per_day: fee, max_transactions_per_hour: count } = rules
   return {
     assets: assets.map(({ asset, max_amount_per_day: limit }) => ({ ...place, asset: assetOf(asset), limit })),
     fees: fee === null ? undefined : { ...place, asset: 'fee', limit: fee },
@@ -124,7 +124,7 @@ export function budgetPlaces({ key_id, rules }: KeyBudget) {
 const assetOf = (asset: string): string => (asset === 'coin' ? 'wei' : asset)
 
 function spendingOf(budget: KeyBudget, { coin_token: coin }: Network, { moved }: Movements): Spend[] {
-  const { assets, count_per_hour: count } = budget.rules
+  const { assets, max_transactions_per_hour: count } = budget.rules
   const holder = budgetHolder(budget)
   const spending = assets.flatMap(({ asset, max_amount_per_day: limit }, index): Spend[] => {
     const amount = amountOf(asset, coin, moved)
@@ -134,7 +134,7 @@ function spendingOf(budget: KeyBudget, { coin_token: coin }: Network, { moved }:
   if (count === null) return spending
   return [
     ...spending,
-    { policy: 'count_per_hour', asset: 'calls', amount: '1', limit: `${count}`, holder, window: 'hour' },
+    { policy: 'max_transactions_per_hour', asset: 'calls', amount: '1', limit: `${count}`, holder, window: 'hour' },
   ]
 }
 
@@ -208,7 +208,7 @@ function signedMovements(document: HashedTypedData): Movements {
 export function readBudget({
   assets,
   max_fee_per_day: fee,
-  count_per_hour: count,
+  max_transactions_per_hour: count,
   receivers,
 }: ApiKeyBudgetInput): Partial<ApiKeyBudget> {
   const place = ['budget', 'assets']
@@ -222,7 +222,7 @@ export function readBudget({
   return {
     ...(read && { assets: read }),
     ...(fee !== undefined && { max_fee_per_day: fee === null ? null : readAmount(fee, ['budget', 'max_fee_per_day']) }),
-    ...(count !== undefined && { count_per_hour: count }),
+    ...(count !== undefined && { max_transactions_per_hour: count }),
     ...(receivers !== undefined && {
       receivers: receivers?.map((address, index) => readAddress(address, ['budget', 'receivers', index])) ?? null,
     }),
@@ -231,6 +231,6 @@ export function readBudget({
 
 /** A budget after a change of it (RFC 7396); one that names no assets moves nothing. */
 export const mergeBudget = (before: ApiKeyBudget | null, change: Partial<ApiKeyBudget>): ApiKeyBudget => ({
-  ...(before ?? { assets: [], max_fee_per_day: null, count_per_hour: null, receivers: null }),
+  ...(before ?? { assets: [], max_fee_per_day: null, max_transactions_per_hour: null, receivers: null }),
   ...change,
 })

@@ -10,7 +10,7 @@ import { checkPolicies, checkPoolPolicies, poolSpendingOf, spendingOf } from './
 /** What a sponsorship pays for. Addresses and selectors in lower case, amounts as decimal strings in wei. */
 export type SponsorshipRules = Pick<
   Sponsorship,
-  | ('targets' | 'forwarders' | 'delegates' | 'nonce_key_delegates' | 'max_gas' | 'max_fee' | 'budget_per_day')
+  | ('targets' | 'forwarders' | 'delegates' | 'nonce_key_delegates' | 'max_gas' | 'max_fee' | 'max_fee_per_day')
   | ('per_user' | 'origins')
 >
 
@@ -149,20 +149,22 @@ export function checkDelegate({ delegates }: SponsorshipRules, account: string, 
 /** The amounts that the limits of a sponsorship count for a call that is accepted. Throws DomainError (403) when its user is not known. */
 export function sponsoredSpending(
   sponsorshipRowId: number,
-  { max_fee, budget_per_day, per_user }: SponsorshipRules,
+  { max_fee, max_fee_per_day, per_user }: SponsorshipRules,
   user: string | null,
 ): Spend[] {
   const holder = usageKey(sponsorshipRowId, null)
-  const spending: Spend[] = [{ policy: 'budget_per_day', asset: 'fee', amount: max_fee, limit: budget_per_day, holder }]
+  const spending: Spend[] = [
+    { policy: 'max_fee_per_day', asset: 'fee', amount: max_fee, limit: max_fee_per_day, holder },
+  ]
   if (!per_user) return spending
   if (user === null)
     throw refused('per_user', 'a plain call needs a user, which only an API key with the scope send may give')
   const own = usageKey(sponsorshipRowId, user)
-  const { count, fee } = per_user
+  const { max_calls_per_day: count, max_fee_per_day: fee } = per_user
   if (fee !== undefined)
-    spending.push({ policy: 'per_user/fee', asset: 'fee', amount: max_fee, limit: fee, holder: own })
+    spending.push({ policy: 'per_user/max_fee_per_day', asset: 'fee', amount: max_fee, limit: fee, holder: own })
   if (count !== undefined)
-    spending.push({ policy: 'per_user/count', asset: 'calls', amount: '1', limit: `${count}`, holder: own })
+    spending.push({ policy: 'per_user/max_calls_per_day', asset: 'calls', amount: '1', limit: `${count}`, holder: own })
   return spending
 }
 
@@ -193,12 +195,12 @@ const valueLimits = ({ policies: { max_value, max_value_per_day } }: Pick<PoolRo
 export const budgetOf = ({
   row_id,
   chain_id,
-  budget_per_day,
+  max_fee_per_day,
 }: {
   row_id: number
   chain_id: number
-  budget_per_day: string
-}) => ({ chain_id, holder: usageKey(row_id, null), asset: 'fee', limit: budget_per_day })
+  max_fee_per_day: string
+}) => ({ chain_id, holder: usageKey(row_id, null), asset: 'fee', limit: max_fee_per_day })
 
 /** Under which name the amounts of a sponsorship, or of one of its users, are counted. */
 export const usageKey = (sponsorshipRowId: number, user: string | null): string =>

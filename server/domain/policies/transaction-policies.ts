@@ -178,7 +178,7 @@ export function overLimit({ spend, left, resets_at }: OverLimit): DomainError {
   return refusedBy([
     {
       of: subjectOf(holder),
-      // Of a rule of a sponsorship or a budget also its member: per_user/fee.
+      // Of a rule of a sponsorship or a budget also its member: per_user/max_fee_per_day.
       field: policy.split('/'),
       message: `${spent} is above the remaining ${left}${unit} of the ${window === 'hour' ? 'hourly' : 'daily'} limit of ${limit}${unit}`,
       ...(resets_at !== undefined && { resets_at }),

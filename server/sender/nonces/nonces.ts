@@ -16,7 +16,7 @@ export interface NonceState {
   gaps: number[]
   status: 'in_step' | 'chain_ahead' | 'gap' | 'chain_restarted' | 'unreachable'
   explanation: string
-  foreign: { nonce: number; hash: string | null; noticed_at: string } | null
+  external: { nonce: number; hash: string | null; noticed_at: string } | null
 }
 
 type Asked = Witnesses & { chain: Pick<NetworkClient['chain'], 'latestNonce'> }
@@ -96,7 +96,7 @@ export class Nonces {
     const isKnown = foreign === null || foreign.is_acknowledged
     const base = {
       ...{ next_nonce, chain_latest: latest ?? null, gaps: [] as number[] },
-      foreign: isKnown ? null : { nonce: foreign.nonce, hash: foreign.hash, noticed_at: foreign.noticed_at },
+      external: isKnown ? null : { nonce: foreign.nonce, hash: foreign.hash, noticed_at: foreign.noticed_at },
     }
     const why = (explanation: string) => relayer.disabled_reason ?? explanation
     if (latest === undefined) {

@@ -29,12 +29,12 @@ const restMs = 10 * 60_000
 const maxReason = 1_000
 
 interface Result {
-  state: FundingStatus
+  status: FundingStatus
   reason: string | null
 }
 
-const result = (state: FundingStatus, reason: string | null = null): Result => ({
-  state,
+const result = (status: FundingStatus, reason: string | null = null): Result => ({
+  status,
   reason: reason === null ? null : reason.slice(0, maxReason),
 })
 
@@ -80,7 +80,7 @@ export class Refills {
     const applied = relayer && (await store.fundingOf(relayer))
     if (!applied) return undefined
     const its = await examine(this.#context, relayer, applied)
-    if (its.state === 'unknown') {
+    if (its.status === 'unknown') {
       const since = this.#unknownSince.get(rowId) ?? elapsed()
       this.#unknownSince.set(rowId, since)
       if (elapsed() - since >= patienceMs) await store.noteFunding(rowId, its)
@@ -88,8 +88,8 @@ export class Refills {
       this.#unknownSince.delete(rowId)
       await store.noteFunding(rowId, its)
     }
-    if (its.state === 'refilling') return refillMs
-    const isIdle = its.state === 'sufficient' && (await store.countUnfinished(rowId)) === 0
+    if (its.status === 'refilling') return refillMs
+    const isIdle = its.status === 'sufficient' && (await store.countUnfinished(rowId)) === 0
     return isIdle ? idleMs : checkMs
   }
 }

@@ -96,11 +96,11 @@ async function stateOf(
     store.feesSince(row_id, Math.floor(now() / 1_000) - dayS),
   ])
   const balance = client && (await within(patienceMs, balanceOf(client.callers, its.asset, address)))
-  const { state, reason, since } = notes.get(row_id) ?? unexamined
+  const { status, reason, since } = notes.get(row_id) ?? unexamined
   return {
     funding: its,
     pool_id: pool?.id ?? null,
-    ...{ state, reason, since },
+    ...{ status, reason, since },
     balance: balance === undefined ? null : `${balance}`,
     ...spent,
     runway_seconds:
@@ -120,8 +120,8 @@ async function stateOfPool(context: FundingContext, pool: PoolRow, given: Fundin
     const relayer = await keyring.findRelayer(relayer_id)
     chainId = relayer.chain_id
     if ((await store.fundingOf(relayer))?.pool?.row_id !== pool.row_id) continue
-    const { state, reason, since } = notes.get(relayer.row_id) ?? unexamined
-    relayers.push({ relayer_id, state, reason, since })
+    const { status, reason, since } = notes.get(relayer.row_id) ?? unexamined
+    relayers.push({ relayer_id, status, reason, since })
   }
   const spent = await spentOf(context, chainId, its, refillsOf(0, pool))
   return { funding: its, ...spent, relayers, revision: fundingRevision(given) }
@@ -149,7 +149,7 @@ const show = ({ transaction_id, treasury_id: from, amount, is_open, created_at }
   created_at,
 })
 
-const unexamined = { state: 'unknown', reason: null, since: null } as const
+const unexamined = { status: 'unknown', reason: null, since: null } as const
 
 /** Throws DomainError (400). */
 function readFunding(body: FundingSettings): Funding {

@@ -578,7 +578,7 @@ CREATE INDEX payments_by_transaction ON payments (transaction_id);
 -- Whether a funded relayer has enough. It changes with the state only.
 CREATE TABLE funding_states (
   relayer_row_id BIGINT PRIMARY KEY REFERENCES relayers (row_id) ON DELETE CASCADE,
-  state          TEXT NOT NULL,
+  status         TEXT NOT NULL,
   reason         TEXT,
   since          TEXT NOT NULL
 );
@@ -619,9 +619,9 @@ CREATE TABLE delivery_attempts (
   number          INTEGER NOT NULL CHECK (number > 0),
   at              TEXT NOT NULL,
   duration_ms     INTEGER NOT NULL,
-  status          INTEGER,
+  http_status     INTEGER,
   error           TEXT,
-  answer          TEXT,
+  response_body   TEXT,
   PRIMARY KEY (delivery_row_id, number)
 );
 

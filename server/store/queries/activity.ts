@@ -43,7 +43,7 @@ export interface Repricing {
 /** What the transactions of a caller cost on a day. `name`: of the API key, if there is one. */
 export interface CallerDayRow extends Repricing, Pick<ActivityRow, 'at' | 'mined' | 'fee_gwei' | 'fee_wei'> {
   caller: string
-  name: string | null
+  caller_name: string | null
   network: string
 }
 
@@ -90,7 +90,7 @@ const removeQuarters = sql(`
     SELECT period_s, at, relayer_row_id FROM activity WHERE period_s = 900 AND at < $before
     ORDER BY at, relayer_row_id LIMIT ${maxRemoved})`)
 const selectCallers = sql<CallerDayRow>(`
-  SELECT at, caller, network, ${nameOfCaller('caller')} AS name, sum(mined) AS mined,
+  SELECT at, caller, network, ${nameOfCaller('caller')} AS caller_name, sum(mined) AS mined,
     sum(fee_gwei) AS fee_gwei, sum(fee_wei) AS fee_wei, sum(repriced) AS repriced, sum(repricing_gwei) AS repricing_gwei
   FROM caller_days JOIN relayers ON relayers.row_id = relayer_row_id
   WHERE at >= $from AND at < $to AND ${mayShow}

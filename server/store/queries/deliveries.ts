@@ -60,7 +60,7 @@ const countAll = sql<Counts>(`
   SELECT coalesce(sum(pending), 0) AS pending, coalesce(sum(failed), 0) AS failed FROM delivery_blocks
   WHERE notification_row_id = $notification_row_id AND level = 1`)
 const lastAttempts = (deliveryRowId: string) => `
-  SELECT delivery_row_id, number, at, duration_ms, status, error, answer FROM delivery_attempts
+  SELECT delivery_row_id, number, at, duration_ms, http_status, error, response_body FROM delivery_attempts
   WHERE delivery_row_id = ${deliveryRowId} ORDER BY number DESC LIMIT ${maxShownAttempts}`
 const attemptsOf = sql<DeliveryAttempt & { delivery_row_id: number }>({
   sqlite: `
@@ -231,8 +231,8 @@ const nextDue = sql<{ next: number | null }>(`
 const settle = sql(`
   UPDATE deliveries SET status = $status, failures = $failures, next_at = $next_at WHERE row_id = $delivery_row_id`)
 const insertAttempt = sql(`
-  INSERT INTO delivery_attempts (delivery_row_id, number, at, duration_ms, status, error, answer)
-  VALUES ($delivery_row_id, $number, $at, $duration_ms, $status, $error, $answer)`)
+  INSERT INTO delivery_attempts (delivery_row_id, number, at, duration_ms, http_status, error, response_body)
+  VALUES ($delivery_row_id, $number, $at, $duration_ms, $http_status, $error, $response_body)`)
 const succeed = sql(`
   UPDATE notifications SET last_success_at = $at, failing_since = NULL WHERE row_id = $notification_row_id`)
 const fail = sql(`

@@ -254,7 +254,8 @@ function isWanted(filter: string | null, { event, payload }: Pick<NewEvent, 'eve
   if (filter === null) return true
   const { events, statuses }: NotificationFilter = JSON.parse(filter)
   if (events && !events.some((name) => name === event)) return false
-  return !statuses || !('status' in payload) || statuses.includes(payload.status)
+  const isOfTransaction = payload.payload_type === 'transaction' || payload.payload_type === 'transaction_waiting'
+  return !statuses || !isOfTransaction || statuses.includes(payload.status)
 }
 
 /** The status of a transaction has changed. */
@@ -286,8 +287,8 @@ export function changeEvent(before: RelayerRow, after: RelayerRow): NewEvent | u
 export const lowBalanceEvent = (row: RelayerRow, balance: string, minBalance: string): NewEvent =>
   stateEvent(row, { payload_type: 'relayer_low_balance', relayer: showRelayer(row), balance, min_balance: minBalance })
 
-export const fundingEvent = (row: RelayerRow, state: FundingStatus, reason: string | null): NewEvent =>
-  stateEvent(row, { payload_type: 'relayer_funding', relayer: showRelayer(row), state, reason })
+export const fundingEvent = (row: RelayerRow, status: FundingStatus, reason: string | null): NewEvent =>
+  stateEvent(row, { payload_type: 'relayer_funding', relayer: showRelayer(row), status, reason })
 
 /** The event with its body as it is delivered, except for the data of its transaction. Throws when it breaks the contract. */
 function serializeEvent(

@@ -10,19 +10,19 @@ import { relayerByRowId } from './relayers.ts'
 import { funded, poolThatFunds, type Refill, readRefills } from './treasuries.ts'
 
 export interface FundingNote {
-  state: FundingStatus
+  status: FundingStatus
   reason: string | null
   since: string
 }
 
-const note = sql<FundingNote>('SELECT state, reason, since FROM funding_states WHERE relayer_row_id = $relayer_row_id')
+const note = sql<FundingNote>('SELECT status, reason, since FROM funding_states WHERE relayer_row_id = $relayer_row_id')
 const notes = sql<FundingNote & { relayer_row_id: number }>(
-  'SELECT relayer_row_id, state, reason, since FROM funding_states',
+  'SELECT relayer_row_id, status, reason, since FROM funding_states',
 )
 const setNote = sql(`
-  INSERT INTO funding_states (relayer_row_id, state, reason, since) VALUES ($relayer_row_id, $state, $reason, $since)
+  INSERT INTO funding_states (relayer_row_id, status, reason, since) VALUES ($relayer_row_id, $status, $reason, $since)
   ON CONFLICT (relayer_row_id) DO UPDATE
-    SET state = excluded.state, reason = excluded.reason, since = excluded.since`)
+    SET status = excluded.status, reason = excluded.reason, since = excluded.since`)
 const counted = sql<{ amount: string }>(`
   SELECT amount FROM spending
   WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket >= $oldest`)
@@ -54,25 +54,27 @@ export async function fundingOf(
 export const refills = (database: Database, relayerRowId: number): Promise<Refill[]> =>
   readRefills(database.read, relayerRowId)
 
-/** Stores it if it is another state or reason. An event is written when the relayer can no longer be refilled, or can again. */
+/** Stores it if it is another status or reason. An event is written when the relayer can no longer be refilled, or can again. */
 export async function noteFunding(
   database: Database,
   relayerRowId: number,
-  { state, reason }: Pick<FundingNote, 'state' | 'reason'>,
+  { status, reason }: Pick<FundingNote, 'status' | 'reason'>,
 ): Promise<void> {
   // Read first, because it rarely changes and a write costs a commit.
   const before = await database.read.one(note, { relayer_row_id: relayerRowId })
-  if (before?.state === state && before.reason === reason) return
+  if (before?.status === status && before.reason === reason) return
   await database.write(async (transaction) => {
     await transaction.lockRelayers({ relayers: [relayerRowId] })
     const row = await relayerByRowId(database.rights, transaction, relayerRowId)
     if (!row) return
-    const since = before?.state === state ? before.since : new Date(database.effects.now()).toISOString()
-    await transaction.run(setNote, { relayer_row_id: relayerRowId, state, reason, since })
-    const wasBlocked = before !== undefined && isBlocked(before.state)
-    if (before?.state === state || (!isBlocked(state) && !wasBlocked)) return
-    await writeEvents(transaction, [fundingEvent(row, state, reason)])
-    transaction.afterCommit(() => database.effects.observer?.fundingChanged?.({ relayer_id: row.id, state, reason }))
+    const since = before?.status === status ? before.since : new Date(database.effects.now()).toISOString()
+    await transaction.run(setNote, { relayer_row_id: relayerRowId, status, reason, since })
+    const wasBlocked = before !== undefined && isBlocked(before.status)
+    if (before?.status === status || (!isBlocked(status) && !wasBlocked)) return
+    await writeEvents(transaction, [fundingEvent(row, status, reason)])
+    transaction.afterCommit(() =>
+      database.effects.observer?.fundingChanged?.({ relayer_id: row.id, state: status, reason }),
+    )
   })
 }
 

@@ -9,13 +9,13 @@ import { unfinishedOfAll } from './transaction-reads.ts'
 interface DatabaseFacts {
   engine: 'sqlite' | 'postgres'
   version: string
-  bytes: number
+  size_bytes: number
 }
 
 interface ServerRow {
   /** The host and the process. */
   name: string
-  state: 'idle' | 'running' | 'leaving'
+  status: 'idle' | 'running' | 'leaving'
   /** Milliseconds since the Unix epoch. */
   started_at: number
   /** How many relayers it sends for. */
@@ -50,16 +50,16 @@ export interface NotificationState {
 
 const facts = sql<DatabaseFacts>({
   sqlite: `
-  SELECT 'sqlite' AS engine, sqlite_version() AS version, page_count * page_size AS bytes
+  SELECT 'sqlite' AS engine, sqlite_version() AS version, page_count * page_size AS size_bytes
   FROM pragma_page_count(), pragma_page_size()`,
   postgres: `
-  SELECT 'postgres' AS engine, current_setting('server_version') AS version, pg_database_size(current_database()) AS bytes`,
+  SELECT 'postgres' AS engine, current_setting('server_version') AS version, pg_database_size(current_database()) AS size_bytes`,
 })
 // Processes that share a SQLite file are not registered.
 const selectServers = sql<ServerRow>({
-  sqlite: "SELECT '' AS name, 'running' AS state, 0 AS started_at, 0 AS relayers WHERE false",
+  sqlite: "SELECT '' AS name, 'running' AS status, 0 AS started_at, 0 AS relayers WHERE false",
   postgres: `
-  SELECT name, state, floor(extract(epoch FROM started_at) * 1000)::bigint AS started_at,
+  SELECT name, state AS status, floor(extract(epoch FROM started_at) * 1000)::bigint AS started_at,
     (SELECT count(*) FROM work_leases WHERE server_row_id = servers.row_id AND kind = 'sender') AS relayers
   FROM servers WHERE state <> 'ended' ORDER BY row_id LIMIT 1000`,
 })
@@ -123,7 +123,7 @@ const valid = sql<{ problem_id: string; caller: string; at: string; until: strin
 )
 const removeOldProblems = sql('DELETE FROM acknowledgements WHERE until <= $now')
 const insertProblems = sql(`
-  INSERT INTO acknowledgements (problem_id, caller, at, until, note) VALUES ($problem_id, $by, $at, $until, $note)
+  INSERT INTO acknowledgements (problem_id, caller, at, until, note) VALUES ($problem_id, $caller, $at, $until, $note)
   ON CONFLICT (problem_id) DO UPDATE
     SET caller = excluded.caller, at = excluded.at, until = excluded.until, note = excluded.note`)
 const remove = sql('DELETE FROM acknowledgements WHERE problem_id = $problem_id')
@@ -160,7 +160,7 @@ export async function acknowledgements(database: Database, now: string): Promise
   const rows = await database.read.all(valid, { now })
   const names = await callerNames(database, [...new Set(rows.map(({ caller }) => caller))])
   return new Map(
-    rows.map(({ problem_id, caller: by, ...its }) => [problem_id, { by, by_name: names.get(by) ?? null, ...its }]),
+    rows.map(({ problem_id, ...its }) => [problem_id, { caller_name: names.get(its.caller) ?? null, ...its }]),
   )
 }
 

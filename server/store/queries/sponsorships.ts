@@ -36,10 +36,10 @@ const owners = keyOwners<Row, SponsorshipRow>(
     changed: ['rules', 'paused'],
   },
   ({ rules, paused, ...row }) => ({ ...row, ...JSON.parse(rules), paused: paused === 1 }),
-  ({ targets, forwarders, delegates, nonce_key_delegates, max_gas, max_fee, budget_per_day, per_user, ...row }) => {
+  ({ targets, forwarders, delegates, nonce_key_delegates, max_gas, max_fee, max_fee_per_day, per_user, ...row }) => {
     const { origins, paused, ...others } = row
     const addresses = { targets, forwarders, delegates, nonce_key_delegates }
-    const rules = JSON.stringify({ ...addresses, max_gas, max_fee, budget_per_day, per_user, origins })
+    const rules = JSON.stringify({ ...addresses, max_gas, max_fee, max_fee_per_day, per_user, origins })
     return { ...others, rules, paused: paused ? 1 : 0 }
   },
 )

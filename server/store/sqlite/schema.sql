@@ -560,7 +560,7 @@ CREATE INDEX payments_by_transaction ON payments (transaction_id);
 -- Whether a funded relayer has enough. It changes with the state only.
 CREATE TABLE funding_states (
   relayer_row_id INTEGER PRIMARY KEY REFERENCES relayers (row_id) ON DELETE CASCADE,
-  state          TEXT NOT NULL,
+  status         TEXT NOT NULL,
   reason         TEXT,
   since          TEXT NOT NULL
 ) STRICT;
@@ -604,9 +604,9 @@ CREATE TABLE delivery_attempts (
   number          INTEGER NOT NULL CHECK (number > 0),
   at              TEXT NOT NULL,
   duration_ms     INTEGER NOT NULL,
-  status          INTEGER,
+  http_status     INTEGER,
   error           TEXT,
-  answer          TEXT,
+  response_body   TEXT,
   PRIMARY KEY (delivery_row_id, number)
 ) STRICT, WITHOUT ROWID;
 

@@ -143,7 +143,7 @@ test('tells what each API key’s transactions cost by day, and what repricing a
   const { data } = await client.get('/api/v1/spending/callers', { query: { days: 2 } })
   const fee = mined.receipt?.fee
   expect(data.find((its) => its.caller === id)).toEqual({
-    ...{ caller: id, name: 'shop', network: 'local', mined: 1, repriced: 1, fees: fee, fees_today: fee },
+    ...{ caller: id, caller_name: 'shop', network: 'local', mined: 1, repriced: 1, fees: fee, fees_today: fee },
     ...{ fees_by_day: ['0', fee], repricing_fees: `${extra}` },
   })
   expect(data.find((its) => its.caller === 'environment')).toMatchObject({ mined: 2, repriced: 0, repricing_fees: '0' })
@@ -214,7 +214,7 @@ test('shows the first transaction of each relayer’s queue and the reason of it
       transaction_id: first?.id,
       nonce: 0,
       created_at: first?.created_at,
-      reason: expect.stringMatching(/gas_price_cap/),
+      status_reason: expect.stringMatching(/gas_price_cap/),
     },
   })
   expect(await queueOf(idle.relayer_id)).toEqual({ relayer_id: idle.relayer_id, unfinished: 0, first: null })
@@ -273,7 +273,7 @@ test('shows an API key its rights', async () => {
     scopes: ['sign', 'send', 'read', 'notifications', 'manage'],
     relayer_ids: null,
     pool_ids: [],
-    budget: null,
+    budget_use: null,
     may_administer: true,
     expires_at: null,
   })
@@ -287,7 +287,7 @@ test('shows an API key its rights', async () => {
     scopes: ['sign'],
     relayer_ids: ['demo'],
     pool_ids: [],
-    budget: null,
+    budget_use: null,
     may_administer: false,
     expires_at: expiresAt,
   })

@@ -106,7 +106,7 @@ describe('rights of a key', () => {
     const open = new Set([
       ...['listRelayers', 'listAllTransactions', 'listRelayerQueues', 'getRelayerActivity', 'listRelayerSpending'],
       ...['listNetworks', 'getNetwork', 'listNetworkNodes', 'getOwnApiKey', 'listAbis', 'getAbi'],
-      ...['getPool', 'sendPoolTransaction', 'dryRunPoolTransaction', 'getTransactionById'],
+      ...['getPool', 'sendPoolTransaction', 'dryRunPoolTransaction', 'getAnyTransaction'],
       ...[
         'sendPoolTransactionBatch',
         'getTransactionExplanation',
@@ -192,7 +192,7 @@ describe('the life cycle of a key', () => {
     const sponsor = (id: string) =>
       outcome(
         service.client.post('/api/v1/sponsorships', {
-          body: { id, relayer_id: 'demo', max_gas: 100_000, max_fee: '1', budget_per_day: '1' },
+          body: { id, relayer_id: 'demo', max_gas: 100_000, max_fee: '1', max_fee_per_day: '1' },
         }),
       )
     const long = 'x'.repeat(127)
@@ -212,7 +212,7 @@ describe('the life cycle of a key', () => {
     const { token: second, api_key } = await rotate()
     expect(api_key.previous_token_expires_at).toBe('2030-01-02T00:00:00.000Z')
     expect([await signs(service, first), await signs(service, second)]).toEqual([200, 200])
-    const { token: third } = await rotate({ former_valid_seconds: 60 })
+    const { token: third } = await rotate({ previous_token_valid_seconds: 60 })
     expect([await signs(service, first), await signs(service, second), await signs(service, third)]).toEqual([
       200, 200, 200,
     ])
@@ -223,7 +223,7 @@ describe('the life cycle of a key', () => {
     clock.now_ms += 86_400_000 - 60_000
     expect(await signs(service, first)).toBe(401)
     const { token: fourth } = await rotate()
-    const { token: fifth } = await rotate({ former_valid_seconds: 0 })
+    const { token: fifth } = await rotate({ previous_token_valid_seconds: 0 })
     expect([await signs(service, third), await signs(service, fourth), await signs(service, fifth)]).toEqual([
       401, 401, 200,
     ])
@@ -379,7 +379,7 @@ test('creates the first key, lists, rotates and revokes on the command line', as
   const { stdout: first, stderr } = await command('create', '--name', 'first', ...all)
   const [, id = ''] = /^API key (\S+) \(first\)/.exec(stderr) ?? []
   expect(await use(first.trim())).toBe(200)
-  const { stdout: second } = await command('rotate', id, '--former-valid-seconds', '0')
+  const { stdout: second } = await command('rotate', id, '--previous-token-valid-seconds', '0')
   expect([await use(first.trim()), await use(second.trim())]).toEqual([401, 200])
   expect((await command('list')).stdout).toMatch(
     new RegExp(`^${id}  first  sign,.* all relayers  expires never, last used .*\n$`),
@@ -390,7 +390,7 @@ test('creates the first key, lists, rotates and revokes on the command line', as
   const budget = JSON.stringify({ assets: [{ asset: 'coin', max_amount_per_day: '10' }] })
   const { stdout: limited } = await command(...agent, '--budget', budget)
   const self = await fetch(`${url}/api/v1/api-keys/self`, { headers: { Authorization: `Bearer ${limited.trim()}` } })
-  expect(await self.json()).toMatchObject({ data: { budget: { assets: [{ asset: 'coin', limit: '10' }] } } })
+  expect(await self.json()).toMatchObject({ data: { budget_use: { assets: [{ asset: 'coin', limit: '10' }] } } })
   const wrong = [
     ['create', '--name', 'x'],
     [...agent, '--budget', '{'],

@@ -73,7 +73,7 @@ test('the right to a pool is one to what was sent through it: never to what anot
   const one = (transactionId: string) => ({ path: { ...path, transaction_id: transactionId } })
   const get = `${base}/transactions/{transaction_id}` as const
   for (const { id } of [blocker, payment]) {
-    expect(await outcomeOf(web.transactions.getById(id))).toBe(404)
+    expect(await outcomeOf(web.transactions.getAny(id))).toBe(404)
     expect(await outcomeOf(web.transactions.getExplanation(id))).toBe(404)
     await weigh(b, 100)
     expect(await outcomeOf(web.post(`${get}/move`, one(id)))).toBe(404)
@@ -98,7 +98,7 @@ test('the right to a pool is one to what was sent through it: never to what anot
   expect(await list({ search: 'web' })).toEqual(mine)
 
   // Of what it waits behind, only the nonce is told.
-  const shown = await web.transactions.getById(own.id)
+  const shown = await web.transactions.getAny(own.id)
   expect(shown).toMatchObject({ wait_reason: 'earlier_nonce' })
   const explained = await web.transactions.getExplanation(own.id)
   expect(explained).toMatchObject({ wait_reason: 'earlier_nonce', blocked_by: null, suggestions: [] })

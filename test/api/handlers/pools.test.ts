@@ -268,8 +268,8 @@ test('checks a transaction without sending it, and lists and shows those of its 
   const sent = [await send(), await send()]
   const listed = await client.get('/api/v1/transactions', { query: path })
   expect(listed.data.map(({ id }) => id)).toEqual(sent.map(({ id }) => id).reverse())
-  expect((await client.transactions.getById(sent[0]?.id ?? '')).relayer_id).toBe(relayer_ids[1])
-  await expect(client.transactions.getById('none')).rejects.toMatchObject({ status: 404 })
+  expect((await client.transactions.getAny(sent[0]?.id ?? '')).relayer_id).toBe(relayer_ids[1])
+  await expect(client.transactions.getAny('none')).rejects.toMatchObject({ status: 404 })
 })
 
 test('an API key that is limited to a pool sends through it, and has no rights to its relayers', async () => {
@@ -281,7 +281,7 @@ test('an API key that is limited to a pool sends through it, and has no rights t
   expect(data.api_key).toMatchObject({ relayer_ids: [], pool_ids: ['payouts'] })
   const limited = createRelayerClient({ baseUrl: rig.url(), token: data.token })
   const { id } = await sendBy(limited)
-  expect((await limited.transactions.getById(id)).id).toBe(id)
+  expect((await limited.transactions.getAny(id)).id).toBe(id)
   expect((await limited.get('/api/v1/transactions', { query: path })).data).toHaveLength(1)
   expect((await limited.get('/api/v1/api-keys/self')).data).toMatchObject({ relayer_ids: [], pool_ids: ['payouts'] })
   const relayer = { relayer_id: relayer_ids[0] as string }

@@ -143,7 +143,7 @@ test('a problem is acknowledged until a time, for everybody, in the audit trail'
   const acknowledge = (minutes: number, id = problemId) =>
     client.problems.update(id, { acknowledgement: { minutes, note: 'known' } })
   await acknowledge(60)
-  expect((await demo())?.acknowledgement).toMatchObject({ by: 'environment', note: 'known' })
+  expect((await demo())?.acknowledgement).toMatchObject({ caller: 'environment', note: 'known' })
   const { data: entries } = await client.get('/api/v1/audit', { query: { operation: 'updateProblem' } })
   expect(entries).toMatchObject([{ subject: problemId, result: 200 }])
   clock.passed_ms += 2 * hourMs
@@ -156,7 +156,10 @@ test('a problem is acknowledged until a time, for everybody, in the audit trail'
   const shift = createRelayerClient({ baseUrl: serviceUrl(), token })
   const { acknowledgement } = await shift.problems.update(problemId, { acknowledgement: { minutes: 60 } })
   await client.apiKeys.delete(api_key.id)
-  expect([acknowledgement?.by_name, (await demo())?.acknowledgement?.by_name]).toEqual(['night shift', 'night shift'])
+  expect([acknowledgement?.caller_name, (await demo())?.acknowledgement?.caller_name]).toEqual([
+    'night shift',
+    'night shift',
+  ])
   await acknowledge(60)
   const withdraw = () => client.problems.update(problemId, { acknowledgement: null })
   expect([(await withdraw()).acknowledgement, (await demo())?.acknowledgement]).toEqual([null, null])
@@ -248,7 +251,7 @@ test('what a policy or a pause refused since its last change is a problem: who, 
 
   const [problem] = await found()
   await client().problems.update(problem?.id as string, { acknowledgement: { minutes: 60 } })
-  expect(await found()).toMatchObject([{ acknowledgement: { by: 'environment' } }])
+  expect(await found()).toMatchObject([{ acknowledgement: { caller: 'environment' } }])
   clock.passed_ms += 2 * hourMs
   expect(await found(), 'it ended with its acknowledgement').toEqual([])
   expect(await send()).toBe('policy_violation')
@@ -273,7 +276,7 @@ test('refusals of a pool and a sponsorship are theirs, and a sponsorship without
   const path = { pool_id: 'payouts' }
   const send = () => outcome(client.post('/api/v1/pools/{pool_id}/transactions', { path, body: payment }))
   expect(await send()).toBe('policy_violation')
-  const rules = { id: 'game', relayer_id: account.relayer_id, max_gas: 100_000, max_fee: '10', budget_per_day: '5' }
+  const rules = { id: 'game', relayer_id: account.relayer_id, max_gas: 100_000, max_fee: '10', max_fee_per_day: '5' }
   await client.post('/api/v1/sponsorships', { body: rules })
   const call = { to: payment.to, data: '0x12345678' }
   const ask = client.post('/api/v1/sponsorships/{sponsorship_id}/calls', {

@@ -20,7 +20,7 @@ test('shows the process, its database and the incidents, also of before its star
     database: { engine: process.env.TEST_DATABASE === 'postgres' ? 'postgres' : 'sqlite' },
   })
   expect(first.memory_bytes).toBeGreaterThan(2 ** 25)
-  expect(first.database.bytes).toBeGreaterThan(4_096)
+  expect(first.database.size_bytes).toBeGreaterThan(4_096)
   expect(first.servers.filter(({ is_this }) => is_this)).toHaveLength(first.database.engine === 'postgres' ? 1 : 0)
 
   const host = new URL(rig.proxy.url).host

@@ -87,7 +87,7 @@ test.each<[string, string, unknown, string[]]>([
     'a choice of what is needed, beside others',
     'CreateSponsorshipRequest',
     { max_gas: 21_000, max_fee: '1' },
-    ['/body/relayer_id give exactly one of relayer_id and pool_id', '/body/budget_per_day is required'],
+    ['/body/relayer_id give exactly one of relayer_id and pool_id', '/body/max_fee_per_day is required'],
   ],
   ['one of a list', 'RpcUrlInput', 5, ['/body must be a string or an object']],
 ])('%s', (_name, schema, body, expected) => {

@@ -193,13 +193,17 @@ test('a PATCH keeps what it does not name, also in the objects of a resource, an
   expect(await filtered({ statuses: null })).toEqual({ events: filter.events })
   expect(await filtered({ events: null })).toBeUndefined()
 
-  const rules = { relayer_id: 'a', max_gas: 21_000, max_fee: '1', budget_per_day: '1' }
-  const created = await client.sponsorships.create({ id: 'game', ...rules, per_user: { count: 3, fee: '9' } })
-  expect(created.sponsorship.per_user).toEqual({ count: 3, fee: '9' })
+  const rules = { relayer_id: 'a', max_gas: 21_000, max_fee: '1', max_fee_per_day: '1' }
+  const created = await client.sponsorships.create({
+    id: 'game',
+    ...rules,
+    per_user: { max_calls_per_day: 3, max_fee_per_day: '9' },
+  })
+  expect(created.sponsorship.per_user).toEqual({ max_calls_per_day: 3, max_fee_per_day: '9' })
   const perUser = async (change: object | null) =>
     (await client.sponsorships.update('game', { per_user: change })).per_user
-  expect(await perUser({ count: 4 })).toEqual({ count: 4, fee: '9' })
-  expect(await perUser({ fee: null })).toEqual({ count: 4 })
+  expect(await perUser({ max_calls_per_day: 4 })).toEqual({ max_calls_per_day: 4, max_fee_per_day: '9' })
+  expect(await perUser({ max_fee_per_day: null })).toEqual({ max_calls_per_day: 4 })
   expect(await perUser(null)).toBeNull()
   expect((await client.sponsorships.update('game', {})).max_gas).toBe(21_000)
 })

@@ -82,7 +82,7 @@ test('H1: does not replace another sender’s transaction at the next nonce, unt
   const { data: sent } = await sendOnce(rig, account, '7')
   await until('it waits', async () => (await nonceOf(rig, account)).blocking?.wait_reason === 'nonce_conflict')
   expect((await firstOf(account))?.status_reason).toContain(hash)
-  expect(await nonceOf(rig, account)).toMatchObject({ chain_pending: 1, foreign: { nonce: 0, hash } })
+  expect(await nonceOf(rig, account)).toMatchObject({ chain_pending: 1, external: { nonce: 0, hash } })
   expect((await firstOf(account))?.hash).toBeNull()
   await account.finished(rig.chain.mine)
   expect(await received(rig, receiver)).toBe(12n)
@@ -149,7 +149,7 @@ test('C3: does not take an equal transaction of another sender for its own', asy
   const row = await firstOf(account)
   expect(row).toMatchObject({ id: sent.id, status: 'confirmed', nonce: 1 })
   expect(row?.hash).not.toBe(hash)
-  expect((await nonceOf(rig, account)).foreign).toMatchObject({ nonce: 0, hash })
+  expect((await nonceOf(rig, account)).external).toMatchObject({ nonce: 0, hash })
 })
 
 test('H4: confirms nothing while two of three endpoints are silent and the third lies', async () => {
@@ -205,7 +205,7 @@ test('M1: after an older copy of the database is started, no pending payment of 
   const hash = (await firstOf(account))?.hash
   await rig.restart(() => restore(rig))
   expect(await nonceOf(rig, account)).toMatchObject({ status: 'chain_ahead', next_nonce: 1, chain_pending: 2 })
-  await until('it is noticed', async () => (await nonceOf(rig, account)).foreign?.hash === hash)
+  await until('it is noticed', async () => (await nonceOf(rig, account)).external?.hash === hash)
   await sendOnce(rig, account, '23')
   await until('it waits', async () => (await nonceOf(rig, account)).blocking?.wait_reason === 'nonce_conflict')
   await account.finished(rig.chain.mine)

@@ -33,7 +33,7 @@ async function start(chain: AnvilOptions = {}) {
     reaches: (state: string, refills: number) =>
       until(`${state} after ${refills} refills`, async () => {
         const its = await stateOf(relayer.relayer_id)
-        return its.state === state && its.refills.length === refills && its.refills.every(({ is_open }) => !is_open)
+        return its.status === state && its.refills.length === refills && its.refills.every(({ is_open }) => !is_open)
       }),
   }
 }
@@ -99,9 +99,9 @@ test('a refill that a limit refuses, which another relayer used up meanwhile, is
   await holding.promise
   await rig.chain.setBalance(other.address, ether)
   await fund()
-  await until('the other one is refilled', async () => (await stateOf(other.relayer_id)).state === 'sufficient', fund)
+  await until('the other one is refilled', async () => (await stateOf(other.relayer_id)).status === 'sufficient', fund)
   released.resolve()
-  await until('it is told', async () => (await stateOf(relayer.relayer_id)).state === 'limit_reached')
+  await until('it is told', async () => (await stateOf(relayer.relayer_id)).status === 'limit_reached')
   expect((await stateOf(relayer.relayer_id)).refills).toEqual([])
   expect(await treasury.transactions()).toHaveLength(1)
   const { data: problems } = await client.get('/api/v1/problems')

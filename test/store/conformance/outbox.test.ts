@@ -23,7 +23,14 @@ const settlement = (
   status,
   failures: status === 'delivered' ? 0 : 1,
   next_at: 5,
-  attempt: { number: 1, at: '2026-01-01T00:00:01.000Z', duration_ms: 3, status: 200, error: null, answer: 'ok' },
+  attempt: {
+    number: 1,
+    at: '2026-01-01T00:00:01.000Z',
+    duration_ms: 3,
+    http_status: 200,
+    error: null,
+    response_body: 'ok',
+  },
   ...changes,
 })
 
@@ -70,9 +77,9 @@ onEveryStore((opened) => {
       number: 2,
       at: '2026-01-01T00:00:02.000Z',
       duration_ms: 4,
-      status: null,
+      http_status: null,
       error: 'x',
-      answer: null,
+      response_body: null,
     }
     await store.settleDelivery(settlement(target, rowId, 'delivered', { attempt }))
     const { items } = await store.listDeliveries(target, everything, ['delivered'])
