@@ -58,8 +58,8 @@ export type NewTransaction = Pick<
   warnings?: Warning[]
   /** Absent: no limit. */
   capacity?: Capacity
-  /** Absent: no sponsorship pays for it. `lane`: null: any number of its unfinished transactions may exist. */
-  sponsored?: Omit<Sponsored, 'bucket'> & { lane: string | null }
+  /** Absent: no sponsorship pays for it. `exclusive_key`: null: any number of its unfinished transactions may exist. */
+  sponsored?: Omit<Sponsored, 'bucket'> & { exclusive_key: string | null }
   /** Absent: it refills no relayer. */
   refill?: NewRefill
   /** Absent: it settles no payment. */
@@ -135,8 +135,8 @@ export type InsertResult =
   | { outcome: 'relayer_gone' }
   /** Another transaction of the chain has its `deduplication_id`. */
   | { outcome: 'already_sent'; sent: SentTransaction }
-  /** Another unfinished transaction has its lane. */
-  | { outcome: 'lane_taken' }
+  /** Another unfinished transaction has its `exclusive_key`. */
+  | { outcome: 'exclusive_key_taken' }
   /** Another refill of the relayer is open, or was accepted meanwhile. */
   | { outcome: 'refilled' }
   /** The unfinished transactions leave too little of the funds. */

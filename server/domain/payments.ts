@@ -208,7 +208,7 @@ export function transferOf(payment: Payment): { to: string; data: string } {
 }
 
 /** Only one unfinished transaction of a chain may use an authorization, whichever facilitator was asked. */
-export const laneOfPayment = ({ asset, payer, nonce }: Payment): string => `payment ${asset} ${payer} ${nonce}`
+export const exclusiveKeyOfPayment = ({ asset, payer, nonce }: Payment): string => `payment ${asset} ${payer} ${nonce}`
 
 /** The place under which the budget of a facilitator counts. */
 export const facilitatorBudget = ({

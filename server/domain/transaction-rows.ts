@@ -94,7 +94,7 @@ export interface TransactionRow extends Omit<Transaction, 'data' | Derived> {
   /** Which sponsorship pays for it; null: none. */
   sponsored: Sponsored | null
   /** Of several unfinished transactions of a chain only one may have it. */
-  sponsored_lane: string | null
+  exclusive_key: string | null
   /** The pool that it was sent through; null: none. It never changes. */
   pool_row_id: number | null
   /** When to reprice it, in milliseconds since the Unix epoch. */

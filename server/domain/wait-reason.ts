@@ -35,7 +35,7 @@ export const isSameWait = (row: WaitColumns, wait: Wait): boolean =>
 export const shownReason = ({ status_reason, wait_reason, wait_text }: WaitColumns): string | null =>
   [status_reason, wait_reason && wait_text && `Waits: ${wait_text}`].filter(Boolean).join('; ') || null
 
-/** The state of the lane of the first in line. */
+/** What the first transaction in line of a relayer waits for, apart from answers to its own bytes. */
 export interface WaitFacts {
   /** Why the relayer as a whole makes no progress. */
   unreachable?: string
@@ -67,14 +67,14 @@ const forbidsRaise: ReadonlySet<WaitReason | null> = new Set([
 export const isRaiseForbidden = ({ wait_reason }: Pick<WaitColumns, 'wait_reason'>): boolean =>
   forbidsRaise.has(wait_reason)
 
-/** The reasons to wait that depend on the state of the lane. */
-const ofLane: ReadonlySet<WaitReason> = new Set(['unreachable', 'disabled', 'paused'])
+/** The reasons to wait that depend on the state of the relayer. */
+const ofRelayer: ReadonlySet<WaitReason> = new Set(['unreachable', 'disabled', 'paused'])
 
 /**
  * Why the first in line waits, apart from reasons that a node gives for its bytes. Null: a former reason has ended. Undefined:
  * nothing changes.
  */
-export function laneWait(
+export function waitOfFirst(
   row: { status: TransactionStatus; wait_reason: WaitReason | null },
   { unreachable, disabled, counted, unknown_chain, paused, ...prices }: WaitFacts,
 ): Wait | null | undefined {
@@ -93,7 +93,7 @@ export function laneWait(
   const priceWait = isWithNode ? waitForPrice(prices) : undefined
   if (priceWait) return isRaiseForbidden(row) ? undefined : priceWait
   if (row.wait_reason === null) return undefined
-  return ofLane.has(row.wait_reason) || (isWithNode && endsWhenPayable.has(row.wait_reason)) ? null : undefined
+  return ofRelayer.has(row.wait_reason) || (isWithNode && endsWhenPayable.has(row.wait_reason)) ? null : undefined
 }
 
 /** Prices in wei per unit of gas. */

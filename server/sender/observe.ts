@@ -8,7 +8,7 @@ import { ceilingOf, isPayable, type Market, most, pricesOf } from '../domain/fee
 import { capOf } from '../domain/policies/fee-policies.ts'
 import { isSecret, mayAskFor } from '../domain/submission.ts'
 import type { TransactionRow } from '../domain/transaction-rows.ts'
-import { laneWait, type WaitFacts, waitColumns } from '../domain/wait-reason.ts'
+import { type WaitFacts, waitColumns, waitOfFirst } from '../domain/wait-reason.ts'
 import { commit, currentOf } from './context.ts'
 import { fatesOf } from './receipts.ts'
 import {
@@ -146,7 +146,7 @@ export async function recordRelayerWait(
   if (!row) return
   const relayer = await currentOf(context, held.relayer)
   const prices = row.hash === null ? undefined : pricesOf(row)
-  const wait = laneWait(row, {
+  const wait = waitOfFirst(row, {
     paused: relayer.paused,
     ...(relayer.disabled_reason !== null && { disabled: relayer.disabled_reason }),
     cap: capOf(relayer),

@@ -5,8 +5,8 @@ import { DomainError, notFound, refusedBy } from '../domain/errors.ts'
 import type { NodeAccess } from '../domain/node-access.ts'
 import {
   endOf,
+  exclusiveKeyOfPayment,
   facilitatorBudget,
-  laneOfPayment,
   networkOf,
   ofKey,
   type Payment,
@@ -227,7 +227,7 @@ async function send(
       ],
       sponsored: {
         ...{ sponsorship_row_id: null, user: payer, charge: max_fee, holders: [holder] },
-        lane: laneOfPayment(payment),
+        exclusive_key: exclusiveKeyOfPayment(payment),
       },
       payment: {
         ...{ facilitator_row_id: row_id, facilitator_id: current.id, valid_before: `${valid_before}` },
@@ -273,7 +273,7 @@ function refusalIn(error: unknown): PaymentRefusal | undefined {
     if (fault?.of !== 'facilitator') return { reason: 'policy_violation', message }
     return { reason: fault.field[0] === 'max_fee' ? reasons.maxFee : reasons.budget, message }
   }
-  // Another payload with this authorization has the lane.
+  // Another payload with this authorization has the key.
   if (error.code === 'invalid_state' && fault?.field[0] === 'data') return { reason: 'duplicate_settlement' }
   throw error
 }

@@ -12,8 +12,8 @@ import {
   type AskedCall,
   checkDelegate,
   checkReceivers,
+  exclusiveKeyOf,
   judgeCall,
-  laneOfCall,
   refused,
   sponsoredSpending,
   valueSpending,
@@ -115,7 +115,7 @@ export async function sendCall(
     const spending = sponsoredSpending(row_id, current, user)
     const moved = valueSpending({ relayer, pool: currentPool }, judged.value)
     const holders = spending.flatMap(({ asset, holder }) => (asset === 'fee' && holder !== undefined ? holder : []))
-    const lane = laneOfCall(current, judged, account?.delegate)
+    const exclusiveKey = exclusiveKeyOf(current, judged, account?.delegate)
     return {
       ...transaction,
       valid_until,
@@ -123,7 +123,14 @@ export async function sendCall(
       gas_is_given: true,
       fee_ceiling: `${(BigInt(max_fee) - data_fee) / BigInt(gas_limit)}`,
       spending: [...(transaction.spending ?? []), ...spending, ...moved],
-      sponsored: { sponsorship_row_id: row_id, user, charge: max_fee, holders, lane, ...(effect && { effect }) },
+      sponsored: {
+        sponsorship_row_id: row_id,
+        user,
+        charge: max_fee,
+        holders,
+        exclusive_key: exclusiveKey,
+        ...(effect && { effect }),
+      },
     }
   }
   const authorize = async () => {

@@ -88,12 +88,16 @@ test('keeps the order of permits that are plain calls, and ends calls with the f
   }
   const judged = (to: string, data: string) => judgeCall(rules, { to, data }, 0)
   const validUntil = new Date(until * 1_000).toISOString()
-  expect(judged(other, permit)).toMatchObject({ kind: 'plain', lane: `${other} ${ofOwner}`, valid_until: validUntil })
+  expect(judged(other, permit)).toMatchObject({
+    kind: 'plain',
+    exclusive_key: `${other} ${ofOwner}`,
+    valid_until: validUntil,
+  })
   const forward = (deadline: number) =>
     forwarder.encodeFunctionData('execute', [[third, other, 0, 100_000, deadline, permit, '0x12']])
   expect(judged(owner, forward(until + 1))).toMatchObject({
     kind: 'forward',
-    lane: `${owner} ${third}`,
+    exclusive_key: `${owner} ${third}`,
     valid_until: validUntil,
   })
   expect(judged(owner, forward(until - 1)).valid_until).toBe(new Date((until - 1) * 1_000).toISOString())
@@ -102,7 +106,7 @@ test('keeps the order of permits that are plain calls, and ends calls with the f
     [[[other, 0, permit]], '0x'],
   )
   const batch = account.encodeFunctionData('execute', [mode, calls])
-  expect(judged(third, batch)).toMatchObject({ kind: 'account', lane: third, valid_until: validUntil })
+  expect(judged(third, batch)).toMatchObject({ kind: 'account', exclusive_key: third, valid_until: validUntil })
   const late = `${permit.slice(0, 10 + 3 * 64)}${'f'.repeat(64)}${permit.slice(10 + 4 * 64)}`
   expect(judged(other, late).valid_until).toBeNull()
   expect(failing(() => judgeCall(rules, { to: other, data: permit }, until * 1_000))).toThrow(

@@ -12,7 +12,7 @@ export const modelFaults: Record<string, ModelFault> = {
     file: 'server/sender/sign.ts',
     text: 'const transfer = { to: from, value: 0n, data: null }',
     instead: "const transfer = { to: from.replace(/.$/, '0'), value: 1n, data: null }",
-    caught_by: ['canceled', 'expired', 'failed', 'paid 2 times', 'signed twice'],
+    caught_by: ['canceled', 'expired', 'failed', 'paid 2 times', 'signed twice', 'unknown payment of 1'],
   },
   /** A transaction that is signed again gets another nonce. */
   'bump-takes-nonce': {

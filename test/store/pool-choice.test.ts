@@ -13,7 +13,7 @@ interface Its {
 
 /** Relayers 1, 2, … with these properties. */
 function choose(its: Its[], { ordering_key = null as string | null, pinned = new Map<string, number>() } = {}) {
-  const ledger: InsertState = {
+  const state: InsertState = {
     row_ids: { transactions: [100, 101], data: [] },
     known: new Map(),
     relayers: new Map(
@@ -23,15 +23,14 @@ function choose(its: Its[], { ordering_key = null as string | null, pinned = new
       ]),
     ),
     accounts: new Map(),
-    lanes: new Set(),
+    exclusive: new Set(),
     sent: new Map(),
-    bucket: 0,
     held: new Set(),
-    spend: () => ({ spent: null }),
+    limits: { bucket: 0, spend: () => ({ spent: null }), write: async () => undefined },
     accepted: [],
     refills: new Map(),
   }
-  const state: PoolState = {
+  const pools: PoolState = {
     pinned,
     newest: new Map(its.flatMap(({ newest }, i) => (newest ? [[i + 1, newest]] : []))),
   }
@@ -52,13 +51,13 @@ function choose(its: Its[], { ordering_key = null as string | null, pinned = new
     } as NewTransaction,
   }))
   const { creation, order } = acceptInPool(
-    ledger,
     state,
+    pools,
     { created_at: at, caller: 'someone' },
     { pool_row_id: 9, pool_id: 'nine', ordering_key, candidates },
   )
   const relayer = creation.outcome === 'created' ? creation.transaction.relayer_id : creation.outcome
-  return { relayer, order, pinned, accepted: ledger.accepted.length }
+  return { relayer, order, pinned, accepted: state.accepted.length }
 }
 
 test.each<[string, Its[], string]>([

@@ -250,15 +250,15 @@ test('accepts one transaction with a deduplication_id, also by two relayers on t
   }
 })
 
-test('accepts one unfinished transaction of a lane, also by two relayers on two servers at once', async () => {
+test('accepts one unfinished transaction with an exclusive key, also by two relayers on two servers at once', async () => {
   const [one, other] = [await addRelayer({ store: here }), await addRelayer({ store: there })]
-  const sponsored = { sponsorship_row_id: 1, user: null, charge: '1', holders: [], lane: '' }
+  const sponsored = { sponsorship_row_id: 1, user: null, charge: '1', holders: [], exclusive_key: '' }
   for (let round = 0; round < 20; round += 1) {
-    const its = { sponsored: { ...sponsored, lane: unique('lane') } }
+    const its = { sponsored: { ...sponsored, exclusive_key: unique('key') } }
     const answers = await Promise.all([
       here.createTransaction(newTransaction(one, unique('transaction'), its)),
       there.createTransaction(newTransaction({ ...other, chain_id: one.chain_id }, unique('transaction'), its)),
     ])
-    expect(answers.map(({ outcome }) => outcome).sort()).toEqual(['created', 'lane_taken'])
+    expect(answers.map(({ outcome }) => outcome).sort()).toEqual(['created', 'exclusive_key_taken'])
   }
 })

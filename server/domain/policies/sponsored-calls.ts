@@ -22,16 +22,16 @@ export interface AskedCall {
 }
 
 /**
- * A call that the rules pay for, before the chain was asked. `user`: whose it is, once the chain has checked the signature. `lane`: only
- * one unfinished call on a chain may have it, because their order is that of a nonce there; null: no signature is known in it.
- * `keyed_lane`: its own part of the lane, where the code of the account has nonce keys. `signed`: equal requests are the same call.
+ * A call that the rules pay for, before the chain was asked. `user`: whose it is, once the chain has checked the signature. `exclusive_key`:
+ * only one unfinished call on a chain may have it, because their order is that of a nonce there; null: no signature is known in it.
+ * `exclusive_by_nonce_key`: the same where the code of the account has nonce keys. `signed`: equal requests are the same call.
  * `receivers`: every address that it calls; none may be a relayer's (checkReceivers). `value`: what it moves, in wei.
  */
 interface JudgedCall {
   kind: 'plain' | 'forward' | 'account'
   user: string | null
-  lane: string | null
-  keyed_lane?: string | undefined
+  exclusive_key: string | null
+  exclusive_by_nonce_key?: string | undefined
   signed: boolean
   receivers: string[]
   value: bigint
@@ -63,12 +63,11 @@ function judge(rules: SponsorshipRules, { to, data, authorization }: AskedCall):
     if (request.gas > BigInt(rules.max_gas))
       throw refused('max_gas', `the forward request asks for ${request.gas} gas; at most ${rules.max_gas} is paid for`)
     checkTarget(rules, request)
-    const lane = `${to} ${request.from}`
     const deadlines = [request.deadline, ...deadlinesOf([request])]
     return {
       kind: 'forward',
       user: request.from,
-      lane,
+      exclusive_key: `${to} ${request.from}`,
       signed: true,
       receivers: [to, request.to],
       value: 0n,
@@ -79,9 +78,17 @@ function judge(rules: SponsorshipRules, { to, data, authorization }: AskedCall):
     if (authorization) throw badRequest(['authorization_list'], 'cannot be given for a plain call')
     checkTarget(rules, { to, data })
     const part = readSignedCall(data)
-    const lane = part ? `${to} ${part.order}` : null
+    const exclusiveKey = part ? `${to} ${part.order}` : null
     const deadlines = deadlinesOf([{ data }])
-    return { kind: 'plain', user: null, lane, signed: false, receivers: [to], value: 0n, deadlines }
+    return {
+      kind: 'plain',
+      user: null,
+      exclusive_key: exclusiveKey,
+      signed: false,
+      receivers: [to],
+      value: 0n,
+      deadlines,
+    }
   }
   if (rules.delegates.length === 0) throw notListed(to)
   const batch = readAccountBatch(data)
@@ -93,11 +100,12 @@ function judge(rules: SponsorshipRules, { to, data, authorization }: AskedCall):
   const { calls } = batch
   for (const call of calls) checkTarget(rules, call)
   const key = nonceKeyOf(batch)
-  const keyedLane = key === undefined ? undefined : `${to} ${key}`
+  const byNonceKey = key === undefined ? undefined : `${to} ${key}`
   const receivers = [to, ...new Set(calls.map((call) => call.to))]
   const value = calls.reduce((sum, call) => sum + call.value, 0n)
   const deadlines = deadlinesOf(calls)
-  return { kind: 'account', user: to, lane: to, keyed_lane: keyedLane, signed: true, receivers, value, deadlines }
+  const exclusive = { exclusive_key: to, exclusive_by_nonce_key: byNonceKey }
+  return { kind: 'account', user: to, ...exclusive, signed: true, receivers, value, deadlines }
 }
 
 /**
@@ -117,14 +125,16 @@ const deadlinesOf = (calls: Pick<AccountCall, 'data'>[]): bigint[] =>
   calls.flatMap(({ data }) => readSignedCall(data)?.deadline ?? [])
 
 /**
- * The lane that the call takes. `delegate`: the code that its account runs already; undefined: none, or a call that is not an account's.
+ * The key that only this call may have while it is unfinished. `delegate`: the code that its account runs already; undefined: none, or a call that is not an account's.
  * Only code that is known to have nonce keys checks them: elsewhere their place is the sender's to fill.
  */
-export const laneOfCall = (
+export const exclusiveKeyOf = (
   { nonce_key_delegates }: SponsorshipRules,
-  { lane, keyed_lane }: JudgedCall,
+  { exclusive_key, exclusive_by_nonce_key }: JudgedCall,
   delegate: string | undefined,
-): string | null => (delegate !== undefined && nonce_key_delegates.includes(delegate) ? (keyed_lane ?? lane) : lane)
+): string | null =>
+  (delegate !== undefined && nonce_key_delegates.includes(delegate) ? exclusive_by_nonce_key : undefined) ??
+  exclusive_key
 
 /** Throws DomainError (403) unless the function is paid for. */
 function checkTarget({ targets }: SponsorshipRules, { to, data }: Pick<AccountCall, 'to' | 'data'>): void {

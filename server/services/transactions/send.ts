@@ -243,7 +243,7 @@ export function refusalOf(refused: Exclude<InsertRefusal, { outcome: 'too_little
       return new NonceTaken(refused.next_nonce)
     case 'already_sent':
       return alreadySent(refused.sent)
-    case 'lane_taken':
+    case 'exclusive_key_taken':
       return conflict(
         'invalid_state',
         ['data'],

@@ -1,6 +1,6 @@
 import { isUnmined } from '../../domain/statuses.ts'
 import type { Account, TransactionRow } from '../../domain/transaction-rows.ts'
-import { type Database, greatest, type KeyedReads, type Session, sql } from './database.ts'
+import { type Database, greatest, insertInto, type KeyedReads, type Session, selectForEach, sql } from './database.ts'
 
 /** A transaction of an account that this service did not send. `block`: the one that has it; absent: not known to be in one. */
 export interface Foreign {
@@ -66,20 +66,17 @@ function readAccount(row: StoredAccount | undefined): AccountState {
 
 type AccountRow = Account & ReservationSums & StoredAccount
 
-const account = (chainId: string, address: string) =>
-  `SELECT chain_id, address, ${accountColumns} FROM accounts WHERE chain_id = ${chainId} AND address = ${address}`
-const select = sql<AccountRow>({
-  sqlite: account('$chain_id', '$address'),
-  // OFFSET 0: each account is looked up by the index. A join would read the whole table while it is small.
-  postgres: `
-    SELECT its.* FROM json_to_recordset($rows::json) AS wanted (chain_id bigint, address text),
-      LATERAL (${account('wanted.chain_id', 'wanted.address')} OFFSET 0) AS its`,
-})
+const selectAccounts = selectForEach<AccountRow>(
+  { chain_id: 'bigint', address: 'text' },
+  (record) => `
+  SELECT chain_id, address, ${accountColumns} FROM accounts
+  WHERE chain_id = ${record}chain_id AND address = ${record}address`,
+)
 
 /** The rows of different accounts by `accountOf`. An account that never had a transaction has none. */
 export async function readAccounts(session: Session, accounts: Account[]): Promise<Map<string, AccountRow>> {
   const rows = await session.allOf(
-    select,
+    selectAccounts,
     accounts.map(({ chain_id, address }) => ({ chain_id, address })),
   )
   return new Map(rows.map((row) => [accountOf(row), row]))
@@ -207,17 +204,16 @@ export const setGenesis = (database: Database, chainId: number, address: string,
 /** The most transactions between a node's count and the last known one, in either direction. */
 const maxApart = 1_000
 
-const set = sql(
-  (engine) => `
-  INSERT INTO accounts (chain_id, address, next_nonce, reserved, released)
-  ${
-    engine === 'sqlite'
-      ? 'VALUES ($chain_id, $address, 0, $reserved, $released)'
-      : `SELECT chain_id, address, 0, reserved, released FROM json_to_recordset($rows::json)
-         AS changed (chain_id bigint, address text, reserved text, released text)`
-  }
-  ON CONFLICT (chain_id, address) DO UPDATE SET reserved = excluded.reserved, released = excluded.released`,
-)
+/** `more`: what a change sets besides the sums. */
+const writeAccounts = (more = '') =>
+  insertInto(
+    'accounts',
+    { chain_id: 'bigint', address: 'text', next_nonce: 'bigint', reserved: 'text', released: 'text' },
+    `ON CONFLICT (chain_id, address) DO UPDATE SET ${more} reserved = excluded.reserved, released = excluded.released`,
+  )
+const setSums = writeAccounts()
+/** Also sets the nonce counter. */
+export const setAccounts = writeAccounts('next_nonce = excluded.next_nonce,')
 // One statement, so that no amount is in both or in neither.
 const selectAt = sql<StoredAccount & { nonce: number | null } & Taken>(`
   SELECT ${accountColumns}, its.* FROM accounts LEFT JOIN (
@@ -246,8 +242,11 @@ export async function changeReservations(session: Session, all: ReservationChang
     const name = accountOf(account)
     sums.set(name, sumsAfter(sums.get(name) ?? none, before, after))
   }
-  const rows = [...accounts].map(([name, { chain_id, address }]) => ({ chain_id, address, ...sums.get(name) }))
-  await session.runOf(set, rows)
+  const rows = [...accounts].map(([name, { chain_id, address }]) => ({
+    ...{ chain_id, address, next_nonce: 0 },
+    ...sums.get(name),
+  }))
+  await session.runOf(setSums, rows)
 }
 
 /** See `accountAt` of the store. */

@@ -16,6 +16,7 @@ import {
   type Database,
   type DatabaseTransaction,
   type Engine,
+  insertInto,
   type KeyedReads,
   type Session,
   type StoredSeal,
@@ -129,12 +130,7 @@ const known = sql<{ id: string; row_id: number }>(
 )
 const knownPools = sql<{ id: string }>('SELECT id FROM pools WHERE id = ANY ($ids::text[]) FOR KEY SHARE')
 const forget = sql('DELETE FROM api_key_relayers WHERE api_key_row_id = $row_id')
-const limit = sql({
-  sqlite: 'INSERT INTO api_key_relayers (api_key_row_id, relayer_row_id) VALUES ($row_id, $relayer_row_id)',
-  postgres: `
-    INSERT INTO api_key_relayers (api_key_row_id, relayer_row_id)
-    SELECT $row_id::bigint, relayer_row_id FROM json_to_recordset($rows::json) AS relayer (relayer_row_id bigint)`,
-})
+const insertRelayers = insertInto('api_key_relayers', { api_key_row_id: 'bigint', relayer_row_id: 'bigint' })
 
 /** `too_many`: there are as many API keys as there may be. Its list of relayers is written apart. */
 export async function insertApiKey(
@@ -200,8 +196,8 @@ const trusted: KeyedReads<string, string, ApiKeyRow> = {
 
 async function limitTo(transaction: DatabaseTransaction, rowId: number, relayers: number[]): Promise<void> {
   await transaction.run(forget, { row_id: rowId })
-  const rows = relayers.map((relayerRowId) => ({ relayer_row_id: relayerRowId }))
-  await transaction.runOf(limit, rows, { row_id: rowId })
+  const rows = relayers.map((relayerRowId) => ({ api_key_row_id: rowId, relayer_row_id: relayerRowId }))
+  await transaction.runOf(insertRelayers, rows)
 }
 
 /** `unknown_relayer`, `unknown_pool`: the index of the first id that does not exist. */

@@ -1,6 +1,6 @@
 import type { AuditEntry, Listing, PageRequest } from '../../domain/rows.ts'
 import type { Attempt, AttemptRow, TransactionRow, TransactionUpdate } from '../../domain/transaction-rows.ts'
-import { type Database, type DatabaseTransaction, type KeyedReads, sql } from './database.ts'
+import { type Database, type DatabaseTransaction, insertInto, type KeyedReads, selectForEach, sql } from './database.ts'
 
 /** The columns of an attempt without its bytes. */
 const attemptColumns =
@@ -23,15 +23,12 @@ const signatureEntry = (
   ...(keyRequestId !== undefined && { key_request_id: keyRequestId }),
 })
 
-const attemptsAt = (transactionRowId: string) => `
-  SELECT transaction_row_id, ${attemptColumns} FROM attempts WHERE transaction_row_id = ${transactionRowId}`
-const selectAll = sql<AttemptRow & { transaction_row_id: number }>({
-  sqlite: `${attemptsAt('$transaction_row_id')} ORDER BY number`,
-  // OFFSET 0: each transaction is looked up by the index. A join would read the whole table while it is small.
-  postgres: `
-    SELECT its.* FROM json_to_recordset($rows::json) AS wanted (transaction_row_id bigint),
-      LATERAL (${attemptsAt('wanted.transaction_row_id')} OFFSET 0) AS its ORDER BY transaction_row_id, number`,
-})
+const selectAll = selectForEach<AttemptRow & { transaction_row_id: number }>(
+  { transaction_row_id: 'bigint' },
+  (record) => `
+  SELECT transaction_row_id, ${attemptColumns} FROM attempts WHERE transaction_row_id = ${record}transaction_row_id`,
+  { order: 'ORDER BY its.transaction_row_id, number' },
+)
 // Attempts are numbered from 1 without gaps, so a page is a range of numbers and the last number is the count.
 const selectSlice = sql<AttemptRow>(`
   SELECT ${attemptColumns} FROM attempts WHERE transaction_row_id = $transaction_row_id AND number > $offset
@@ -42,20 +39,10 @@ const last = sql<{ last: number }>(
 const raw = sql<{ raw: Uint8Array }>(
   'SELECT raw FROM attempts WHERE transaction_row_id = $transaction_row_id AND number = $number',
 )
-const insert = sql({
-  sqlite: `
-    INSERT INTO attempts (transaction_row_id, number, purpose, nonce, hash, raw, gas_price, max_fee_per_gas,
-      max_priority_fee_per_gas, gas_limit, content_hash, sig, created_at)
-    VALUES ($transaction_row_id, $number, $purpose, $nonce, $hash, $raw, $gas_price, $max_fee_per_gas,
-      $max_priority_fee_per_gas, $gas_limit, $content_hash, $sig, $created_at)`,
-  postgres: `
-    INSERT INTO attempts (transaction_row_id, number, purpose, nonce, hash, raw, gas_price, max_fee_per_gas,
-      max_priority_fee_per_gas, gas_limit, content_hash, sig, created_at)
-    SELECT transaction_row_id, number, purpose, nonce, hash, decode(raw, 'hex'), gas_price, max_fee_per_gas,
-      max_priority_fee_per_gas, gas_limit, content_hash, sig, $created_at::text
-    FROM json_to_recordset($rows::json) AS new (transaction_row_id bigint, number integer, purpose text, nonce bigint,
-      hash text, raw text, gas_price text, max_fee_per_gas text, max_priority_fee_per_gas text, gas_limit bigint, content_hash text,
-        sig text)`,
+const insertAttempts = insertInto('attempts', {
+  ...({ transaction_row_id: 'bigint', number: 'integer', purpose: 'text', nonce: 'bigint', hash: 'text' } as const),
+  ...({ raw: 'bytea', gas_price: 'text', max_fee_per_gas: 'text', max_priority_fee_per_gas: 'text' } as const),
+  ...({ gas_limit: 'bigint', content_hash: 'text', sig: 'text', created_at: 'text' } as const),
 })
 const setTaken = sql({
   sqlite: `
@@ -130,7 +117,9 @@ export async function writeAttempts(
   now: number,
 ): Promise<void> {
   const timestamp = new Date(now).toISOString()
-  const made = changes.flatMap(({ row, attempt }) => (attempt ? { ...attempt, transaction_row_id: row.row_id } : []))
+  const made = changes.flatMap(({ row, attempt }) =>
+    attempt ? { ...attempt, transaction_row_id: row.row_id, created_at: timestamp } : [],
+  )
   const taken = changes.flatMap(({ row, taken = [] }) =>
     taken.map((number) => ({ transaction_row_id: row.row_id, number })),
   )
@@ -140,7 +129,7 @@ export async function writeAttempts(
     if (attempt) transaction.record(signatureEntry(row, attempt, now, key_request_id))
   }
   await Promise.all([
-    ...(made.length > 0 ? [transaction.runOf(insert, made, { created_at: timestamp })] : []),
+    ...(made.length > 0 ? [transaction.runOf(insertAttempts, made)] : []),
     ...(taken.length > 0 ? [transaction.runOf(setTaken, taken, { timestamp, row_ids: rowIds(taken) })] : []),
     ...(refused.length > 0 ? [transaction.runOf(setRefusal, refused, { row_ids: rowIds(refused) })] : []),
   ])

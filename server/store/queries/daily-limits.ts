@@ -2,7 +2,7 @@ import { budgetChain, isOfKey } from '../../domain/policies/budgets.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { unfinishedStatuses } from '../../domain/statuses.ts'
 import type { Account, OverLimit, Spend } from '../../domain/transaction-rows.ts'
-import { type Database, type DatabaseTransaction, oneByOne, type Session, sql } from './database.ts'
+import { type Database, type DatabaseTransaction, oneByOne, type Session, selectForEach, sql } from './database.ts'
 import { knownPayment, type SignedPayment, writePayment } from './signed-payments.ts'
 import { type Row, statusIn } from './transaction-rows.ts'
 
@@ -106,17 +106,14 @@ interface Bucket extends Place {
   amount: string
 }
 
-const bucketsOf = (place: string) => `
+const placeTypes = { chain_id: 'bigint', address: 'text', asset: 'text' } as const
+const selectBuckets = selectForEach<Bucket>(
+  placeTypes,
+  (place) => `
   SELECT chain_id, address, asset, bucket, amount FROM spending
-  WHERE chain_id = ${place}chain_id AND address = ${place}address AND asset = ${place}asset AND bucket >= $oldest`
-const select = sql<Bucket>({
-  sqlite: bucketsOf('$'),
-  // OFFSET 0: each place is looked up by the index. A join would read the whole table while it is small.
-  postgres: `
-    SELECT its.* FROM json_to_recordset($rows::json) AS place (chain_id bigint, address text, asset text),
-      LATERAL (${bucketsOf('place.')} OFFSET 0) AS its`,
-})
-const set = sql(
+  WHERE chain_id = ${place}chain_id AND address = ${place}address AND asset = ${place}asset AND bucket >= $oldest`,
+)
+const addToBuckets = sql(
   (engine) => `
   INSERT INTO spending (chain_id, address, asset, bucket, amount)
   ${
@@ -145,23 +142,20 @@ const prune = sql(`
   DELETE FROM spending
   WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket < $oldest`)
 
-const open = sql<Place & { charge: string; calls: number }>({
-  sqlite: `
-    SELECT $chain_id AS chain_id, $address AS address, $asset AS asset, sponsored ->> 'charge' AS charge, count(*) AS calls
-    FROM transactions
-    WHERE chain_id = $chain_id AND sponsored IS NOT NULL AND ${statusIn(unfinishedStatuses)}
-      AND created_at < $before AND sponsored ->> 'bucket' < $oldest
-      AND EXISTS (SELECT 1 FROM json_each(sponsored, '$.holders') WHERE value = $address)
-    GROUP BY charge`,
-  postgres: `
-    SELECT place.*, its.* FROM json_to_recordset($rows::json) AS place (chain_id bigint, address text, asset text),
-      LATERAL (
-        SELECT sponsored::json ->> 'charge' AS charge, count(*) AS calls FROM transactions
-        WHERE chain_id = place.chain_id AND sponsored IS NOT NULL AND ${statusIn(unfinishedStatuses)}
-          AND created_at < $before AND (sponsored::json ->> 'bucket')::bigint < $oldest
-          AND jsonb_exists(sponsored::jsonb -> 'holders', place.address)
-        GROUP BY 1 OFFSET 0) AS its`,
-})
+const selectOpenCharges = selectForEach<Place & { charge: string; calls: number }>(
+  placeTypes,
+  (place, engine) => `
+  SELECT ${engine === 'sqlite' ? 'sponsored' : 'sponsored::json'} ->> 'charge' AS charge, count(*) AS calls FROM transactions
+  WHERE chain_id = ${place}chain_id AND sponsored IS NOT NULL AND ${statusIn(unfinishedStatuses)} AND created_at < $before
+    AND ${engine === 'sqlite' ? `sponsored ->> 'bucket'` : `(sponsored::json ->> 'bucket')::bigint`} < $oldest
+    AND ${
+      engine === 'sqlite'
+        ? `EXISTS (SELECT 1 FROM json_each(sponsored, '$.holders') WHERE value = ${place}address)`
+        : `jsonb_exists(sponsored::jsonb -> 'holders', ${place}address)`
+    }
+  GROUP BY 1`,
+  { shown: ['chain_id', 'address', 'asset'] },
+)
 
 /**
  * What calls of sponsorships that are older than the window can still cost, by `nameOf`: an open call counts however old it is. Read before
@@ -172,23 +166,11 @@ export async function openCharges(session: Session, places: Place[], oldest: num
   const sponsored = places.filter(({ address, asset }) => asset === 'fee' && isOfSponsorship(address))
   if (sponsored.length === 0) return sums
   const before = new Date(startOfBucket(oldest)).toISOString()
-  for (const { charge, calls, ...place } of await session.allOf(open, sponsored, { before, oldest })) {
+  for (const { charge, calls, ...place } of await session.allOf(selectOpenCharges, sponsored, { before, oldest })) {
     const name = nameOf(place)
     sums.set(name, (sums.get(name) ?? 0n) + BigInt(charge) * BigInt(calls))
   }
   return sums
-}
-
-/** The amounts that daily limits count, for several transactions that are accepted together. */
-interface DailyLimits {
-  /**
-   * Counts all amounts, or none when a limit is exceeded. Amounts in future time steps count too: they were spent before the clock was set
-   * back. `counted`: the amounts that are already counted for the transaction.
-   */
-  spend(account: Account, spending: Spend[], counted?: Spent[]): { spent: string | null } | OverLimit
-  write(session: Session): Promise<void>
-  /** The time step in which it counts. */
-  bucket: number
 }
 
 /** The sponsored transaction's own column says what it counts (sponsorships.ts). */
@@ -208,8 +190,69 @@ export const keysIn = (spending: Spend[] | undefined): string[] => [
 
 const nameOf = ({ chain_id, address, asset }: Place) => `${chain_id} ${address} ${asset}`
 
+/** The amounts that daily limits count, for several transactions that are accepted together. */
+export class DailyLimits {
+  /** The time step in which it counts. */
+  readonly bucket: number
+  readonly #oldest: number
+  /** By `nameOf`: the amounts of the time steps of a day, and what counts in none. */
+  readonly #amounts: ReadonlyMap<string, Map<number, string>>
+  readonly #open: ReadonlyMap<string, bigint>
+  readonly #changed = new Map<string, Place & { added: bigint }>()
+
+  constructor(bucket: number, amounts: ReadonlyMap<string, Map<number, string>>, open: ReadonlyMap<string, bigint>) {
+    this.bucket = bucket
+    this.#oldest = oldestBucket(bucket)
+    this.#amounts = amounts
+    this.#open = open
+  }
+
+  /**
+   * Counts all amounts, or none when a limit is exceeded. Amounts in future time steps count too: they were spent before the clock was set
+   * back. `counted`: the amounts that are already counted for the transaction.
+   */
+  spend(account: Account, spending: Spend[], counted: Spent[] = []): { spent: string | null } | OverLimit {
+    const { bucket } = this
+    const added = addedAmounts(spending, counted).map((one) => {
+      const place = placeOf(account, one.spend)
+      const name = nameOf(place)
+      const its = this.#amounts.get(name) ?? new Map<number, string>()
+      return { ...one, place, its, open: this.#open.get(name) ?? 0n }
+    })
+    for (const { its, open, ...one } of added) {
+      const over = overLimitOf(one, its, { open, bucket })
+      if (over) return over
+    }
+    const taken: Spent[] = added.flatMap(({ spend, place, its, amount }) => {
+      its.set(bucket, sumOfBucket(its.get(bucket), amount))
+      const before = this.#changed.get(nameOf(place))?.added ?? 0n
+      this.#changed.set(nameOf(place), { ...place, added: before + amount })
+      const { asset, holder } = spend
+      return isOfSponsorship(holder) ? [] : [{ asset, amount: `${amount}`, bucket, ...(holder && { holder }) }]
+    })
+    return { spent: writeSpent([...counted, ...taken]) }
+  }
+
+  async write(session: Session): Promise<void> {
+    if (this.#changed.size === 0) return
+    const { bucket } = this
+    const oldest = this.#oldest
+    // In one order, so that two database transactions that count the same limits never wait for each other.
+    const rows = [...this.#changed]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, { added, ...place }]) => ({
+        ...{ ...place, bucket, added: `${added}` },
+        amount: this.#amounts.get(name)?.get(bucket),
+      }))
+    await Promise.all([
+      ...rows.map(({ chain_id, address, asset }) => session.run(prune, { chain_id, address, asset, oldest })),
+      session.runOf(addToBuckets, rows),
+    ])
+  }
+}
+
 /** Reads the amounts of all limits. The caller holds the locks of the accounts' relayers. `now`: milliseconds since the Unix epoch. */
-export async function openSpendingBook(
+export async function readDailyLimits(
   session: Session,
   wanted: { account: Account; spending: Spend[] }[],
   now: number,
@@ -224,51 +267,13 @@ export async function openSpendingBook(
     }
   }
   const amounts = new Map<string, Map<number, string>>([...places.keys()].map((name) => [name, new Map()]))
-  const [stillOpen, counted] =
-    places.size === 0
-      ? [new Map<string, bigint>(), []]
-      : await Promise.all([
-          openCharges(session, [...places.values()], oldest),
-          session.allOf(select, [...places.values()], { oldest }),
-        ])
+  if (places.size === 0) return new DailyLimits(bucket, amounts, new Map())
+  const [open, counted] = await Promise.all([
+    openCharges(session, [...places.values()], oldest),
+    session.allOf(selectBuckets, [...places.values()], { oldest }),
+  ])
   for (const row of counted) amounts.get(nameOf(row))?.set(row.bucket, row.amount)
-  const changed = new Map<string, Place & { added: bigint }>()
-
-  return {
-    bucket,
-    spend(account, spending, counted = []) {
-      const added = addedAmounts(spending, counted).map((one) => {
-        const place = placeOf(account, one.spend)
-        const [its = new Map<number, string>(), open = 0n] = [amounts.get(nameOf(place)), stillOpen.get(nameOf(place))]
-        return { ...one, place, its, open }
-      })
-      for (const { its, open, ...one } of added) {
-        const over = overLimitOf(one, its, { open, bucket })
-        if (over) return over
-      }
-      const taken: Spent[] = added.flatMap(({ spend, place, its, amount }) => {
-        its.set(bucket, sumOfBucket(its.get(bucket), amount))
-        changed.set(nameOf(place), { ...place, added: (changed.get(nameOf(place))?.added ?? 0n) + amount })
-        const { asset, holder } = spend
-        return isOfSponsorship(holder) ? [] : [{ asset, amount: `${amount}`, bucket, ...(holder && { holder }) }]
-      })
-      return { spent: writeSpent([...counted, ...taken]) }
-    },
-    async write(to) {
-      if (changed.size === 0) return
-      // In one order, so that two database transactions that count the same limits never wait for each other.
-      const rows = [...changed]
-        .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([name, { added, ...place }]) => ({
-          ...{ ...place, bucket, added: `${added}` },
-          amount: amounts.get(name)?.get(bucket),
-        }))
-      await Promise.all([
-        ...rows.map(({ chain_id, address, asset }) => to.run(prune, { chain_id, address, asset, oldest })),
-        to.runOf(set, rows),
-      ])
-    },
-  }
+  return new DailyLimits(bucket, amounts, open)
 }
 
 /** A change of what a limit counted in a time step. */
@@ -297,7 +302,7 @@ export async function correctSpending(session: Session, corrections: Correction[
     if (change === 0n) continue
     const known = (await session.one(amountAt, place))?.amount
     const row = { ...place, added: `${change}`, amount: sumOfBucket(known, change) }
-    if (change > 0n) await session.runOf(set, [row])
+    if (change > 0n) await session.runOf(addToBuckets, [row])
     else if (known !== undefined) await session.run(subtract, row)
   }
 }
@@ -322,9 +327,9 @@ async function takeSpending(
   spending: Spend[],
   before?: string | null,
 ) {
-  const book = await openSpendingBook(transaction, [{ account, spending }], transaction.effects.now())
-  const taken = book.spend(account, spending, readSpent(before))
-  if (!('outcome' in taken)) await book.write(transaction)
+  const limits = await readDailyLimits(transaction, [{ account, spending }], transaction.effects.now())
+  const taken = limits.spend(account, spending, readSpent(before))
+  if (!('outcome' in taken)) await limits.write(transaction)
   return taken
 }
 
@@ -437,10 +442,7 @@ export async function wouldExceed(
 ): Promise<OverLimit | undefined> {
   const { read, effects } = database
   const spent = transactionRowId === undefined ? null : await spentOf(read, transactionRowId)
-  const taken = (await openSpendingBook(read, [{ account, spending }], effects.now())).spend(
-    account,
-    spending,
-    readSpent(spent),
-  )
+  const limits = await readDailyLimits(read, [{ account, spending }], effects.now())
+  const taken = limits.spend(account, spending, readSpent(spent))
   return 'outcome' in taken ? taken : undefined
 }

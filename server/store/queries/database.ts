@@ -56,7 +56,7 @@ export interface Session {
 
 /**
  * The relayers that a change concerns: by their own row ids, by those of their transactions, or by their accounts. Before them pools, after
- * them names that relayers share: lanes of sponsored transactions, and ids against a second transaction (store/queries/insert-rules.ts).
+ * them names that relayers share: exclusive keys of sponsored transactions, and ids against a second transaction (store/queries/insert-rules.ts).
  */
 export interface RelayersToLock {
   pools?: number[]
@@ -146,6 +146,48 @@ export function sql<Row extends object = Record<never, never>>(
   if (typeof text === 'string') return { text: { sqlite: text, postgres: text } }
   return { text: typeof text === 'function' ? { sqlite: text('sqlite'), postgres: text('postgres') } : text }
 }
+
+/** The members of a record, with their types in PostgreSQL. */
+type RecordTypes = Readonly<Record<string, 'bigint' | 'integer' | 'text' | 'bytea'>>
+
+/** Bytes are hex in JSON (postgres/session.ts). */
+const recordsAs = (name: string, types: RecordTypes): string => {
+  const members = Object.entries(types).map(([member, type]) => `${member} ${type === 'bytea' ? 'text' : type}`)
+  return `json_to_recordset($rows::json) AS ${name} (${members.join(', ')})`
+}
+
+/** An INSERT of records (`runOf`), whose members are the columns: one after the other in SQLite, all at once in PostgreSQL. */
+export const insertInto = (table: string, types: RecordTypes, onConflict = ''): Statement<Record<never, never>> => {
+  const names = Object.keys(types)
+  const values = names.map((name) => (types[name] === 'bytea' ? `decode(${name}, 'hex')` : name))
+  return sql((engine) => {
+    const source =
+      engine === 'sqlite'
+        ? `VALUES (${names.map((name) => `$${name}`).join(', ')})`
+        : `SELECT ${values.join(', ')} FROM ${recordsAs('new', types)}`
+    return `INSERT INTO ${table} (${names.join(', ')}) ${source} ${onConflict}`
+  })
+}
+
+/**
+ * A query of each of several records (`allOf`): one after the other in SQLite, all at once in PostgreSQL. `query`: its text for one record;
+ * `record` stands before the names of its members. `shown`: members that the rows have too.
+ */
+export const selectForEach = <Row extends object>(
+  types: RecordTypes,
+  query: (record: string, engine: Engine) => string,
+  { shown = [], order = '' }: { shown?: string[]; order?: string } = {},
+): Statement<Row> =>
+  sql<Row>((engine) => {
+    const isPlain = shown.length === 0 && order === ''
+    if (engine === 'sqlite' && isPlain) return query('$', engine)
+    const of = (record: string) => shown.map((name) => `${record}${name} AS ${name}, `).join('')
+    // OFFSET 0: each record is looked up by the index. A join would read the whole table while it is small.
+    return engine === 'sqlite'
+      ? `SELECT ${of('$')}its.* FROM (${query('$', engine)}) AS its ${order}`
+      : `SELECT ${of('wanted.')}its.* FROM ${recordsAs('wanted', types)},
+           LATERAL (${query('wanted.', engine)} OFFSET 0) AS its ${order}`
+  })
 
 export type Truth = boolean | 0 | 1
 

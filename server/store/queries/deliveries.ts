@@ -10,6 +10,7 @@ import {
   least,
   oneByOne,
   type StoredSeal,
+  selectForEach,
   sql,
 } from './database.ts'
 import { sealedColumns } from './row-mac.ts'
@@ -59,16 +60,13 @@ const numbers = sql<{ row_id: number }>(`
 const countAll = sql<Counts>(`
   SELECT coalesce(sum(pending), 0) AS pending, coalesce(sum(failed), 0) AS failed FROM delivery_blocks
   WHERE notification_row_id = $notification_row_id AND level = 1`)
-const lastAttempts = (deliveryRowId: string) => `
+const selectLastAttempts = selectForEach<DeliveryAttempt & { delivery_row_id: number }>(
+  { delivery_row_id: 'bigint' },
+  (record) => `
   SELECT delivery_row_id, number, at, duration_ms, http_status, error, response_body FROM delivery_attempts
-  WHERE delivery_row_id = ${deliveryRowId} ORDER BY number DESC LIMIT ${maxShownAttempts}`
-const attemptsOf = sql<DeliveryAttempt & { delivery_row_id: number }>({
-  sqlite: `
-    SELECT * FROM (${lastAttempts('$delivery_row_id')}) ORDER BY number`,
-  postgres: `
-    SELECT its.* FROM json_to_recordset($rows::json) AS wanted (delivery_row_id bigint),
-      LATERAL (${lastAttempts('wanted.delivery_row_id')}) AS its ORDER BY delivery_row_id, number`,
-})
+  WHERE delivery_row_id = ${record}delivery_row_id ORDER BY number DESC LIMIT ${maxShownAttempts}`,
+  { order: 'ORDER BY its.delivery_row_id, number' },
+)
 const again = sql(`UPDATE deliveries SET status = 'pending', failures = 0, next_at = $now WHERE row_id = $row_id`)
 const countWaiting = sql<{ count: number }>(`
   SELECT count(*) AS count FROM deliveries
@@ -88,7 +86,7 @@ async function showAll(database: Database, rowIds: number[]): Promise<Delivery[]
     const step = await database.read.all(select, { row_ids: rowIds.slice(at, at + stepRows) })
     const attempts = new Map<number, DeliveryAttempt[]>(step.map(({ row_id }) => [row_id, []]))
     const found = await database.read.allOf(
-      attemptsOf,
+      selectLastAttempts,
       step.map((row) => ({ delivery_row_id: row.row_id })),
     )
     for (const { delivery_row_id, ...attempt } of found) attempts.get(delivery_row_id)?.push(attempt)
@@ -144,7 +142,7 @@ export const redeliver = (
     if (!row) return 'missing'
     if (isOff) return 'disabled'
     await transaction.run(again, { now: database.effects.now(), row_id: row.row_id })
-    const attempts = await transaction.allOf(attemptsOf, [{ delivery_row_id: row.row_id }])
+    const attempts = await transaction.allOf(selectLastAttempts, [{ delivery_row_id: row.row_id }])
     return show(
       (await transaction.one(one, { notification_row_id: notificationRowId, id })) as Row,
       attempts.map(({ delivery_row_id: _, ...attempt }) => attempt),

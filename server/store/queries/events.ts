@@ -13,6 +13,7 @@ import {
   type DatabaseTransaction,
   type Engine,
   type StoreDependencies,
+  selectForEach,
   sql,
   type Truth,
 } from './database.ts'
@@ -110,12 +111,9 @@ const stateIn: Record<Engine, (relayerRowId: string) => string> = {
     ),
 }
 type StateRow = Pick<State, 'last'> & { relayer_row_id: number; listeners: string }
-const states = sql<StateRow>({
-  sqlite: stateIn.sqlite('$relayer_row_id'),
-  postgres: `
-    SELECT its.* FROM json_to_recordset($rows::json) AS wanted (relayer_row_id bigint),
-      LATERAL (${stateIn.postgres('wanted.relayer_row_id')}) AS its`,
-})
+const selectStates = selectForEach<StateRow>({ relayer_row_id: 'bigint' }, (record, engine) =>
+  stateIn[engine](`${record}relayer_row_id`),
+)
 const statesFor = sql<StateRow>(
   (engine) => `${stateIn[engine]('wanted.relayer_row_id')}
   FROM (SELECT DISTINCT relayer_row_id FROM transactions WHERE row_id = ANY ($row_ids::bigint[])) AS wanted`,
@@ -175,7 +173,7 @@ export async function prepareEvents(
   const unknown = [...new Set(relayerRowIds)].filter((rowId) => !known.has(rowId))
   if (unknown.length === 0) return known
   const wanted = unknown.map((relayerRowId) => ({ relayer_row_id: relayerRowId }))
-  note(known, await transaction.allOf(states, wanted))
+  note(known, await transaction.allOf(selectStates, wanted))
   return known
 }
 

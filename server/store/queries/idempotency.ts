@@ -1,24 +1,44 @@
 import type { BatchCreation, Once, Replay } from '../../domain/new-transaction.ts'
-import { type Database, type DatabaseTransaction, type Session, sql } from './database.ts'
+import { type Database, type DatabaseTransaction, insertInto, type Session, selectForEach } from './database.ts'
 import { answerAgain, answerBatchAgain, idempotencyScope, type KnownAnswer } from './insert-rules.ts'
 import { dataColumn } from './transaction-rows.ts'
 
-const selectKnown = sql<KnownAnswer>(`
+/** A key that a caller gave. `relayer_row_id`: its `idempotencyScope`. */
+interface AskedKey {
+  relayer_row_id: number
+  caller: string
+  key: string
+}
+
+const selectAnswers = selectForEach<KnownAnswer & AskedKey>(
+  { caller: 'text', relayer_row_id: 'bigint', key: 'text' },
+  (record) => `
   SELECT body_hash, answer, transaction_row_id, ${dataColumn('idempotency')} FROM idempotency
-  WHERE caller = $caller AND relayer_row_id = $relayer_row_id AND idempotency_key = $key`)
-const insertKnown = sql(`
-  INSERT INTO idempotency (caller, relayer_row_id, idempotency_key, body_hash, transaction_row_id, answer, data_row_id)
-  VALUES ($caller, $relayer_row_id, $key, $body_hash, $transaction_row_id, $answer, $data_row_id)`)
+  WHERE caller = ${record}caller AND relayer_row_id = ${record}relayer_row_id AND idempotency_key = ${record}key`,
+  { shown: ['caller', 'relayer_row_id', 'key'] },
+)
+const insertAnswers = insertInto('idempotency', {
+  ...({ caller: 'text', relayer_row_id: 'bigint', idempotency_key: 'text', body_hash: 'text' } as const),
+  ...({ transaction_row_id: 'bigint', answer: 'text', data_row_id: 'bigint' } as const),
+})
 
-export const knownOf = (session: Session, holder: number, { caller, key }: Pick<Once, 'caller' | 'key'>) =>
-  session.one(selectKnown, { caller, key, relayer_row_id: holder })
+export const readAnswers = async (session: Session, keys: AskedKey[]): Promise<(KnownAnswer & AskedKey)[]> =>
+  keys.length === 0 ? [] : session.allOf(selectAnswers, keys)
 
-/** Stores the answer to the first request with a key. `relayer_row_id`: its `idempotencyScope`. */
-export const remember = (
+export const knownOf = async (
+  session: Session,
+  holder: number,
+  { caller, key }: Pick<Once, 'caller' | 'key'>,
+): Promise<KnownAnswer | undefined> => (await readAnswers(session, [{ relayer_row_id: holder, caller, key }]))[0]
+
+/** Stores the answers to the first requests with a key. */
+export const rememberAnswers = async (
   transaction: DatabaseTransaction,
-  { caller, key, body_hash }: Once,
-  row: { relayer_row_id: number; transaction_row_id: number; answer: string; data_row_id: number | null },
-): Promise<number> => transaction.run(insertKnown, { caller, key, body_hash, ...row })
+  answers: (AskedKey & Omit<KnownAnswer, 'data'> & { data_row_id: number | null })[],
+): Promise<void> => {
+  const rows = answers.map(({ key, ...answer }) => ({ ...answer, idempotency_key: key }))
+  if (rows.length > 0) await transaction.runOf(insertAnswers, rows)
+}
 
 /** The first response to the idempotency key of a batch; undefined for a new key. `holder`: its `idempotencyScope`. */
 export async function replayBatch(

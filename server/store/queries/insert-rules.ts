@@ -13,8 +13,9 @@ import {
 } from '../../domain/new-transaction.ts'
 import type { NewPayment } from '../../domain/payments.ts'
 import { shownTransaction } from '../../domain/show.ts'
-import type { Account, OverLimit, Spend, Sponsored, TransactionRow } from '../../domain/transaction-rows.ts'
+import type { Account, Sponsored, TransactionRow } from '../../domain/transaction-rows.ts'
 import { accountOf, type ReservationSums, reservedOf, sumsAfter } from './accounts.ts'
+import type { DailyLimits } from './daily-limits.ts'
 import {
   bytesOf,
   hexOf,
@@ -33,20 +34,17 @@ export interface InsertState {
   row_ids: { transactions: number[]; data: number[] }
   /** By `keyOf`. */
   known: Map<string, KnownAnswer>
-  relayers: Map<number, { last_sequence: number; unfinished: Unfinished }>
+  relayers: Map<number, InsertRelayer>
   /** By `accountOf`; absent: it never had a transaction. */
   accounts: Map<string, InsertAccount>
   /** Used nonces, by `nonceOf`. */
   held: Set<string>
-  /** Counts amounts, all or none. Returns the column `spent`. */
-  spend(account: Account, spending: Spend[]): { spent: string | null } | OverLimit
+  limits: Pick<DailyLimits, 'spend' | 'write' | 'bucket'>
   accepted: InsertedTransaction[]
-  /** The lanes that unfinished sponsored transactions have, of those that are wanted, by `laneOf`. */
-  lanes: Set<string>
+  /** The exclusive keys that unfinished sponsored transactions have, of those that are wanted, by `exclusiveName`. */
+  exclusive: Set<string>
   /** The transactions that have one of the wanted ids, by `deduplicationOf`. */
   sent: Map<string, SentTransaction>
-  /** The time step in which amounts are counted. */
-  bucket: number
   /** The newest refill of each relayer that is to be refilled; absent: it has none. */
   refills: Map<number, NewestRefill>
 }
@@ -55,6 +53,11 @@ export interface InsertState {
 export interface NewestRefill {
   row_id: number
   is_open: 0 | 1
+}
+
+interface InsertRelayer {
+  last_sequence: number
+  unfinished: Unfinished
 }
 
 interface InsertAccount extends Account, ReservationSums {
@@ -90,79 +93,102 @@ export const keyOf = (
   { caller, key, pool_row_id }: { caller: string; key: string; pool_row_id?: number },
 ): string => JSON.stringify([idempotencyScope(relayerRowId, pool_row_id), caller, key])
 export const nonceOf = (account: Account, nonce: number): string => `${accountOf(account)} ${nonce}`
-export const laneOf = (chainId: number, lane: string): string => `${chainId} ${lane}`
-/** The lane that the transaction takes, if it takes one. */
-export const lanesOf = ({ chain_id, sponsored }: NewTransaction): string[] =>
-  sponsored?.lane == null ? [] : [laneOf(chain_id, sponsored.lane)]
+export const exclusiveName = (chainId: number, exclusiveKey: string): string => `${chainId} ${exclusiveKey}`
+/** The name that no other unfinished transaction may have, if it has one. */
+export const exclusiveNamesOf = ({ chain_id, sponsored }: NewTransaction): string[] =>
+  sponsored?.exclusive_key == null ? [] : [exclusiveName(chain_id, sponsored.exclusive_key)]
 
 /** The name of its `deduplication_id`, if it has one. */
 export const deduplicationOf = ({ chain_id, deduplication_id, is_moved }: NewTransaction): string | undefined =>
   deduplication_id == null || is_moved ? undefined : `${chain_id} id ${deduplication_id}`
 
 /** Accepts one transaction, if nothing is against it. The caller holds the locks of all relayers. */
-export function insertTransaction(
-  ledger: InsertState,
-  { created_at, caller, pool_row_id, pool_id }: Origin,
-  its: NewTransaction,
-): InsertResult {
-  const {
-    idempotency,
-    spending,
-    funds,
-    warnings = [],
-    capacity,
-    expected_nonce,
-    sponsored,
-    is_moved: _,
-    refill,
-    payment,
-    data,
-    ...wanted
-  } = its
-  const { relayer_row_id } = wanted
-  const known = idempotency && ledger.known.get(keyOf(relayer_row_id, idempotency))
+export function insertTransaction(state: InsertState, origin: Origin, wanted: NewTransaction): InsertResult {
+  const plan = planInsert(state, wanted)
+  if ('outcome' in plan) return plan
+  const counted = wanted.spending ? state.limits.spend(plan.account, wanted.spending) : { spent: null }
+  if ('outcome' in counted) return counted
+  take(state, plan)
+  return record(state, origin, wanted, { ...plan, ...counted })
+}
+
+/** What a transaction takes, if nothing is against it. */
+interface InsertPlan {
+  relayer: InsertRelayer
+  /** As it is then. */
+  account: InsertAccount
+  nonce: number
+  bytes: number
+  reserved: string | null
+  exclusive_name: string | undefined
+  refill: NewRefill | undefined
+}
+
+/** Whether something is against a transaction, apart from daily limits, and otherwise what it takes. Pure. */
+function planInsert(
+  state: InsertState,
+  wanted: NewTransaction,
+): InsertPlan | Exclude<InsertResult, { outcome: 'created' }> {
+  const { relayer_row_id, idempotency, funds, capacity, expected_nonce, refill } = wanted
+  const known = idempotency && state.known.get(keyOf(relayer_row_id, idempotency))
   if (known) return answerAgain(known, idempotency.body_hash)
-  const name = deduplicationOf(its)
-  const sent = name === undefined ? undefined : ledger.sent.get(name)
+  const deduplication = deduplicationOf(wanted)
+  const sent = deduplication === undefined ? undefined : state.sent.get(deduplication)
   if (sent) return { outcome: 'already_sent', sent }
 
-  const relayer = ledger.relayers.get(relayer_row_id)
+  const relayer = state.relayers.get(relayer_row_id)
   if (!relayer) return { outcome: 'relayer_gone' }
   const place = { chain_id: wanted.chain_id, address: wanted.from }
-  const unused = { ...place, next_nonce: 0, reserved: '0', released: '0', isChanged: false }
-  const account = ledger.accounts.get(accountOf(place)) ?? unused
+  const account = state.accounts.get(accountOf(place)) ?? { ...place, ...unused }
   const nonce = wanted.nonce ?? account.next_nonce
   if (expected_nonce !== undefined && expected_nonce !== nonce) return { outcome: 'other_nonce', next_nonce: nonce }
-  if (ledger.held.has(nonceOf(place, nonce))) return { outcome: 'held' }
-  const [lane] = lanesOf(its)
-  if (lane !== undefined && ledger.lanes.has(lane)) return { outcome: 'lane_taken' }
-  if (refill && !isNext(ledger.refills.get(refill.relayer_row_id), refill)) return { outcome: 'refilled' }
+  if (state.held.has(nonceOf(place, nonce))) return { outcome: 'held' }
+  const [exclusiveName] = exclusiveNamesOf(wanted)
+  if (exclusiveName !== undefined && state.exclusive.has(exclusiveName)) return { outcome: 'exclusive_key_taken' }
+  if (refill && !isNext(state.refills.get(refill.relayer_row_id), refill)) return { outcome: 'refilled' }
   const reserved = reservedOf({ ...wanted, status: 'pending', block_hash: null })
   if (funds !== undefined && BigInt(reserved ?? 0) + BigInt(account.reserved) > BigInt(funds)) {
     return { outcome: 'too_little', reserved: account.reserved }
   }
-  const bytes = bytesOf(data)
+  const bytes = bytesOf(wanted.data)
   const exceeded = capacity && exceededBy(relayer.unfinished, { count: 1, bytes }, capacity)
   if (exceeded) return exceeded
-  const taken = spending ? ledger.spend(place, spending) : { spent: null }
-  if ('outcome' in taken) return taken
+  const nextNonce = wanted.nonce === undefined ? nonce + 1 : account.next_nonce
+  return {
+    relayer,
+    account: { ...account, ...sumsAfter(account, null, reserved), next_nonce: nextNonce, isChanged: true },
+    nonce,
+    bytes,
+    reserved,
+    exclusive_name: exclusiveName,
+    refill,
+  }
+}
 
+/** The state after it: the next transaction finds it so. */
+function take(state: InsertState, { relayer, account, nonce, bytes, exclusive_name, refill }: InsertPlan): void {
   relayer.last_sequence += 1
   relayer.unfinished = { count: relayer.unfinished.count + 1, bytes: relayer.unfinished.bytes + bytes }
-  ledger.accounts.set(accountOf(place), {
-    ...account,
-    ...sumsAfter(account, null, reserved),
-    next_nonce: wanted.nonce === undefined ? nonce + 1 : account.next_nonce,
-    isChanged: true,
-  })
-  ledger.held.add(nonceOf(place, nonce))
-  if (lane !== undefined) ledger.lanes.add(lane)
-  if (refill) ledger.refills.set(refill.relayer_row_id, { row_id: 0, is_open: 1 })
+  state.accounts.set(accountOf(account), account)
+  state.held.add(nonceOf(account, nonce))
+  if (exclusive_name !== undefined) state.exclusive.add(exclusive_name)
+  if (refill) state.refills.set(refill.relayer_row_id, { row_id: 0, is_open: 1 })
+}
+
+/** The row, and the answer to this request and to its repetitions. */
+function record(
+  state: InsertState,
+  { created_at, caller, pool_row_id, pool_id }: Origin,
+  wanted: NewTransaction,
+  { relayer, nonce, bytes, reserved, spent }: InsertPlan & { spent: string | null },
+): InsertResult {
+  const { spending, funds, capacity, expected_nonce, is_moved, ...kept } = wanted
+  const { idempotency, sponsored, refill, payment, data, warnings = [], ...columns } = kept
   const row = newRow({
-    ...wanted,
-    row_id: take(ledger.row_ids.transactions),
+    ...columns,
+    row_id: nextRowId(state.row_ids.transactions),
     data_bytes: bytes,
-    data_row_id: data === null ? null : take(ledger.row_ids.data),
+    data_row_id: data === null ? null : nextRowId(state.row_ids.data),
     sequence: relayer.last_sequence,
     nonce,
     // Half of a surrogate pair is no character, and no database stores it.
@@ -173,35 +199,41 @@ export function insertTransaction(
     pool_row_id,
     pool_id,
     reserved,
-    spent: taken.spent,
-    sponsored: sponsored ? sponsoredOf(sponsored, ledger.bucket) : null,
-    sponsored_lane: sponsored?.lane ?? null,
+    spent,
+    sponsored: sponsored ? sponsoredOf(sponsored, state.limits.bucket) : null,
+    exclusive_key: sponsored?.exclusive_key ?? null,
   })
   const shown = { ...read(row), data }
-  const transaction = { ...shownTransaction(shown), warnings }
-  const bytesOfData = data === null ? null : Buffer.from(data.slice(2), 'hex')
+  const dataBytes = data === null ? null : Buffer.from(data.slice(2), 'hex')
   const answer = idempotency && {
     ...idempotency,
     answer: JSON.stringify(rememberAnswer(row, warnings)),
-    data: bytesOfData,
+    data: dataBytes,
     transaction_row_id: row.row_id,
   }
-  if (answer) ledger.known.set(keyOf(relayer_row_id, answer), answer)
-  if (name !== undefined) ledger.sent.set(name, { id: row.id, relayer_id: row.relayer_id })
-  const more = { is_deduplicated: name !== undefined, refill, payment }
-  ledger.accepted.push({ row, shown, data: bytesOfData, known: answer, ...more })
-  return { outcome: 'created', transaction, row_id: row.row_id }
+  if (answer) state.known.set(keyOf(row.relayer_row_id, answer), answer)
+  const deduplication = deduplicationOf(wanted)
+  if (deduplication !== undefined) state.sent.set(deduplication, { id: row.id, relayer_id: row.relayer_id })
+  const isDeduplicated = deduplication !== undefined
+  state.accepted.push({ row, shown, data: dataBytes, known: answer, is_deduplicated: isDeduplicated, refill, payment })
+  return { outcome: 'created', transaction: { ...shownTransaction(shown), warnings }, row_id: row.row_id }
 }
+
+/** Of an account that never had a transaction. */
+const unused = { next_nonce: 0, reserved: '0', released: '0', isChanged: false }
 
 const isNext = (newest: NewestRefill | undefined, { after }: NewRefill): boolean =>
   newest === undefined ? after === null : newest.is_open === 0 && newest.row_id === after
 
-const sponsoredOf = ({ lane: _, ...its }: NonNullable<NewTransaction['sponsored']>, bucket: number): Sponsored => ({
+const sponsoredOf = (
+  { exclusive_key: _, ...its }: NonNullable<NewTransaction['sponsored']>,
+  bucket: number,
+): Sponsored => ({
   ...its,
   bucket,
 })
 
-function take(rowIds: number[]): number {
+function nextRowId(rowIds: number[]): number {
   const rowId = rowIds.shift()
   if (rowId === undefined) throw new Error('Too few row ids were assigned')
   return rowId
@@ -264,7 +296,7 @@ export class Refused extends Error {
   }
 }
 
-/** What the choice of a relayer depends on, beside the ledger. It follows each choice. */
+/** What the choice of a relayer depends on, beside the state. It follows each choice. */
 export interface PoolState {
   /** By `orderOf`: the relayer that has an unfinished transaction with this ordering key, or an earlier one of its own. */
   pinned: Map<string, number>
@@ -286,14 +318,14 @@ export const orderOf = (poolRowId: number, orderingKey: string): string => `${po
  * the longest. A candidate that its funds or limits refuse is passed over. If all are, the refusal of the first candidate is returned.
  */
 export function acceptInPool(
-  ledger: InsertState,
+  state: InsertState,
   { pinned, newest }: PoolState,
   origin: Pick<Origin, 'created_at' | 'caller'>,
   { pool_row_id, pool_id, ordering_key, candidates }: PoolTransaction,
 ): { creation: PoolInsertResult; order?: Order; relayer_id?: string } {
   const [first] = candidates as [PoolTransaction['candidates'][number]]
   const { idempotency } = first.transaction
-  const known = idempotency && ledger.known.get(keyOf(first.transaction.relayer_row_id, idempotency))
+  const known = idempotency && state.known.get(keyOf(first.transaction.relayer_row_id, idempotency))
   if (known) return { creation: answerAgain(known, idempotency.body_hash) }
 
   const name = ordering_key === null ? undefined : orderOf(pool_row_id, ordering_key)
@@ -302,7 +334,7 @@ export function acceptInPool(
     return { creation: { outcome: 'pinned' } }
   }
   const share = ({ relayer_row_id }: NewTransaction, weight: number) =>
-    (ledger.relayers.get(relayer_row_id)?.unfinished.count ?? 0) / weight
+    (state.relayers.get(relayer_row_id)?.unfinished.count ?? 0) / weight
   const age = ({ relayer_row_id }: NewTransaction) => newest.get(relayer_row_id) ?? 0
   const best = candidates
     .filter(({ transaction }) => wanted === undefined || transaction.relayer_row_id === wanted)
@@ -312,7 +344,7 @@ export function acceptInPool(
     )
   const refusals = new Map<NewTransaction, InsertResult>()
   for (const { transaction } of best) {
-    const creation = insertTransaction(ledger, { ...origin, pool_row_id, pool_id }, transaction)
+    const creation = insertTransaction(state, { ...origin, pool_row_id, pool_id }, transaction)
     if (creation.outcome !== 'created') {
       refusals.set(transaction, creation)
       continue

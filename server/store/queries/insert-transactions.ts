@@ -10,19 +10,20 @@ import type { TransactionRow } from '../../domain/transaction-rows.ts'
 import { keysIn } from './daily-limits.ts'
 import { type Database, type DatabaseTransaction, type GroupedChange, sql } from './database.ts'
 import { prepareEvents, writeStatusEvents } from './events.ts'
-import { knownOf, remember } from './idempotency.ts'
+import { knownOf, rememberAnswers } from './idempotency.ts'
 import {
   acceptInPool,
   answerBatchAgain,
   deduplicationOf,
+  exclusiveNamesOf,
+  type InsertState,
   idempotencyScope,
   insertTransaction,
-  lanesOf,
   type PoolState,
   Refused,
   rememberAnswer,
 } from './insert-rules.ts'
-import { readInsertState } from './insert-state.ts'
+import { readInsertState, writeInserted } from './insert-state.ts'
 import { readPoolState, writeOrders } from './pools.ts'
 import { hexOf } from './transaction-rows.ts'
 import { endUnmined, isSigned, transactionById, withoutData } from './transactions.ts'
@@ -37,7 +38,7 @@ const orderOfTransaction = sql('SELECT 1 FROM pool_orders WHERE transaction_row_
 const ownCaller = 'service'
 
 interface Ahead {
-  ledger: Awaited<ReturnType<typeof readInsertState>>
+  state: InsertState
   pools: PoolState
 }
 
@@ -45,7 +46,7 @@ interface Ahead {
 type Wanted = NewTransaction | PoolTransaction
 /** What relayers share of a transaction, and no row holds before it is accepted. */
 const namesToLock = (its: NewTransaction): string[] => [
-  ...lanesOf(its),
+  ...exclusiveNamesOf(its),
   ...[deduplicationOf(its) ?? []].flat(),
   ...keysIn(its.spending),
 ]
@@ -60,35 +61,35 @@ const candidatesOf = (wanted: Wanted): NewTransaction[] =>
 async function readAhead(transaction: DatabaseTransaction, wanted: Wanted[]): Promise<Ahead> {
   const candidates = wanted.flatMap(candidatesOf)
   const relayers = wanted.flatMap((one) => (isForPool(one) ? [] : one.relayer_row_id))
-  const [ledger, pools] = await Promise.all([
+  const [state, pools] = await Promise.all([
     readInsertState(transaction, candidates, transaction.effects.now()),
     readPoolState(transaction, wanted.filter(isForPool)),
     prepareEvents(transaction, relayers),
   ])
-  return { ledger, pools }
+  return { state, pools }
 }
 
 async function create(
   transaction: DatabaseTransaction,
   wanted: { input: Wanted; auditEntry?: PendingAuditEntry | undefined }[],
-  { ledger, pools }: Ahead,
+  { state, pools }: Ahead,
 ): Promise<Accepted[]> {
   const createdAt = new Date(transaction.effects.now()).toISOString()
   const creations = wanted.map(({ input, auditEntry }) => {
     const origin = { created_at: createdAt, caller: auditEntry?.caller ?? ownCaller }
     return isForPool(input)
-      ? acceptInPool(ledger, pools, origin, input)
-      : { creation: insertTransaction(ledger, { ...origin, pool_row_id: null, pool_id: null }, input) }
+      ? acceptInPool(state, pools, origin, input)
+      : { creation: insertTransaction(state, { ...origin, pool_row_id: null, pool_id: null }, input) }
   })
   await Promise.all([
-    ledger.write(transaction),
+    writeInserted(transaction, state),
     writeOrders(
       transaction,
       creations.flatMap((its: Accepted) => its.order ?? []),
     ),
     writeStatusEvents(
       transaction,
-      ledger.accepted.map(({ shown }) => shown),
+      state.accepted.map(({ shown }) => shown),
     ),
   ])
   return creations
@@ -209,7 +210,7 @@ export async function createTransactions(
         transaction.record({ ...auditEntry, subject: creation.transaction.id })
         return creation.transaction
       })
-      const inserted = ahead.ledger.accepted
+      const inserted = ahead.state.accepted
       const last = inserted.at(-1)
       if (idempotency && last) {
         const warnings = new Map(accepted.map((its) => [its.id, its.warnings]))
@@ -220,7 +221,7 @@ export async function createTransactions(
           })),
         )
         const row = { relayer_row_id: holder, transaction_row_id: last.row.row_id, answer, data_row_id: null }
-        await remember(transaction, idempotency, row)
+        await rememberAnswers(transaction, [{ ...idempotency, ...row }])
       }
       return { outcome: 'created', transactions: accepted }
     })

@@ -1,7 +1,7 @@
 import type { Payment, TransactionError, TransactionStatus } from '../../../generated/openapi.ts'
 import type { NewPayment } from '../../domain/payments.ts'
 import type { Listing, PageRequest } from '../../domain/rows.ts'
-import { type Database, type DatabaseTransaction, oneByOne, sql } from './database.ts'
+import { type Database, type DatabaseTransaction, insertInto, oneByOne, sql } from './database.ts'
 import { writeEvents } from './events.ts'
 import type { InsertedTransaction } from './insert-rules.ts'
 
@@ -47,16 +47,10 @@ const countNewest = sql<{ count: number }>(`
 const withOpen = sql<{ row_id: number }>(
   "SELECT DISTINCT facilitator_row_id AS row_id FROM payments WHERE status = 'pending'",
 )
-const insert = sql(
-  (engine) => `
-  INSERT INTO payments (${names.join(', ')}, status)
-  ${
-    engine === 'sqlite'
-      ? `VALUES (${names.map((name) => `$${name}`).join(', ')}, 'pending')`
-      : `SELECT ${names.join(', ')}, 'pending' FROM json_to_recordset($rows::json)
-         AS new (${names.map((name) => `${name} ${bigints.has(name) ? 'bigint' : 'text'}`).join(', ')})`
-  }`,
-)
+const insertPaymentRows = insertInto('payments', {
+  ...Object.fromEntries(names.map((name) => [name, bigints.has(name) ? 'bigint' : 'text'] as const)),
+  status: 'text',
+})
 const end = sql<{ row_id: number }>(`
   UPDATE payments SET status = $status, hash = $hash, error_reason = $error_reason
   WHERE row_id = $row_id AND status = 'pending' RETURNING row_id`)
@@ -103,9 +97,9 @@ export const facilitatorsAtWork = async (database: Database): Promise<number[]> 
 /** Records the payments among accepted transactions. */
 export async function insertPayments(transaction: DatabaseTransaction, accepted: InsertedTransaction[]): Promise<void> {
   const rows = accepted.flatMap(({ payment, row: { id, relayer_row_id, relayer_id, created_at } }) =>
-    payment ? { ...payment, relayer_row_id, relayer_id, transaction_id: id, created_at } : [],
+    payment ? { ...payment, relayer_row_id, relayer_id, transaction_id: id, created_at, status: 'pending' } : [],
   )
-  if (rows.length > 0) await transaction.runOf(insert, rows)
+  if (rows.length > 0) await transaction.runOf(insertPaymentRows, rows)
 }
 
 type Outcome = { status: 'settled'; hash: string } | { status: 'failed'; error_reason: string }

@@ -18,8 +18,10 @@ import {
   type Database,
   type DatabaseTransaction,
   type Engine,
+  insertInto,
   type Session,
   type StoredSeal,
+  selectForEach,
   sql,
   type TableList,
   type Trust,
@@ -270,32 +272,27 @@ const pinAt = (row: string) => `
         AND status = '${status}' AND sequence <= newest.sequence)`,
     )
     .join(' OR ')}`
-const pins = sql<{ pool_row_id: number; ordering_key: string; relayer_row_id: number }>({
-  sqlite: `SELECT $pool_row_id AS pool_row_id, $ordering_key AS ordering_key, its.* FROM (${pinAt('$')}) AS its`,
-  postgres: `
-    SELECT wanted.pool_row_id, wanted.ordering_key, its.*
-    FROM json_to_recordset($rows::json) AS wanted (pool_row_id bigint, ordering_key text),
-      LATERAL (${pinAt('wanted.')} OFFSET 0) AS its`,
-})
+const selectPins = selectForEach<{ pool_row_id: number; ordering_key: string; relayer_row_id: number }>(
+  { pool_row_id: 'bigint', ordering_key: 'text' },
+  pinAt,
+  { shown: ['pool_row_id', 'ordering_key'] },
+)
 const newest = sql<{ relayer_row_id: number; row_id: number }>(`
   SELECT relayers.row_id AS relayer_row_id, coalesce((
     SELECT its.row_id FROM transactions AS its WHERE its.relayer_row_id = relayers.row_id
     ORDER BY sequence DESC LIMIT 1), 0) AS row_id
   FROM relayers WHERE relayers.row_id = ANY ($row_ids::bigint[])`)
 const relayer = sql<{ id: string }>('SELECT id FROM relayers WHERE row_id = $row_id')
-const insertPoolOrders = sql({
-  sqlite: `
-    INSERT INTO pool_orders (transaction_row_id, pool_row_id, ordering_key)
-    VALUES ($transaction_row_id, $pool_row_id, $ordering_key)`,
-  postgres: `
-    INSERT INTO pool_orders (transaction_row_id, pool_row_id, ordering_key)
-    SELECT * FROM json_to_recordset($rows::json)
-    AS row (transaction_row_id bigint, pool_row_id bigint, ordering_key text)`,
+const insertPoolOrders = insertInto('pool_orders', {
+  ...({ transaction_row_id: 'bigint', pool_row_id: 'bigint', ordering_key: 'text' } as const),
 })
 
 const readPins = async (session: Session, wanted: { pool_row_id: number; ordering_key: string }[]) =>
   new Map(
-    (await session.allOf(pins, wanted)).map((its) => [orderOf(its.pool_row_id, its.ordering_key), its.relayer_row_id]),
+    (await session.allOf(selectPins, wanted)).map((its) => [
+      orderOf(its.pool_row_id, its.ordering_key),
+      its.relayer_row_id,
+    ]),
   )
 
 /** The caller holds the locks of the pools and of the candidates. */

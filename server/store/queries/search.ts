@@ -1,7 +1,16 @@
 import type { SearchResult } from '../../../generated/openapi.ts'
 import type { Listing } from '../../domain/rows.ts'
 import { yieldToEventLoop } from '../../lib/timers.ts'
-import { type Database, type Engine, type Session, type Statement, sql, type Truth, type Values } from './database.ts'
+import {
+  type Database,
+  type Engine,
+  type Session,
+  type Statement,
+  selectForEach,
+  sql,
+  type Truth,
+  type Values,
+} from './database.ts'
 
 /** What the caller of a search may see. */
 interface SearchSight {
@@ -165,11 +174,9 @@ function ofRelayers(where: string, order = 'sequence DESC', postgres = { where, 
   const one = (its: { where: string; order: string }, relayer: string) =>
     `SELECT * FROM (SELECT ${columns} FROM transactions WHERE ${its.where.replaceAll('$relayer_row_id', relayer)}
       ORDER BY ${its.order} LIMIT $limit::bigint) AS last`
-  return sql<Row>({
-    sqlite: one({ where, order }, '$relayer_row_id'),
-    postgres: `SELECT its.* FROM json_to_recordset($rows::json) AS wanted (relayer_row_id bigint),
-      LATERAL (${one(postgres, 'wanted.relayer_row_id')}) AS its`,
-  })
+  return selectForEach<Row>({ relayer_row_id: 'bigint' }, (record, engine) =>
+    one(engine === 'sqlite' ? { where, order } : postgres, `${record}relayer_row_id`),
+  )
 }
 const account = (column: string) => `(SELECT ${column} FROM relayers WHERE row_id = $relayer_row_id)`
 

@@ -10,6 +10,7 @@ import {
   type KeyedReads,
   type Session,
   type Statement,
+  selectForEach,
   sql,
   type Values,
 } from './database.ts'
@@ -261,17 +262,12 @@ const unmined = (relayer: string) => `
     ${lowest(relayer, `status = 'pending'`)} UNION ALL ${lowest(relayer, `status IN ('sent', 'submitted')`)}
   ) AS unmined ORDER BY nonce LIMIT 1`
 
-const firsts = sql<Row>({
-  sqlite: unmined('$relayer_row_id'),
-  postgres: `
-    SELECT its.* FROM json_to_recordset($rows::json) AS wanted (relayer_row_id bigint),
-      LATERAL (${unmined('wanted.relayer_row_id')}) AS its`,
-})
+const selectFirsts = selectForEach<Row>({ relayer_row_id: 'bigint' }, (record) => unmined(`${record}relayer_row_id`))
 
 /** The unfinished transaction of each relayer with the lowest nonce that is in no block; the nonces of all others come after it. */
 export async function firstsInLine(session: Session, relayerRowIds: number[]): Promise<TransactionRow[]> {
   const wanted = relayerRowIds.map((relayerRowId) => ({ relayer_row_id: relayerRowId }))
-  return (await session.allOf(firsts, wanted)).map(read)
+  return (await session.allOf(selectFirsts, wanted)).map(read)
 }
 
 const unfinished = [

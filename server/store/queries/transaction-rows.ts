@@ -121,7 +121,7 @@ const table = {
   spent: { kind: 'text', fixed: true, apart: true },
   reserved: { kind: 'text' },
   sponsored: { kind: 'json' },
-  sponsored_lane: { kind: 'text', fixed: true },
+  exclusive_key: { kind: 'text', fixed: true },
   history: { kind: 'json', initial: null },
   changed_at: { kind: 'text', shown: true },
   reprice_at: { kind: 'bigint', initial: 0 },

@@ -21,7 +21,7 @@ import { waitColumns } from '../../domain/wait-reason.ts'
 import { nextNonce, setNonce } from './accounts.ts'
 import { giveSpendingBack, keysIn, takeMoreSpending, takeSpendingAgain } from './daily-limits.ts'
 import { type Database, type DatabaseTransaction, sql } from './database.ts'
-import { knownOf, remember } from './idempotency.ts'
+import { knownOf, rememberAnswers } from './idempotency.ts'
 import { answerAgain, rememberAnswer } from './insert-rules.ts'
 import { unfinishedOf } from './transaction-reads.ts'
 import { bytesOf, columns, encode, hexOf, type Row, read, type WholeRow, wholeColumns } from './transaction-rows.ts'
@@ -97,12 +97,9 @@ export const replaceTransaction = (
     if (once && moved) {
       const answer = JSON.stringify(rememberAnswer(encode(moved), []))
       const { row_id: transactionRowId, data_row_id } = moved
-      await remember(transaction, once, {
-        relayer_row_id: holder,
-        transaction_row_id: transactionRowId,
-        answer,
-        data_row_id,
-      })
+      await rememberAnswers(transaction, [
+        { ...once, relayer_row_id: holder, transaction_row_id: transactionRowId, answer, data_row_id },
+      ])
     }
     return moved
   }, auditEntry)

@@ -2,7 +2,7 @@ import type { TransactionStatus } from '../../../generated/openapi.ts'
 import { addsCircle } from '../../domain/funding.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { isFinal, unfinishedStatuses } from '../../domain/statuses.ts'
-import { type Database, type DatabaseTransaction, type Engine, type Session, sql } from './database.ts'
+import { type Database, type DatabaseTransaction, type Engine, insertInto, type Session, sql } from './database.ts'
 import type { InsertedTransaction, NewestRefill } from './insert-rules.ts'
 import { statusIn } from './transaction-rows.ts'
 
@@ -97,16 +97,10 @@ const newestOf = sql<NewestRefill & { relayer_row_id: number }>(`
     max(CASE WHEN ${statusIn(unfinishedStatuses)} THEN 1 ELSE 0 END) AS is_open
   FROM refills LEFT JOIN transactions ON transactions.id = transaction_id
   WHERE refills.relayer_row_id = ANY ($row_ids::bigint[]) GROUP BY refills.relayer_row_id`)
-const insert = sql(
-  (engine) => `
-  INSERT INTO refills (relayer_row_id, treasury_row_id, treasury_id, asset, amount, transaction_id, created_at)
-  ${
-    engine === 'sqlite'
-      ? 'VALUES ($relayer_row_id, $treasury_row_id, $treasury_id, $asset, $amount, $transaction_id, $created_at)'
-      : `SELECT * FROM json_to_recordset($rows::json) AS new (relayer_row_id bigint, treasury_row_id bigint,
-           treasury_id text, asset text, amount text, transaction_id text, created_at text)`
-  }`,
-)
+const insertRefillRows = insertInto('refills', {
+  ...({ relayer_row_id: 'bigint', treasury_row_id: 'bigint', treasury_id: 'text' } as const),
+  ...({ asset: 'text', amount: 'text', transaction_id: 'text', created_at: 'text' } as const),
+})
 const prune = sql(`
   DELETE FROM refills WHERE relayer_row_id = $relayer_row_id AND row_id < (
     SELECT min(row_id) FROM (
@@ -132,6 +126,6 @@ export async function insertRefills(transaction: DatabaseTransaction, accepted: 
     return { ...its, treasury_row_id: relayer_row_id, treasury_id: relayer_id, transaction_id: id, created_at }
   })
   if (rows.length === 0) return
-  await transaction.runOf(insert, rows)
+  await transaction.runOf(insertRefillRows, rows)
   for (const { relayer_row_id } of rows) await transaction.run(prune, { relayer_row_id })
 }

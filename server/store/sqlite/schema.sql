@@ -368,9 +368,9 @@ CREATE TABLE transactions (
   valid_until              TEXT,
   -- How it reaches the chain (JSON, domain/submission.ts); NULL: publicly, from the beginning.
   submission               TEXT,
-  -- How it counts for a sponsorship, as JSON, and its lane: only one unfinished transaction may have it.
+  -- How it counts for a sponsorship, as JSON, and the key that only one unfinished transaction of the chain may have.
   sponsored                TEXT,
-  sponsored_lane           TEXT,
+  exclusive_key            TEXT,
   -- The caller asked to replace what another sender put into the mempool at this nonce.
   replaces_external        INTEGER NOT NULL DEFAULT 0 CHECK (replaces_external IN (0, 1)),
   replacements             INTEGER NOT NULL DEFAULT 0 CHECK (replacements >= 0),
@@ -426,8 +426,8 @@ CREATE INDEX transactions_by_status ON transactions (relayer_row_id, status, seq
 CREATE INDEX transactions_by_reference ON transactions (relayer_row_id, reference, sequence) WHERE reference IS NOT NULL;
 CREATE INDEX transactions_by_receiver ON transactions (relayer_row_id, "to", sequence) WHERE "to" IS NOT NULL;
 CREATE INDEX transactions_by_data ON transactions (data_row_id) WHERE data_row_id IS NOT NULL;
-CREATE INDEX transactions_by_lane ON transactions (sponsored_lane)
-  WHERE sponsored_lane IS NOT NULL AND status IN ('pending', 'sent', 'submitted');
+CREATE INDEX transactions_by_exclusive_key ON transactions (exclusive_key)
+  WHERE exclusive_key IS NOT NULL AND status IN ('pending', 'sent', 'submitted');
 -- Calls that are not final, by age: what is still to be paid counts for a budget, however old it is.
 CREATE INDEX transactions_open_sponsored ON transactions (chain_id, created_at)
   WHERE sponsored IS NOT NULL AND status IN ('pending', 'sent', 'submitted', 'mined');
