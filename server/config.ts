@@ -20,7 +20,8 @@ import {
   vaultSettings,
   webUrl,
 } from './domain/settings.ts'
-import { readSecretFiles } from './secret-files.ts'
+import { nearestOf } from './lib/nearest.ts'
+import { readSecretFiles, secretSettings } from './secret-files.ts'
 
 /** The database of the service. */
 type DatabaseSetting =
@@ -186,6 +187,17 @@ const settings = v.object({
   ),
 })
 
+const known = [...Object.keys(settings.entries), ...secretSettings.map((name) => `${name}_FILE`)]
+
+/** Variables that are no settings and nearly have the name of one: the others belong to other programs. */
+const misspelled = (names: string[]): string[] =>
+  names
+    .filter((name) => name.length > 5 && !known.includes(name))
+    .flatMap((name) => {
+      const near = nearestOf(name, known, 2)
+      return near === undefined ? [] : [`${name} is no setting; did you mean ${near}?`]
+    })
+
 type Environment = Record<string, string | undefined>
 
 /** Every setting of the service, as it is read. See the table in docs/settings.md. */
@@ -213,6 +225,7 @@ export function readConfig(environment: Environment) {
   const dataDir = resolve(values.DATA_DIR)
 
   return {
+    unknown_settings: misspelled(Object.keys(given)),
     host: values.HOST,
     port: values.PORT,
     production,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 const maxBytes = 16_384
 
 /** The settings that may be secret. Each may be given as NAME_FILE, the path of a file that holds the value. */
-const secretSettings = [
+export const secretSettings = [
   'API_KEY',
   'MASTER_KEY',
   ...['VAULT_TOKEN', 'VAULT_ROLE_ID', 'VAULT_SECRET_ID'],

@@ -25,6 +25,7 @@ const defaults = {
   host: '127.0.0.1',
   port: 8080,
   production: false,
+  unknown_settings: [],
   data_dir: resolve('data'),
   database: { type: 'sqlite', file: resolve('data/relayer.sqlite') },
   api_key: undefined,
@@ -278,4 +279,20 @@ test('accepts a master key of exactly 32 bytes, in hex or base64', () => {
   for (const text of ['', '0x', `${hex}0`, `0x0x${hex.slice(4)}`, ` ${hex}`, `${bytes.toString('base64')}=`]) {
     expect.soft(keyBytes(text), text).toBeUndefined()
   }
+})
+
+test('names what is nearly a setting, and nothing that belongs to other programs', () => {
+  const given = {
+    DATABSE_URL: 'postgres://a',
+    MASTERKEY: 'a',
+    API_KEY_FIL: 'a',
+    HOSTNAME: 'a',
+    PATH: '/',
+    LOGNAME: 'a',
+  }
+  expect(readConfig({ ...given, RATE_LIMIT: '5', HTTPS_PROXY: 'a' }).unknown_settings).toEqual([
+    'DATABSE_URL is no setting; did you mean DATABASE_URL?',
+    'MASTERKEY is no setting; did you mean MASTER_KEY?',
+    'API_KEY_FIL is no setting; did you mean API_KEY_FILE?',
+  ])
 })

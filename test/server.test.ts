@@ -136,7 +136,9 @@ test('reports a port that is in use in one line', async () => {
   const { port } = other.address() as { port: number }
   const service = spawnService({ DATA_DIR: temporaryFolder(), PORT: String(port) })
   expect(await service.ended).toBe(1)
-  expect(service.err()).toBe('The service does not start.\nThe port is already in use: set PORT to a free port.\n')
+  expect(service.err()).toBe(
+    `The service does not start.\nThe port ${port} is already in use: set PORT to a free port.\n`,
+  )
   expect(service.out()).toBe('')
 })
 

@@ -82,6 +82,7 @@ export async function openFoundation(
   } = dependencies
   const secrets = readSecrets(config)
   for (const warning of secrets.warnings) logger.warn({ warning }, 'files are not private')
+  for (const warning of config.unknown_settings) logger.warn({ warning }, 'setting unknown')
   const contract = dependencies.contract ?? (await openContract(logger))
   const observation = await openObservation(config, {
     store: () => store,

@@ -5,11 +5,14 @@ import { DatabaseDown } from '../store/queries/database.ts'
 export function explain(error: unknown): string {
   if (error instanceof ConfigError || error instanceof DatabaseDown) return error.message
   if (isOfDatabase(error)) return 'The database became unavailable.'
-  const { code, message, stack } = error as NodeJS.ErrnoException
-  if (code === 'EADDRINUSE') return 'The port is already in use: set PORT to a free port.'
-  if (code === 'EACCES' || code === 'ENOENT' || code === 'EROFS' || code === 'EADDRNOTAVAIL') return message
+  const { code = '', message, stack, port } = error as NodeJS.ErrnoException & { port?: number }
+  if (code === 'EADDRINUSE') return `The port ${port} is already in use: set PORT to a free port.`
+  if (ofSettings.has(code)) return message
   return stack ?? String(error)
 }
+
+/** The system's own words about a file or an address that a setting names. */
+const ofSettings: ReadonlySet<string> = new Set(['EACCES', 'ENOENT', 'ENOTDIR', 'EROFS', 'EADDRNOTAVAIL', 'ENOTFOUND'])
 
 /** Whether the database was down, is starting or went down during the start: a later start can succeed without a change of settings. */
 export const isOfDatabase = (error: unknown): boolean =>

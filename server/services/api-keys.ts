@@ -40,6 +40,9 @@ export async function createApiKey(
   const id = makeId()
   const { token, secret_hash } = makeToken(id)
   const changes = readChanges(body)
+  const createdAt = new Date(now()).toISOString()
+  if (changes.expires_at && changes.expires_at <= createdAt)
+    throw badRequest(['expires_at'], `must be in the future; it is ${createdAt} now`)
   const row: NewApiKey = {
     id,
     secret_hash,
@@ -57,7 +60,7 @@ export async function createApiKey(
     ...(body.pool_ids && !body.relayer_ids && { relayer_ids: [] }),
     name: body.name,
     scopes: body.scopes,
-    created_at: new Date(now()).toISOString(),
+    created_at: createdAt,
   }
   auditEntry.subject = id
   const created = await store.createApiKey(row, auditEntry)

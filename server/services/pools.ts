@@ -1,5 +1,5 @@
 import type { CreatePoolRequest, Pool, PoolPolicies, UpdatePoolRequest } from '../../generated/openapi.ts'
-import { badRequest, conflict, type Field, namedError, unknownReference } from '../domain/errors.ts'
+import { conflict, type Field, namedError, unknownReference } from '../domain/errors.ts'
 import type { Caller } from '../domain/operation.ts'
 import { listPolicies, mergePolicies, readPolicies } from '../domain/policies/read-policies.ts'
 import { requireRevision } from '../domain/revision.ts'
@@ -95,5 +95,5 @@ function shown(outcome: PoolRow | { unknown_relayer: Field }): Pool {
   if (!('unknown_relayer' in outcome)) return showPool(outcome)
   const { unknown_relayer: field } = outcome
   const place = field[0] === 'weights' ? 'pool' : 'network of the pool'
-  throw badRequest(field, `the ${place} has no relayer with this ID`)
+  throw unknownReference(field, `the ${place} has no relayer with this ID`)
 }

@@ -218,7 +218,7 @@ test('shows the password of the URL in no message', async () => {
   const unreachable = 'postgres://user:hidden@127.0.0.1:1/database'
   expect(await move({}, unreachable)).toMatchObject({
     ...{ code: 1, out: '' },
-    err: 'The command changed nothing.\nPostgreSQL cannot be reached (ECONNREFUSED)\n',
+    err: 'The command changed nothing.\nPostgreSQL cannot be reached (ECONNREFUSED): nothing listens at the host and port of its URL\n',
   })
   const { err } = await runCommand('move-database', [unreachable], {})
   expect(err).toContain('Usage')

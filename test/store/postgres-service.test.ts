@@ -93,6 +93,11 @@ test('does not start when the database is down or may lose acknowledged commits,
   }
   const nowhere = url.replace(/host=[^&]*/, 'host=%2Fnowhere')
   expect(await refusal({ DATABASE_URL: nowhere })).toMatch(/PostgreSQL cannot be reached \(ENOENT\)/)
+  const missing = new URL(url.replace(/@\//, '@localhost/'))
+  missing.pathname = '/nowhere'
+  expect(await refusal({ DATABASE_URL: missing.href })).toMatch(
+    /\(3D000\): it has no database with the name in its URL: create it/,
+  )
   const [{ name } = { name: '' }] = await query<{ name: string }>('SELECT current_database() AS name')
   await query(`ALTER DATABASE ${name} SET synchronous_commit = off`)
   const settings = { ...production, DATABASE_URL: url }
@@ -113,7 +118,9 @@ test('says that the database is unavailable when it goes down at any moment of t
     await proxy.stop()
     if (!(started instanceof Error)) break
     refused += 1
-    expect(explain(started)).toMatch(/^(?:PostgreSQL cannot be reached \([\w ]+\)|The database became unavailable\.)$/)
+    expect(explain(started)).toMatch(
+      /^(?:PostgreSQL cannot be reached \([\w ]+\)(?:: [a-z ]+)?|The database became unavailable\.)$/,
+    )
   }
   expect(refused).toBeGreaterThan(10)
 })

@@ -156,7 +156,7 @@ function mount(route: IRoute, operation: Operation, dependencies: AppDependencie
   const read = speaksJsonRpc ? [readRequest, jsonRpcFailure('parse_error')] : [readRequest]
   const check = speaksJsonRpc ? [...checkRequest, jsonRpcFailure('invalid_request')] : checkRequest
   const nameNearest: ErrorRequestHandler = async (error, request, response, next) =>
-    next(await withNearest(error, request.params, contextOf(response).caller, dependencies.someIds))
+    next(await withNearest(error, request, contextOf(response).caller, dependencies.someIds))
   route[method](admission, ...read, ...check, handle(operation, dependencies), nameNearest)
 }
 

@@ -6,10 +6,9 @@ import { middleware } from 'express-openapi-validator'
 import type { Logger } from 'pino'
 import { yieldToEventLoop } from '../../lib/timers.ts'
 import { type ContractDocument, describeOperations, namesIn, type OperationFacts } from './document.ts'
-import type { Detail } from './errors.ts'
 import { isTime } from './schema-check.ts'
 import { closeObjects, SharedKeys, validatorDocument } from './validator-document.ts'
-import { BodyViolations, isViolation, requestViolation } from './violation.ts'
+import { isViolation, RequestViolations, requestViolation } from './violation.ts'
 
 /** An operation of the contract, with its checks. */
 export interface Operation extends OperationFacts {
@@ -70,14 +69,12 @@ export async function mountContract(
     )
   const steps = isKnown ? separate : createSteps(validatorDocument(document, { failures: true }))
   const names = namesIn(document)
-  const bodyViolations = new BodyViolations(document)
+  const violations = new RequestViolations(document)
   const sharedKeys = new SharedKeys()
   const operations = await Promise.all(
     describeOperations(document).map(async (facts): Promise<Operation> => {
-      const tellViolation = violationTeller(names, (mediaType) => {
-        const schema = facts.bodySchemas[mediaType]
-        return schema && ((body) => bodyViolations.of(schema, body))
-      })
+      const tellViolation: ErrorRequestHandler = (error, request, _response, next) =>
+        next(isViolation(error) ? requestViolation(error, names, () => violations.in(facts, request)) : error)
       if (!isKnown) return { ...facts, ...mountedWhole(steps, tellViolation) }
       const checks = await checksOf(facts, steps, sharedKeys, tellViolation)
       return { ...facts, ...checks, compile: compiler(facts, checks) }
@@ -197,16 +194,6 @@ async function responseCheck(step: Step, request: Request, status: number): Prom
     if (violation !== undefined) throw violation
   }
 }
-
-const violationTeller =
-  (
-    names: ReadonlySet<string>,
-    bodyOf: (mediaType: string) => ((body: unknown) => Detail[]) | undefined,
-  ): ErrorRequestHandler =>
-  (error, { headers, body }, _response, next) => {
-    if (!isViolation(error)) return next(error)
-    next(requestViolation(error, names, () => bodyOf(headers['content-type'] ?? '')?.(body)))
-  }
 
 const jsonHeaders = { 'content-type': 'application/json' }
 const sampleApp = { param() {}, enabled: () => true }

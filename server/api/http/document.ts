@@ -4,6 +4,7 @@ export interface Parameter {
   $ref?: string
   name: string
   in: string
+  required?: boolean
   schema?: { type?: string | string[] }
 }
 

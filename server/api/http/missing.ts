@@ -1,12 +1,13 @@
-import { distance } from 'fastest-levenshtein'
 import {
   DomainError,
+  type Fault,
   notFound,
   notificationNotFound,
   relayerNotFound,
   transactionNotFound,
 } from '../../domain/errors.ts'
 import type { Caller, PathParameter } from '../../domain/operation.ts'
+import { nearestOf } from '../../lib/nearest.ts'
 import { apiKeyNotFound } from '../../services/api-keys.ts'
 import { poolMissing } from '../../services/pools.ts'
 import { ApiError, detailsOf, messageOf } from './errors.ts'
@@ -46,56 +47,66 @@ export function missingAt(path: string): (values: Record<string, string>) => Err
   return (values) => missing(name, values[name] as string)
 }
 
+/** The resources that a member names: of a path, or of a body. */
 const tables = {
   relayer_id: 'relayers',
+  relayer_ids: 'relayers',
+  from: 'relayers',
   pool_id: 'pools',
+  pool_ids: 'pools',
   network_id: 'networks',
+  network: 'networks',
   signer_id: 'signers',
   notification_id: 'notifications',
-} as const satisfies Partial<Record<PathParameter, string>>
+} as const
 
-export type SomeIds = (table: (typeof tables)[keyof typeof tables]) => Promise<string[]>
+type Table = (typeof tables)[keyof typeof tables]
+export type SomeIds = (table: Table) => Promise<string[]>
 
 /**
- * An error (404) with the id that is nearest to an unknown one of the path, among those that the caller may see. Another error stays as it
- * is.
+ * An error about an unknown id, of the path (404) or of the body (400), with the nearest id among those that the caller may see. Another
+ * error stays as it is.
  */
 export async function withNearest(
   error: unknown,
-  values: Record<string, unknown>,
+  { params, body }: { params: Record<string, unknown>; body?: unknown },
   caller: Caller | undefined,
   someIds: SomeIds,
 ): Promise<unknown> {
-  if (!(error instanceof DomainError) || error.code !== 'not_found' || !caller?.roles.has('read')) return error
-  for (const name of Object.keys(tables) as (keyof typeof tables)[]) {
-    const id = values[name]
-    if (typeof id !== 'string') continue
-    const limited = name === 'relayer_id' ? [...(caller.relayer_ids ?? [])] : []
-    const ids = caller.relayer_ids === undefined ? await someIds(tables[name]) : limited
-    if (ids.includes(id)) continue
-    const near = nearestOf(id, ids)
-    if (near === undefined) return error
+  if (!(error instanceof DomainError) || !caller?.roles.has('read')) return error
+  const near = (name: string, id: unknown) => nearestTo(name, id, caller, someIds)
+  if (error.code === 'not_found') return ofPath(error, params, near)
+  if (error.faults.every(({ code }) => code !== 'not_found')) return error
+  const faults = error.faults.map(async (fault): Promise<Fault> => {
+    const names = fault.field.map(String)
+    const given = names.reduce((its, name) => (its as Record<string, unknown> | undefined)?.[name], body)
+    const id = await near(names.findLast((name) => name in tables) ?? '', given)
+    return id === undefined ? fault : { ...fault, message: `${fault.message}; did you mean ${id}?` }
+  })
+  return new DomainError(error.code, await Promise.all(faults), error.data)
+}
+
+type Near = (name: string, id: unknown) => Promise<string | undefined>
+
+async function ofPath(error: DomainError, params: Record<string, unknown>, near: Near): Promise<DomainError> {
+  for (const [name, given] of Object.entries(params)) {
+    const id = await near(name, given)
+    if (id === undefined) continue
     const path = `/path/${name}`
     const others = detailsOf(error).filter((detail) => detail.path !== path)
     return new ApiError('not_found', messageOf(error), [
       ...others,
-      { path, message: `there is no ${id}; did you mean ${near}?` },
+      { path, message: `there is no ${given}; did you mean ${id}?` },
     ])
   }
   return error
 }
 
-/** Longer ids are not compared: the time grows with the square of the length. */
-const maxLength = 64
-
-/** The id from which at most a quarter of the characters differ. */
-function nearestOf(id: string, ids: readonly string[]): string | undefined {
-  const most = Math.max(1, Math.floor(id.length / 4))
-  if (id.length > maxLength) return undefined
-  const [nearest] = ids
-    .filter((other) => Math.abs(other.length - id.length) <= most)
-    .map((other) => ({ other, far: distance(other, id) }))
-    .filter(({ far }) => far <= most)
-    .sort((a, b) => a.far - b.far)
-  return nearest?.other
+async function nearestTo(name: string, id: unknown, { relayer_ids: own }: Caller, someIds: SomeIds) {
+  if (typeof id !== 'string' || !(name in tables)) return undefined
+  const table = tables[name as keyof typeof tables]
+  const ids = own === undefined ? await someIds(table) : table === 'relayers' ? [...own] : []
+  // The id of a network is its type and its name.
+  const names = name === 'network' ? ids.map((its) => its.replace('evm:', '')) : ids
+  return names.includes(id) ? undefined : nearestOf(id, names)
 }

@@ -1,4 +1,6 @@
-import type { ContractDocument } from './document.ts'
+import type { Request } from 'express'
+import { nearestOf } from '../../lib/nearest.ts'
+import type { ContractDocument, OperationFacts } from './document.ts'
 import { ApiError, type Detail } from './errors.ts'
 import { contractAjv, type ErrorObject, type ValidateFunction } from './schema-check.ts'
 
@@ -21,16 +23,12 @@ export const isViolation = (error: unknown): error is Violation =>
 const maxViolations = 200
 
 /**
- * The failure (400) with every violation. `names`: those of the contract's properties and parameters. `ofBody`: describes the
- * violations of the body.
+ * The failure (400) with every violation. `names`: those of the contract's properties and parameters. `inWords`: describes the
+ * violations of the request.
  */
-export function requestViolation(
-  { errors }: Violation,
-  names: ReadonlySet<string>,
-  ofBody: () => Detail[] | undefined,
-): ApiError {
+export function requestViolation({ errors }: Violation, names: ReadonlySet<string>, inWords: () => Detail[]): ApiError {
   const details = new Map<string, Detail>()
-  for (const { path, code = 'invalid_value', message = 'is invalid' } of described(errors, ofBody)) {
+  for (const { path, code = 'invalid_value', message = 'is invalid' } of described(errors, inWords)) {
     const shown = shownPath(path, names).slice(0, maxCharacters)
     // One violation per value, the first, is reported.
     if (!details.has(shown)) details.set(shown, { path: shown, code, message: message.slice(0, maxCharacters) })
@@ -39,15 +37,10 @@ export function requestViolation(
   return new ApiError('invalid_request', 'Bad Request', [...details.values()])
 }
 
-function described(
-  errors: Violation['errors'],
-  ofBody: () => Detail[] | undefined,
-): (Violation['errors'][number] & { code?: string })[] {
-  const all = errors.map(({ errorCode = '', ...its }) => ({ ...its, code: codeOf(errorCode.split('.')[0] as string) }))
-  const elsewhere = all.filter(({ path }) => !/^\/body(?:\/|$)/.test(path))
-  if (elsewhere.length === all.length || all.length > maxViolations) return all
-  const inBody = ofBody() ?? []
-  return inBody.length > 0 ? [...elsewhere, ...inBody] : all
+function described(errors: Violation['errors'], inWords: () => Detail[]): (Partial<Detail> & { path: string })[] {
+  const told = errors.length > maxViolations ? [] : inWords()
+  if (told.length > 0) return told
+  return errors.map(({ errorCode = '', ...its }) => ({ ...its, code: codeOf(errorCode.split('.')[0] as string) }))
 }
 
 const word = /^[A-Za-z_]{1,31}(?:\[\w{0,9}\])?$/
@@ -83,7 +76,10 @@ const codes: Record<string, string> = {
 }
 
 /** Where a value violates its schema, and what would be right. `at`: the JSON pointer of the value that was checked. */
-function violationText({ instancePath, keyword, params, parentSchema, message }: ErrorObject, at: string): Detail {
+function violationText(
+  { instancePath, keyword, params, parentSchema, message, data }: ErrorObject,
+  at: string,
+): Detail {
   const path = `${at}${instancePath}`
   const { 'x-expected': expected, properties = {} } = parentSchema as { 'x-expected'?: string; properties?: object }
   const code = codeOf(keyword)
@@ -91,11 +87,15 @@ function violationText({ instancePath, keyword, params, parentSchema, message }:
     case 'required':
       return { path: `${path}/${params.missingProperty}`, code, message: 'is required' }
     case 'additionalProperties':
-      return { path: `${path}/${params.additionalProperty}`, code, message: unknownProperty(Object.keys(properties)) }
+      return {
+        path: `${path}/${params.additionalProperty}`,
+        code,
+        message: `${unknownProperty(params.additionalProperty, Object.keys(properties))}${expected ? `; ${expected}` : ''}`,
+      }
     case 'const':
       return { path, code, message: oneOf([params.allowedValue]) }
     case 'enum':
-      return { path, code, message: oneOf(params.allowedValues) }
+      return { path, code, message: `${oneOf(params.allowedValues)}${ofList(at, data)}` }
     case 'type':
       return { path, code, message: ofTypes([params.type].flat()) }
     case 'pattern':
@@ -187,10 +187,15 @@ const tagValue = ({ keyword, params, parentSchema }: ErrorObject): unknown =>
 const wholeTypes = (errors: ErrorObject[]): string[] =>
   errors.filter(isOfWholeType).flatMap(({ params }) => params.type)
 
-const unknownProperty = (known: string[]): string =>
-  known.length > 0 && known.length <= maxNames
-    ? `is not a known property; known: ${known.join(', ')}`
-    : 'is not a known property'
+function unknownProperty(name: string, known: string[]): string {
+  const near = nearestOf(name, known, Math.max(2, Math.floor(name.length / 4)))
+  const list = known.length > 0 && known.length <= maxNames ? `; known: ${known.join(', ')}` : ''
+  return `is not a known property${list}${near === undefined ? '' : `; did you mean ${near}?`}`
+}
+
+/** Of a parameter that takes several values. */
+const ofList = (at: string, value: unknown): string =>
+  at.startsWith('/query') && String(value).includes(',') ? '; repeat the parameter for several values' : ''
 
 function oneOf(values: unknown[]): string {
   const shown = [...new Set(values)].map((value) => JSON.stringify(value))
@@ -202,11 +207,19 @@ const articles: Record<string, string> = { array: 'an array', integer: 'an integ
 const ofTypes = (types: string[]): string =>
   `must be ${[...new Set(types)].map((type) => articles[type] ?? `a ${type}`).join(' or ')}`
 
+/** The parts of a request: where Express has them, and where the contract has their parameters. */
+const parts = [
+  { part: 'params', of: 'path', at: '/path' },
+  { part: 'query', of: 'query', at: '/query' },
+  { part: 'headers', of: 'header', at: '/headers' },
+] as const
+
 /**
- * Describes the violations of a body that the validator refused. The validator reports the violations of every alternative of an
- * `anyOf`; this reports those of the alternative that the caller most likely meant. Schemas are compiled at their first use.
+ * Describes the violations of a request that the validator refused, in the words of the contract. The validator reports the violations of
+ * every alternative of an `anyOf`; this reports those of the alternative that the caller most likely meant. Schemas are compiled at their
+ * first use.
  */
-export class BodyViolations {
+export class RequestViolations {
   readonly #x: ContractDocument
   readonly #ajv = contractAjv({ allErrors: true, verbose: true, validateSchema: false })
   readonly #inline = new WeakMap<object, ValidateFunction>()
@@ -222,9 +235,24 @@ export class BodyViolations {
     this.#targets = new Map(this.#places.map(([schema, pointer]) => [pointer, schema as Choice]))
   }
 
-  /** Of a body with this schema, with JSON pointers that begin with `/body`; empty when it finds none. */
-  of(schema: object, body: unknown): Detail[] {
-    return this.#violations(this.#errorsOf(schema, body), '/body')
+  in({ parameters, bodySchemas }: Pick<OperationFacts, 'parameters' | 'bodySchemas'>, request: Request): Detail[] {
+    const ofParameters = parts.flatMap(({ part, of, at }) =>
+      parameters
+        .filter((parameter) => parameter.in === of)
+        .flatMap(({ name, required = false, schema }) => {
+          const place = `${at}/${of === 'header' ? name.toLowerCase() : name}`
+          const value = request[part][of === 'header' ? name.toLowerCase() : name]
+          if (value !== undefined) return schema ? this.of(schema, value, place) : []
+          return required ? [{ path: place, code: codeOf('required'), message: 'is required' }] : []
+        }),
+    )
+    const body = bodySchemas[request.headers['content-type'] ?? '']
+    return body === undefined ? ofParameters : [...ofParameters, ...this.of(body, request.body)]
+  }
+
+  /** Of a value with this schema, with JSON pointers that begin with `at`; empty when it finds none. */
+  of(schema: object, value: unknown, at = '/body'): Detail[] {
+    return this.#violations(this.#errorsOf(schema, value), at)
   }
 
   #errorsOf(schema: object, value: unknown): ErrorObject[] {

@@ -10,8 +10,8 @@ import { authorizationTypes, networkOf } from '../../domain/payments.ts'
 import { sorted } from '../../domain/revision.ts'
 import { callNode } from '../../services/accounts.ts'
 import { signPayment } from '../../services/signing/requests.ts'
-import { toFailure } from '../http/errors.ts'
-import { contractAjv } from '../http/schema-check.ts'
+import { type Detail, toFailure } from '../http/errors.ts'
+import { RequestViolations } from '../http/violation.ts'
 import { AnswerBudget } from './budget.ts'
 import { type Authorized, checked, type JsonRpcDependencies, withAudit } from './context.ts'
 import { codes, JsonRpcError } from './errors.ts'
@@ -152,14 +152,16 @@ const bodyOf = (
 export function mcp(dependencies: JsonRpcDependencies): Pick<Handlers, 'callMcp'> {
   const { contract, unexpected } = dependencies
   const declared = contract.paths['/api/v1/mcp']?.post?.['x-tools'] ?? {}
-  const ajv = contractAjv()
+  const names = Object.keys(declared).join(', ')
+  let violations: RequestViolations | undefined
 
   async function run(request: Request, name: string, given: unknown): Promise<CallToolResult> {
     const tool = Object.hasOwn(declared, name) ? declared[name] : undefined
     const work = tools[name]
-    if (!tool || !work) return refused(`there is no tool ${name.slice(0, 100)}`)
-    const check = ajv.getSchema(name) ?? ajv.addSchema(tool.inputSchema, name).getSchema(name)
-    if (!check?.(given)) return refused(`Bad Request: the arguments ${ajv.errorsText(check?.errors, { dataVar: '' })}`)
+    if (!tool || !work) return refused(`there is no tool ${name.slice(0, 100)}; the tools are ${names}`)
+    violations ??= new RequestViolations(contract)
+    const faults = violations.of(tool.inputSchema, given, '/arguments')
+    if (faults.length > 0) return refused(`Bad Request: ${linesOf(faults)}`)
     const args = given as Arguments
     const as: ToolCall['as'] = (operation, status, carryOut) => {
       const authorizeFor = (id: OperationId) => request.authorizeFor(id, args.relayer_id)
@@ -176,11 +178,8 @@ export function mcp(dependencies: JsonRpcDependencies): Pick<Handlers, 'callMcp'
       if (!(error instanceof DomainError)) unexpected(error)
       const { caller, auditEntry } = request
       const { code, message, details = [] } = toFailure(error, { caller, request_id: auditEntry.request_id ?? '' }).body
-      const reasons = details.map(
-        (one) => `${one.path}: ${one.message}${one.resets_at ? ` (until ${one.resets_at})` : ''}`,
-      )
       return {
-        ...refused([message, reasons.join('; ')].filter(Boolean).join(': ')),
+        ...refused([message, linesOf(details)].filter(Boolean).join(': ')),
         structuredContent: { code, message, details },
       }
     }
@@ -216,6 +215,11 @@ const unreadable = {
   code: codes.invalid_request,
   message: 'must be a request or a notification of MCP, and nothing else',
 }
+
+const linesOf = (details: readonly Detail[]): string =>
+  details
+    .map(({ path, message, resets_at: until }) => `${path}: ${message}${until ? ` (until ${until})` : ''}`)
+    .join('; ')
 
 const refused = (text: string): CallToolResult => ({ isError: true, content: [{ type: 'text', text }] })
 

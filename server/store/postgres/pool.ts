@@ -139,6 +139,16 @@ export const pooled = (): StoreError =>
       'connect to PostgreSQL itself',
   )
 
+/** What the codes of Node and of PostgreSQL say about a URL. */
+const causes: Record<string, string> = {
+  ECONNREFUSED: 'nothing listens at the host and port of its URL',
+  ENOTFOUND: 'the host of its URL is not known',
+  ENOENT: 'there is no socket in the folder that its URL names',
+  '28P01': 'it does not accept the user and password of its URL',
+  '28000': 'it does not accept the user of its URL, or not from here',
+  '3D000': 'it has no database with the name in its URL: create it',
+}
+
 /** Opens a connection of its own. `other`: in place of these settings. Throws StoreError, whose message has nothing of the URL. */
 export async function connectClient(settings: ClientSettings, other: pg.ClientConfig = {}): Promise<Client> {
   try {
@@ -149,7 +159,8 @@ export async function connectClient(settings: ClientSettings, other: pg.ClientCo
     const { code, message } = error as { code?: string; message: string }
     if (/unsupported startup parameter/.test(message)) throw pooled()
     // The messages of the network name the address, those of PostgreSQL the user or the database.
-    const reason = `PostgreSQL cannot be reached (${code ?? message})`
+    const cause = causes[code ?? '']
+    const reason = `PostgreSQL cannot be reached (${code ?? message})${cause === undefined ? '' : `: ${cause}`}`
     throw isUnavailable(error) ? new DatabaseDown(reason) : new StoreError(reason)
   }
 }

@@ -281,6 +281,7 @@ describe('the life cycle of a key', () => {
       [{ allowed_cidrs: ['1.2.3/8'] }, '/body/allowed_cidrs/0'],
       [{ allowed_cidrs: ['::1/129'] }, '/body/allowed_cidrs/0'],
       [{ expires_at: '2030-13-01T00:00:00Z' }, '/body/expires_at'],
+      [{ expires_at: '2001-01-01T00:00:00Z' }, '/body/expires_at'],
       [{ scopes: [] }, '/body/scopes'],
       [{ name: '' }, '/body/name'],
     ]

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import { readContract } from '../../../server/api/http/contract.ts'
-import { BodyViolations } from '../../../server/api/http/violation.ts'
+import { describeOperations } from '../../../server/api/http/document.ts'
+import { RequestViolations } from '../../../server/api/http/violation.ts'
 
 const document = readContract()
-const checks = new BodyViolations(document)
+const checks = new RequestViolations(document)
 const violations = (name: string, body: unknown) =>
   checks.of(document.components.schemas[name] as object, body).map(({ path, message }) => `${path} ${message}`)
 
@@ -39,7 +40,7 @@ test.each<[string, string, unknown, string[]]>([
     { type: 'aws_kms', config: { key_idd: 'x' } },
     [
       '/body/config/key_id is required',
-      '/body/config/key_idd is not a known property; known: region, key_id, endpoint',
+      '/body/config/key_idd is not a known property; known: region, key_id, endpoint; did you mean key_id?',
     ],
   ],
   [
@@ -103,4 +104,55 @@ test('reports the alternative with the fewest violations of a nested choice', ()
 
 test('reports no violations of a valid body', () => {
   expect(violations('CreateSignerRequest', { type: 'vault', config: { ...vault, token: 't' } })).toEqual([])
+})
+
+test('names the member that an unknown one is most like', () => {
+  const [told] = violations('SendTransactionRequest', { to: `0x${'1'.repeat(40)}`, valeu: '1' })
+  expect(told).toMatch(/^\/body\/valeu is not a known property; known: to, value, .*; did you mean value\?$/)
+  expect(violations('SignTypedDataRequest', { types: {} })).toContain(
+    '/body/types is not a known property; known: domain_separator, hash_struct_message; a document of typed data goes to /sign-typed-data/full',
+  )
+})
+
+const operation = (id: string) => describeOperations(document).find((one) => one.id === id) as never
+const inRequest = (id: string, request: object) =>
+  checks
+    .in(operation(id), { params: {}, query: {}, headers: {}, ...request } as never)
+    .map(({ path, message }) => `${path} ${message}`)
+
+test.each<[string, object, string]>([
+  ['a date', { query: { created_after: '2026-11-27' } }, 'created_after must be a time as RFC 3339 writes it'],
+  ['a short hash', { query: { hash: '0x12' } }, 'hash must be 0x and 64 hexadecimal digits (32 bytes)'],
+  ['several states in one', { query: { status: ['mined,failed'] } }, 'repeat the parameter for several values'],
+  ['metadata without a value', { query: { metadata: 'customer' } }, 'metadata must be a name and a value: name:value'],
+])('says what a parameter must be: %s', (_name, request, words) => {
+  expect(inRequest('listAllTransactions', request)).toEqual([expect.stringContaining(words)])
+})
+
+/** Every schema in a request, with the place of the operation. */
+function schemasIn(node: unknown, seen = new Set<unknown>()): Record<string, unknown>[] {
+  if (typeof node !== 'object' || node === null || seen.has(node)) return []
+  seen.add(node)
+  const { $ref } = node as { $ref?: string }
+  if ($ref)
+    return schemasIn(
+      $ref
+        .slice(2)
+        .split('/')
+        .reduce((its: unknown, name) => (its as never)[name], document),
+      seen,
+    )
+  return [node as Record<string, unknown>, ...Object.values(node).flatMap((child) => schemasIn(child, seen))]
+}
+
+test('every pattern and time of a request has words for what it takes', () => {
+  const operations = describeOperations(document)
+  expect(operations.length).toBeGreaterThan(100)
+  for (const { id, parameters, bodySchemas } of operations) {
+    const schemas = schemasIn([parameters.map(({ schema }) => schema), bodySchemas])
+    const wordless = schemas.filter(
+      (schema) => (typeof schema.pattern === 'string' || schema.format === 'date-time') && !schema['x-expected'],
+    )
+    expect.soft([id, wordless.map(({ pattern, format }) => pattern ?? format)]).toEqual([id, []])
+  }
 })

@@ -240,4 +240,18 @@ test('names the nearest id of those that the caller may see', async () => {
   expect(await ask('relayers/dmo/sign', blind, sign)).toEqual(['Not found', undefined])
   // What is missing is the transaction.
   expect((await ask('relayers/demo/transactions/dem', token))[1]).toBeUndefined()
+  // Also in a body, of what the caller may see.
+  const relayer = { id: 'a', name: 'A', network: 'locl', network_type: 'evm', paused: false, signer_id: 'demo' }
+  const made = { method: 'POST', body: JSON.stringify(relayer) }
+  expect((await ask('relayers', token, made))[1]).toEqual([
+    { path: '/body/network', code: 'not_found', message: 'no network has this name; did you mean local?' },
+  ])
+  const pool = { method: 'POST', body: JSON.stringify({ id: 'p', network: 'local', relayer_ids: ['demo', 'dmo'] }) }
+  expect((await ask('pools', token, pool))[1]).toEqual([
+    {
+      path: '/body/relayer_ids/1',
+      code: 'not_found',
+      message: 'the network of the pool has no relayer with this ID; did you mean demo?',
+    },
+  ])
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readContract } from '../../../server/api/http/contract.ts'
 import { operationsOf } from '../../../server/api/http/document.ts'
-import { BodyViolations } from '../../../server/api/http/violation.ts'
+import { RequestViolations } from '../../../server/api/http/violation.ts'
 import { createRelayer } from '../../support/resources.ts'
 import { startTestService } from '../../support/service.ts'
 
@@ -23,7 +23,7 @@ const operations = operationsOf(contract).map(({ path, method, operation, shared
   path,
   method,
   ...(operation as unknown as { operationId: string; tags: string[]; description?: string; 'x-audience'?: string }),
-  query: [...shared, ...(operation.parameters ?? [])].map((one) => lookUp(one as Schema).name),
+  query: [...shared, ...(operation.parameters ?? [])].map((one) => lookUp(one as { $ref?: string }).name),
   body: operation.requestBody as Schema | undefined,
   success: lookUp((operation.responses['200'] ?? operation.responses['201'] ?? {}) as Schema),
   statuses: Object.keys(operation.responses),
@@ -122,7 +122,7 @@ test('times of filters have one name', () => {
 })
 
 test('every PATCH has one media type, and accepts {}', () => {
-  const checks = new BodyViolations(contract)
+  const checks = new RequestViolations(contract)
   const patches = operations.filter(({ method }) => method === 'patch')
   expect(patches.length).toBeGreaterThan(5)
   for (const { operationId, body } of patches) {
