@@ -169,7 +169,9 @@ export class Chain implements StateQuestions {
     }
   }
 
-  /** When the newest fork was, and when the next one is planned (EIP-7910), in seconds since the Unix epoch; empty: the node does not tell. */
+  /**
+   * When the newest fork was, and when the next one is planned (EIP-7910), in seconds since the Unix epoch; empty: the node does not tell.
+   */
   forkTimes(): Promise<number[]> {
     return ask(this.rpc, 'eth_config', []).catch(() => [])
   }

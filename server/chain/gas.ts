@@ -31,7 +31,9 @@ const nearS = 15 * 60
 
 /** No key of it is known: whatever it is, it has no code. */
 const nobody = '0x00000000000000000000000000000000000c0de0'
-/** Together they have most costs that a fork changes: a call without code and data, one with data, and initcode that writes a slot and code. */
+/**
+ * Together they have most costs that a fork changes: a call without code and data, one with data, and initcode that writes a slot and code.
+ */
 const probes: CallRequest[] = [
   { from: nobody, to: nobody, value: 0n, data: null },
   { from: nobody, to: nobody, value: 0n, data: `0x${'ff'.repeat(1_000)}` },

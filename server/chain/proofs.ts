@@ -266,7 +266,8 @@ export interface MinedFact extends SignedTransaction {
 
 /**
  * Who used a nonce of the account. `nobody`: more than half of all endpoints count no further. `ours`: a block lists one of our attempts,
- * as its signed bytes prove; that ends nothing, because only a receipt tells the outcome. `foreign`: another transaction of the account, mined by the word of more than half of all endpoints.
+ * as its signed bytes prove; that ends nothing, because only a receipt tells the outcome. `foreign`: another transaction of the account,
+ * mined by the word of more than half of all endpoints.
  */
 export type NonceUser =
   | { by: 'nobody'; proof: Proof<CountFact> }

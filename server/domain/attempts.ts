@@ -64,8 +64,8 @@ export function aboveRefused(attempts: PricedAttempt[], nonce: number | null): P
 }
 
 /**
- * The prices at which the next version at this nonce is signed when the market asks for `asked`. Undefined: the ceiling leaves no room for what
- * replaces the version that a node has.
+ * The prices at which the next version at this nonce is signed when the market asks for `asked`. Undefined: the ceiling leaves no room for
+ * what replaces the version that a node has.
  */
 export function nextPrices(
   attempts: PricedAttempt[],

@@ -181,8 +181,8 @@ export function atLeastPrices(prices: Prices, least: Prices): Prices {
 }
 
 /**
- * What nodes may take after they called prices too low: a step more for the priority fee or the gas price, and the figure that they name. It
- * is the priority fee where they say so.
+ * What nodes may take after they called prices too low: a step more for the priority fee or the gas price, and the figure that they name.
+ * It is the priority fee where they say so.
  */
 export function stepAbove(refused: Prices, refusal: string): Prices {
   const figure = figureIn(refusal) ?? 0n

@@ -23,9 +23,9 @@ export type NewTransaction = Pick<
   | 'type'
   | 'status_reason'
 > & {
-  /** Absent: the service chooses the prices. */
   data_fee?: string | null
   coin_spent?: string | null
+  /** The prices per gas that the caller gave; absent or null: the service chooses them. */
   fee_ceiling?: string | null
   tip_ceiling?: string | null
   /** Absent: no. */
@@ -46,8 +46,9 @@ export type NewTransaction = Pick<
   expected_nonce?: number
   /** `pool_row_id`: the key belongs to this pool, not to the relayer. */
   idempotency?: Once & { pool_row_id?: number }
-  /** No other transaction of the chain may have it; absent: none. `is_moved`: it comes from the transaction in whose place this one is. */
+  /** No other transaction of the chain may have it; absent: none. */
   deduplication_id?: string | null
+  /** It replaces a transaction of another relayer, which keeps its row and the same `deduplication_id`. */
   is_moved?: true
   ordering_key?: string | null
   /** The amounts that daily limits count; absent: none. */

@@ -174,7 +174,9 @@ export interface OperationRequest<Id extends OperationId> {
 type PathNames<Id extends OperationId> = [Parameter<Id, 'path'>] extends [never] ? never : keyof Parameter<Id, 'path'>
 export type PathParameter = { [Id in OperationId]: PathNames<Id> }[OperationId]
 
-/** Undefined: the resource that the path names last does not exist (404). Of relayers the services tell, which find them beside their key. */
+/**
+ * Undefined: the resource that the path names last does not exist (404). Of relayers the services tell, which find them beside their key.
+ */
 type Missing<Id extends OperationId> = [Exclude<PathNames<Id>, 'relayer_id'>] extends [never] ? never : undefined
 
 export type Handler<Id extends OperationId> = (request: OperationRequest<Id>) => Promise<Result<Id> | Missing<Id>>

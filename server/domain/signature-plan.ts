@@ -150,8 +150,8 @@ function isRepeated({ row, purpose, content, attempts }: SigningFacts): boolean 
 }
 
 /**
- * When nothing new may be signed: an earlier version that does the same by the present rules of gas, which nodes may have dropped, while the
- * newest one is not what they take.
+ * When nothing new may be signed: an earlier version that does the same by the present rules of gas, which nodes may have dropped, while
+ * the newest one is not what they take.
  */
 function strongerThanLast({ row, purpose, content, attempts }: SigningFacts): AttemptRow | undefined {
   const wanted = contentHash(content)

@@ -63,7 +63,10 @@ const forbidsRaise: ReadonlySet<WaitReason | null> = new Set([
   'replacement_underpriced',
 ] as const)
 
-/** What forbids a higher price stays the cause, with its time, as long as the price is too low: the next signature tells whether it has ended. */
+/**
+ * What forbids a higher price stays the cause, with its time, as long as the price is too low: the next signature tells whether it has
+ * ended.
+ */
 export const isRaiseForbidden = ({ wait_reason }: Pick<WaitColumns, 'wait_reason'>): boolean =>
   forbidsRaise.has(wait_reason)
 

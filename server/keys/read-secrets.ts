@@ -31,8 +31,9 @@ export interface Secrets {
 
 /**
  * The API key and the master key: from the settings, or from files in the data folder (mode 0600) that the first start
- * creates; the master key has no file when a key service encrypts it. No master key is generated for an existing database, which is encrypted under another key. In production, files that
- * other users can read and folders that they can write to are refused. Throws ConfigError.
+ * creates; the master key has no file when a key service encrypts it. No master key is generated for an existing database, which is
+ * encrypted under another key. In production, files that other users can read and folders that they can write to are refused. Throws
+ * ConfigError.
  */
 export function readSecrets(config: SecretSettings): Secrets {
   mkdirSync(config.data_dir, { recursive: true, mode: 0o700 })

@@ -46,7 +46,10 @@ export async function signAll(context: TickContext, tick: Tick, decided: Decided
   return signed
 }
 
-/** A key that fails, and a pause, stop the batch: what was signed before is stored and sent. One that waits for a reason of its own does not. */
+/**
+ * A key that fails, and a pause, stop the batch: what was signed before is stored and sent. One that waits for a reason of its own does
+ * not.
+ */
 async function signBatch(
   context: TickContext,
   tick: Tick,

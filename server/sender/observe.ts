@@ -67,9 +67,9 @@ interface View {
 type Answer = Awaited<ReturnType<typeof answerOf>>
 
 /**
- * One node's answer is used while nothing contradicts it. It is contradicted when it calls the nonce of an unsigned transaction used, when it
- * keeps falling behind an earlier answer, and when a survey has shown a false answer recently. Then most endpoints decide. When no majority
- * answers, the node's answer is used: it signs nothing and only delays.
+ * One node's answer is used while nothing contradicts it. It is contradicted when it calls the nonce of an unsigned transaction used, when
+ * it keeps falling behind an earlier answer, and when a survey has shown a false answer recently. Then most endpoints decide. When no
+ * majority answers, the node's answer is used: it signs nothing and only delays.
  */
 async function viewAccount(context: TickContext, tick: Tick, shown: Pick<View, 'head' | 'latest'>): Promise<View> {
   const { elapsed } = context

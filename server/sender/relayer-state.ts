@@ -371,8 +371,8 @@ export class RelayerState {
   }
 
   /**
-   * Decides whether all signed transactions are broadcast again, and counts a stall as used. It stays decided until `noteFollowed`: when a node
-   * fails before, the next tick does it.
+   * Decides whether all signed transactions are broadcast again, and counts a stall as used. It stays decided until `noteFollowed`: when a
+   * node fails before, the next tick does it.
    */
   decideResend(): boolean {
     this.#needsResend = this.#takeStall() || this.isUncertain

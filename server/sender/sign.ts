@@ -52,8 +52,8 @@ interface SignRequest extends Pick<SigningFacts, 'row' | 'purpose' | 'slow'> {
 }
 
 /**
- * Signs a transaction: for the first time, with new content (a replacement or a cancellation), or (`slow`) at another price. The form of the
- * transaction stays. Undefined: nothing changes.
+ * Signs a transaction: for the first time, with new content (a replacement or a cancellation), or (`slow`) at another price. The form of
+ * the transaction stays. Undefined: nothing changes.
  */
 export async function sign(
   context: SignContext,
@@ -215,8 +215,8 @@ const waitForBudget = ({ holder, limit }: Spend): Wait => ({
 type GasAnswer = { gas_limit: number } | { reason: string } | undefined
 
 /**
- * Asks the nodes again for the gas of a transaction that is in no block: rules may have changed since it was accepted. An estimated limit is
- * raised, and lowered when nodes call it too high; a given one is the caller's.
+ * Asks the nodes again for the gas of a transaction that is in no block: rules may have changed since it was accepted. An estimated limit
+ * is raised, and lowered when nodes call it too high; a given one is the caller's.
  */
 export async function askGas(
   { gas }: Pick<Mempool, 'gas'>,

@@ -104,7 +104,10 @@ export async function showSponsorship({ store }: Store, sponsorship: Sponsorship
   return { ...row, usage: await store.usage(budgetOf(sponsorship)) }
 }
 
-/** What `read` finds, if the caller may use it: its own key, or one for all relayers. Undefined: there is none for it. Throws DomainError (403). */
+/**
+ * What `read` finds, if the caller may use it: its own key, or one for all relayers. Undefined: there is none for it. Throws DomainError
+ * (403).
+ */
 export async function ofCaller<Row extends { api_key_id: string }>(
   { id, roles, relayer_ids }: Caller,
   ownRole: 'relay' | 'settle',

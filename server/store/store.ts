@@ -9,13 +9,15 @@ import type { WorkKind, WorkShare } from './worker.ts'
  * - attempt: one signed version of a transaction (its bytes, hash and prices). A transaction has several after repricing.
  * - lane: the sequence of background work of one relayer or webhook target. Lanes run concurrently.
  * - poll: one read of the chain (newest block and transaction counts) for the lanes of a network. scan: a check of all protected rows.
- * - batch: rows or entries that are changed in one database transaction, one of several. In services/transactions/: transactions of one request.
+ * - batch: rows or entries that are changed in one database transaction, one of several. In services/transactions/: transactions of one
+ *   request.
  * - account: an address on a chain. nonce counter: the nonce that the account's next transaction gets (`next_nonce`).
  * - gap: a nonce between the account's count on chain and its nonce counter that no transaction holds.
  * - withdrawal: the end of a transaction before it is mined, by cancellation, expiry or failure (`intent`).
  * - reopened: a final transaction that is `submitted` again, because a reorganization removed its block.
  * - audit entry: a record of one operation and its caller. It is committed with the operation's changes.
- * - generation: a counter that grows when rows change that processes cache (API keys, relayers, pools, signers, networks).
+ * - generation: a counter that grows when rows change that processes cache: API keys, relayers, pools, signers, networks, sponsorships,
+ *   facilitators.
  * - delivery: an event that is due to be sent to one notification (webhook). It is stored with its event (the outbox).
  * - lease: the temporary right of one process to do background work: of a kind, or on one row (store/worker.ts).
  * - fence: the token of a lease, which a database transaction checks, so that a former owner changes nothing.
@@ -29,8 +31,8 @@ import type { WorkKind, WorkShare } from './worker.ts'
  */
 export interface Store extends StoreQueries {
   /**
-   * The generation: changes when cached rows (API keys, relayers, pools, signers, networks) were changed by any process. It is read after
-   * the call, and once for all calls in one turn of the event loop.
+   * The generation: changes when any process has changed cached rows. It is read after the call, and once for all calls in one turn of
+   * the event loop.
    */
   generation(): Promise<number>
   /**

@@ -6,7 +6,8 @@ export type WorkKind = 'sender' | 'deliverer' | 'bulk changes' | 'retention' | '
 
 /**
  * The part of one kind of background work that this process does. Work belongs to rows (the sender's to relayers, each of which is an
- * account; the funding's to the relayers that get funds; the deliverer's to notifications; the settlement's to facilitators; the others' to row 0). A row has one worker at a time among all processes and servers.
+ * account; the funding's to the relayers that get funds; the deliverer's to notifications; the settlement's to facilitators; the others' to
+ * row 0). A row has one worker at a time among all processes and servers.
  */
 export interface WorkShare {
   /**
@@ -65,8 +66,8 @@ const findMs = 1_000
 const failureMs = 1_000
 
 /**
- * The loop of background work. Work belongs to a row (a relayer, a notification), which is given by its row id. Each row has a lane: work of one
- * lane runs in sequence, and lanes run concurrently, so a slow row delays no other.
+ * The loop of background work. Work belongs to a row (a relayer, a notification), which is given by its row id. Each row has a lane: work
+ * of one lane runs in sequence, and lanes run concurrently, so a slow row delays no other.
  */
 export class Worker {
   readonly #context: WorkerContext

@@ -23,8 +23,8 @@ export const openLog = (level: pino.LevelWithSilent): pino.Logger =>
   )
 
 /**
- * Log lines for operators, and incidents: one per change of state, not one per failed call. Only the host of an RPC URL is logged, because its
- * path, query and user may contain secrets.
+ * Log lines for operators, and incidents: one per change of state, not one per failed call. Only the host of an RPC URL is logged, because
+ * its path, query and user may contain secrets.
  */
 export function stateLogOf(
   logger: Logger,

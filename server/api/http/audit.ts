@@ -201,8 +201,9 @@ interface Counted {
 }
 
 /**
- * Counts equal entries: those of a caller, an operation, a result and a rule that refuses. The first is added at once, and those of the next minute as one
- * entry with their number. It has the ids that all of them had, and the time and the request of the last. A kill -9 loses that number.
+ * Counts equal entries: those of a caller, an operation, a result and a rule that refuses. The first is added at once, and those of the
+ * next minute as one entry with their number. It has the ids that all of them had, and the time and the request of the last. A kill -9
+ * loses that number.
  */
 class CountedEntries {
   readonly #add: (entry: AuditEntry) => void

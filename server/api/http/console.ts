@@ -27,7 +27,8 @@ const types: Record<string, string> = {
 
 /**
  * The console as `npm run build:console` built it. Its pages are in the fragment of one address. A file is read at its first request,
- * and served from memory, compressed; a browser stores none. `isBuilt` is false when the installation skipped the build; the service works without.
+ * and served from memory, compressed; a browser stores none. `isBuilt` is false when the installation skipped the build; the service works
+ * without.
  */
 export function readConsole(): { pages: Reference; isBuilt: boolean } {
   const files = filesIn(folder)

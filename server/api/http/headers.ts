@@ -41,9 +41,9 @@ const preflight = {
 }
 
 /**
- * Lets pages of other origins call `/api/v1/rpc` (Fetch standard, "HTTP CORS protocol"), and reads its API key from `X-API-Key` too. `origins`: those
- * that any sponsorship lists; which key may be used from which of them is checked with the key. A browser asks first, without the key:
- * an origin that is not listed gets 403.
+ * Lets pages of other origins call `/api/v1/rpc` (Fetch standard, "HTTP CORS protocol"), and reads its API key from `X-API-Key` too.
+ * `origins`: those that any sponsorship lists; which key may be used from which of them is checked with the key. A browser asks first,
+ * without the key: an origin that is not listed gets 403.
  */
 export function callsFromPages(origins: () => Promise<ReadonlySet<string>>): RequestHandler {
   return async function calls(request, response, next) {

@@ -6,7 +6,9 @@ import { gzip } from 'node:zlib'
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import { securityHeaders } from './headers.ts'
 
-/** The published documents: the API reference and the contract. They need no token, and are served from memory after their first request. */
+/**
+ * The published documents: the API reference and the contract. They need no token, and are served from memory after their first request.
+ */
 export type Reference = { path: string; serve: RequestHandler }[]
 
 const root = join(import.meta.dirname, '..', '..', '..')

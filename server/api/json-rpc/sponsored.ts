@@ -25,12 +25,12 @@ const feeValidS = 60
 const noAddress = `0x${'0'.repeat(40)}`
 const coin = { address: noAddress, decimals: 18 }
 
-/** The JSON-RPC of a sponsorship, for its key: relayer_* of the published draft. */
 interface Wait {
   ms: number
   place: WaitPlace
 }
 
+/** The JSON-RPC of a sponsorship, for its key: relayer_* of the published draft. */
 export function sponsoredJsonRpc(service: JsonRpcDependencies): Pick<Handlers, 'callSponsoredJsonRpc'> {
   const { store, waits, shares, countCalls, contract, now, unexpected } = service
 

@@ -255,7 +255,10 @@ const fieldCounts = { 0: [6, 9], 1: [8], 2: [9] }
 /** The limit for nonces (EIP-2681). No block has more gas than this either. */
 const maxUint64 = 2n ** 64n - 1n
 
-/** What nodes take as one transaction (geth's txMaxSize, which the other clients follow). No rule of a chain is known by heart: forks change them. */
+/**
+ * What nodes take as one transaction (geth's txMaxSize, which the other clients follow). No rule of a chain is known by heart: forks change
+ * them.
+ */
 const maxBytes = 128 * 1024
 
 /** Why no node can accept these signed bytes, derived from the bytes alone; undefined when nothing is wrong with them. */

@@ -158,7 +158,9 @@ function check({ rules }: KeyBudget, { coin_token: coin }: Network, { moved, rec
   if (faults.length > 0) throw refusedBy(faults)
 }
 
-/** An amount of an asset in units of a listed one: the same, or the other view of a coin that is a token too. Undefined: it is another one. */
+/**
+ * An amount of an asset in units of a listed one: the same, or the other view of a coin that is a token too. Undefined: it is another one.
+ */
 function inUnitsOf(
   listed: string,
   coin: CoinToken,

@@ -22,9 +22,9 @@ export interface AskedCall {
 }
 
 /**
- * A call that the rules pay for, before the chain was asked. `user`: whose it is, once the chain has checked the signature. `exclusive_key`:
- * only one unfinished call on a chain may have it, because their order is that of a nonce there; null: no signature is known in it.
- * `exclusive_by_nonce_key`: the same where the code of the account has nonce keys. `signed`: equal requests are the same call.
+ * A call that the rules pay for, before the chain was asked. `user`: whose it is, once the chain has checked the signature.
+ * `exclusive_key`: only one unfinished call on a chain may have it, because their order is that of a nonce there; null: no signature is
+ * known in it. `exclusive_by_nonce_key`: the same where the code of the account has nonce keys. `signed`: equal requests are the same call.
  * `receivers`: every address that it calls; none may be a relayer's (checkReceivers). `value`: what it moves, in wei.
  */
 interface JudgedCall {
@@ -125,8 +125,8 @@ const deadlinesOf = (calls: Pick<AccountCall, 'data'>[]): bigint[] =>
   calls.flatMap(({ data }) => readSignedCall(data)?.deadline ?? [])
 
 /**
- * The key that only this call may have while it is unfinished. `delegate`: the code that its account runs already; undefined: none, or a call that is not an account's.
- * Only code that is known to have nonce keys checks them: elsewhere their place is the sender's to fill.
+ * The key that only this call may have while it is unfinished. `delegate`: the code that its account runs already; undefined: none, or a
+ * call that is not an account's. Only code that is known to have nonce keys checks them: elsewhere their place is the sender's to fill.
  */
 export const exclusiveKeyOf = (
   { nonce_key_delegates }: SponsorshipRules,

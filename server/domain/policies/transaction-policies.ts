@@ -126,8 +126,8 @@ function nameOf(data: string | null): string {
 }
 
 /**
- * The amounts that the daily limits of a relayer, and the budget of the caller's API key, count. `fee`: the highest possible, in wei; absent
- * while it is unknown.
+ * The amounts that the daily limits of a relayer, and the budget of the caller's API key, count. `fee`: the highest possible, in wei;
+ * absent while it is unknown.
  */
 export const spendingOf = (
   relayer: Policed,

@@ -41,7 +41,9 @@ const maxRenumbered = 2_000
 /** For how many blocks most of at least two endpoints must report a nonce as used before an unsigned transaction gets a new one. */
 const unsignedBlocks = 3
 
-/** What an investigation found: `changed`, the row; `disputed`, that most endpoints count fewer transactions; `shown`, a receipt of ours. */
+/**
+ * What an investigation found: `changed`, the row; `disputed`, that most endpoints count fewer transactions; `shown`, a receipt of ours.
+ */
 type Finding = 'nothing' | 'changed' | 'disputed' | 'shown'
 
 /** A transaction without a receipt whose nonce is used by the chain's count. */
@@ -71,7 +73,9 @@ export class NonceUsers {
   readonly #counts: Counts
   readonly #unknown: UnknownTransactions
   readonly #cases = new BoundedMap<number, Case>(maxRemembered)
-  /** The highest row id of a transaction when this process started. While the database is down then, it is read later: fewer rows are new. */
+  /**
+   * The highest row id of a transaction when this process started. While the database is down then, it is read later: fewer rows are new.
+   */
   #newestAtStart: Promise<number> | undefined
   #inProgress = 0
 

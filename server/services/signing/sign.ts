@@ -38,7 +38,9 @@ export interface Content {
   preimage(): Uint8Array
 }
 
-/** What is signed. `check`: the policies; `checkBudget`: the budget of the caller's API key, if it has one. Both throw DomainError (403). */
+/**
+ * What is signed. `check`: the policies; `checkBudget`: the budget of the caller's API key, if it has one. Both throw DomainError (403).
+ */
 export interface Signable {
   kind: SignatureKind
   content: Content

@@ -24,8 +24,8 @@ const canceledPerBatch = 50
 const reason = 'Canceled by request'
 
 /**
- * Withdraws a transaction. `isReleased`: its cancellation goes to all nodes. `max_fee_per_gas`: its highest price, in wei. Throws DomainError
- * (404, 409).
+ * Withdraws a transaction. `isReleased`: its cancellation goes to all nodes. `max_fee_per_gas`: its highest price, in wei. Throws
+ * DomainError (404, 409).
  */
 export async function cancelTransaction(
   context: CancelContext,

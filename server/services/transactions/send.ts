@@ -118,8 +118,8 @@ export const maxQuotes = 3
 
 /**
  * Runs the checks before the commit. The relayer and the rights of the caller may change while the chain answers, so their last state
- * is checked. Policies shape the prices, the form, the gas and the cost of a quote: after a change of them the chain is asked again, so that
- * no policy judges a quote that was made by another one. Throws DomainError.
+ * is checked. Policies shape the prices, the form, the gas and the cost of a quote: after a change of them the chain is asked again, so
+ * that no policy judges a quote that was made by another one. Throws DomainError.
  */
 export async function prepare(context: TransactionsContext, asker: Authorizing, wanted: Wanted): Promise<Prepared> {
   let { relayer } = wanted

@@ -187,9 +187,9 @@ export interface WaitContext {
 type Asking = Pick<OperationRequest<'sendTransaction'>, 'query' | 'caller' | 'onClose'>
 
 /**
- * Takes the place of a request among those that wait, before anything is accepted. Throws DomainError (429, 503). The result waits until the
- * accepted transaction has the state that the request names, has ended, or the time is over. It is accepted: whatever fails from then on,
- * the answer shows what is known of it.
+ * Takes the place of a request among those that wait, before anything is accepted. Throws DomainError (429, 503). The result waits until
+ * the accepted transaction has the state that the request names, has ended, or the time is over. It is accepted: whatever fails from then
+ * on, the answer shows what is known of it.
  */
 export function placeToWait(
   { store, keyring, waits, shares, unexpected }: WaitContext,

@@ -171,8 +171,8 @@ export async function connectClient(settings: ClientSettings, other: pg.ClientCo
  */
 
 /**
- * A server whose registration was not renewed for so long counts as dead. Five beats in a row must be lost: pauses for garbage, commits of a
- * busy database and a machine with twice as much to do as it can are shorter. A server that is taken for dead by mistake does its work
+ * A server whose registration was not renewed for so long counts as dead. Five beats in a row must be lost: pauses for garbage, commits of
+ * a busy database and a machine with twice as much to do as it can are shorter. A server that is taken for dead by mistake does its work
  * again later, and nothing twice: every commit checks its leases.
  */
 export const leaseMs = 1_500

@@ -284,8 +284,8 @@ interface FairShare {
 }
 
 /**
- * The share of one server. Rows, those that servers have and the `free` ones, are spread evenly; where they do not divide, the servers that registered first have one more. A row
- * moves only where it makes the parts more even.
+ * The share of one server. Rows, those that servers have and the `free` ones, are spread evenly; where they do not divide, the servers that
+ * registered first have one more. A row moves only where it makes the parts more even.
  */
 export function fairShare(rowId: number, servers: readonly Server[], free: number): FairShare {
   const rank = servers.findIndex((server) => server.row_id === rowId)

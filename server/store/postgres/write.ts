@@ -231,7 +231,9 @@ const lockTargets = sql(
   'SELECT row_id FROM notifications WHERE row_id = ANY ($row_ids) ORDER BY row_id FOR NO KEY UPDATE',
 )
 
-/** Locks the rows of notifications, by ascending row id, until the commit: no other database transaction adds or changes their deliveries. */
+/**
+ * Locks the rows of notifications, by ascending row id, until the commit: no other database transaction adds or changes their deliveries.
+ */
 export async function lockNotifications(session: Session, rowIds: number[]): Promise<void> {
   await session.all(lockTargets, { row_ids: rowIds })
 }

@@ -49,7 +49,10 @@ const addedAmounts = (spending: Spend[], counted: Spent[]): { spend: Spend; amou
     .map((spend) => ({ spend, amount: BigInt(spend.amount) - countedOf(counted, spend) }))
     .filter(({ amount }) => amount > 0n)
 
-/** `all`: the amounts of the time steps of a day; `open`: what counts in none; `bucket`: the current one. Undefined: the amount is within the limit. */
+/**
+ * `all`: the amounts of the time steps of a day; `open`: what counts in none; `bucket`: the current one. Undefined: the amount is within
+ * the limit.
+ */
 function overLimitOf(
   { spend, amount }: { spend: Spend; amount: bigint },
   all: ReadonlyMap<number, string>,

@@ -56,7 +56,8 @@ export interface Session {
 
 /**
  * The relayers that a change concerns: by their own row ids, by those of their transactions, or by their accounts. Before them pools, after
- * them names that relayers share: exclusive keys of sponsored transactions, and ids against a second transaction (store/queries/insert-rules.ts).
+ * them names that relayers share: exclusive keys of sponsored transactions, and ids against a second transaction
+ * (store/queries/insert-rules.ts).
  */
 export interface RelayersToLock {
   pools?: number[]

@@ -345,9 +345,9 @@ const removals = [
 ]
 
 /**
- * Makes the first batch of a change of a notification's deliveries, and leaves the others to `continueBulkChange`. The caller holds the lock
- * of the notification's row. An unfinished change of the same kind starts over. After a restart it continues with the first batch that was
- * not committed.
+ * Makes the first batch of a change of a notification's deliveries, and leaves the others to `continueBulkChange`. The caller holds the
+ * lock of the notification's row. An unfinished change of the same kind starts over. After a restart it continues with the first batch that
+ * was not committed.
  */
 export async function beginBulkChange(
   transaction: DatabaseTransaction,

@@ -51,7 +51,9 @@ export async function findOwner<Row extends { id: string }, Owner extends Owned>
   return row && list.read(row as Row)
 }
 
-/** Makes one together with its API key, or neither. `complete`: resolves to its values, or to a word where there is something against it. */
+/**
+ * Makes one together with its API key, or neither. `complete`: resolves to its values, or to a word where there is something against it.
+ */
 export const createOwner = <Row extends { id: string }, Owner extends Owned>(
   { database, owners }: { database: Database; owners: KeyOwners<Row, Owner> },
   apiKey: NewApiKey,

@@ -225,8 +225,8 @@ export const setPoolFunding = (
   )
 
 /**
- * `in_use`: an API key is limited to it; `sponsors`: it sends the calls of a sponsorship; `settles`: the payments of a facilitator; `circle`: by another pool, a relayer would get
- * its funds from itself.
+ * `in_use`: an API key is limited to it; `sponsors`: it sends the calls of a sponsorship; `settles`: the payments of a facilitator;
+ * `circle`: by another pool, a relayer would get its funds from itself.
  */
 export const deletePool = (
   database: Database,

@@ -134,8 +134,8 @@ export async function sealAll(session: Session, seal: RowMac, firstVersion: numb
 }
 
 /**
- * Gives the changed rows of a database transaction a new version and a MAC, and changes the manifest, whose lock is taken after those of all
- * rows. Resolves to the changes with the new versions; version 0: deleted.
+ * Gives the changed rows of a database transaction a new version and a MAC, and changes the manifest, whose lock is taken after those of
+ * all rows. Resolves to the changes with the new versions; version 0: deleted.
  */
 export async function sealChanges(
   session: Session,

@@ -38,7 +38,9 @@ interface Resource {
   find: Statement<Named>
 }
 
-/** How a resource is found: by its id and its address, from their beginning, and by a part of its name. `seen`: a condition for those seen. */
+/**
+ * How a resource is found: by its id and its address, from their beginning, and by a part of its name. `seen`: a condition for those seen.
+ */
 function resource(kind: string, address: string, name = 'name', seen = 'true'): Resource {
   const table = `${kind}s`
   const find = (engine: Engine) => {

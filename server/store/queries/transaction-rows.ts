@@ -211,8 +211,8 @@ const initialRow: Record<string, unknown> = Object.fromEntries(
 export const newRow = (given: NewRow): StoredRow => encoded({ ...initialRow, ...given }) as unknown as StoredRow
 
 /**
- * What distinguishes a new row, in the columns that the contract shows. The answer to a repeated request is made from it again: a column that
- * a later version adds has its initial value, and one that it drops is left out.
+ * What distinguishes a new row, in the columns that the contract shows. The answer to a repeated request is made from it again: a column
+ * that a later version adds has its initial value, and one that it drops is left out.
  */
 export const rememberRow = (row: ShownRow): Partial<ShownRow> =>
   Object.fromEntries(shownNames.flatMap((name) => (row[name] === initialRow[name] ? [] : [[name, row[name]]])))

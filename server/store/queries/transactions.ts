@@ -107,8 +107,8 @@ export const replaceTransaction = (
 /**
  * Withdraws a transaction. When it was never signed and has the account's highest nonce, it ends at once and the nonce is returned;
  * otherwise its intent is set, and the sender uses the nonce. `error`: of a transaction that fails. `isReleased`: the cancellation of a
- * private transaction goes to the public nodes. Withdrawn again, it gets another ceiling. `refused`: it is already mined, final or withdrawn
- * with this ceiling.
+ * private transaction goes to the public nodes. Withdrawn again, it gets another ceiling. `refused`: it is already mined, final or
+ * withdrawn with this ceiling.
  */
 export const withdraw = (
   database: Database,

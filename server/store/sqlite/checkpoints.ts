@@ -46,9 +46,9 @@ const lookMs = 2
 const maxWaitMs = 1_000
 
 /**
- * Checkpoints in a thread of their own, which starts after the first commits. A checkpoint copies pages from the write-ahead log into the database file and waits for the
- * disk twice. After large commits, on a busy disk, that takes hundreds of milliseconds, in which the event loop would stand still.
- * `progress`: of the log now. `started`: the thread is on the file. `failed`: it has ended with an error of SQLite.
+ * Checkpoints in a thread of their own, which starts after the first commits. A checkpoint copies pages from the write-ahead log into the
+ * database file and waits for the disk twice. After large commits, on a busy disk, that takes hundreds of milliseconds, in which the event
+ * loop would stand still. `progress`: of the log now. `started`: the thread is on the file. `failed`: it has ended with an error of SQLite.
  */
 export function startCheckpoints(file: string, told: Told): Checkpoints {
   let commits = 0
