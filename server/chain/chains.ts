@@ -1,4 +1,5 @@
 import type { Network, RpcUrl } from '../../generated/openapi.ts'
+import { networkDeleted } from '../domain/errors.ts'
 import type { Market } from '../domain/fees.ts'
 import { FairTurns, type NodeAccess, serviceAccess, type TurnLimits } from '../domain/node-access.ts'
 import type { RelayerRow } from '../domain/rows.ts'
@@ -58,6 +59,17 @@ type Endpoints = Pick<RelayerRow, 'network' | 'custom_rpc_urls'>
 export interface CallerChains {
   /** Undefined when the network was deleted. */
   clientFor(access: NodeAccess, relayer: Endpoints): Promise<NetworkClient | undefined>
+}
+
+/** Throws DomainError (503) when the network was deleted. */
+export async function requireClient(
+  chains: Pick<CallerChains, 'clientFor'>,
+  access: NodeAccess,
+  relayer: Endpoints,
+): Promise<NetworkClient> {
+  const client = await chains.clientFor(access, relayer)
+  if (!client) throw networkDeleted()
+  return client
 }
 
 type Parts = Omit<NetworkClient, 'network' | 'endpoints'>

@@ -96,6 +96,8 @@ interface ErrorData {
   retry_after_s?: number
   /** Why the transaction would revert; empty: without a reason. */
   revert_reason?: string
+  /** Of the account, when the nonce that the caller gave is another one. */
+  next_nonce?: number
   /** The present revision of the resource. */
   revision?: string
   /** The transaction that is the reason. It is named to those who may read it. */
@@ -159,6 +161,16 @@ export const badRequest = (field: Field, message: string): DomainError =>
 export const unknownReference = (field: Field, message: string): DomainError =>
   new DomainError('invalid_request', [{ ...inputFault(field, message), code: 'not_found' }])
 
+/** The network of what a request names was deleted meanwhile. */
+export const networkDeleted = (): DomainError => errorOf('unavailable', 'network', 'The network was deleted')
+
+/** A caller names a network that does not exist. */
+export const unknownNetwork = (): DomainError => unknownReference(['network'], 'no network has this name')
+
+/** The end of a sentence that begins with the name of the chain id. */
+export const wrongChainId = (expected: number, given: bigint): string =>
+  `must be ${expected}, as the relayer's network has it; it is ${given}`
+
 /** The account cannot pay for the transaction. */
 export const insufficientFunds = (message: string): DomainError =>
   new DomainError('insufficient_funds', [inputFault(['value'], message)])
@@ -187,15 +199,10 @@ export const alreadySent = (transaction: SentTransaction): DomainError =>
   })
 
 /** The nonce that the caller gave is not the next one. */
-export class NonceTaken extends DomainError {
-  readonly next_nonce: number
-
-  constructor(nextNonce: number) {
-    super('invalid_state', [inputFault(['nonce'], `must be ${nextNonce}, the next nonce`)])
-    this.name = 'NonceTaken'
-    this.next_nonce = nextNonce
-  }
-}
+export const wrongNonce = (nextNonce: number): DomainError =>
+  new DomainError('invalid_state', [inputFault(['nonce'], `must be ${nextNonce}, the next nonce`)], {
+    next_nonce: nextNonce,
+  })
 
 /** The database cannot be used, and nothing was changed. */
 export class StoreUnavailable extends DomainError {

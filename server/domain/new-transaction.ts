@@ -98,7 +98,7 @@ export type PoolInsertResult = InsertResult | { outcome: 'pinned' }
 /** The result of accepting several transactions together. */
 export type BatchCreation =
   | { outcome: 'created' | 'replayed'; transactions: AcceptedTransaction[] }
-  | { outcome: 'mismatch'; sent: SentTransaction }
+  | Mismatch
   /** Nothing was accepted: the first transaction that could not be. */
   | { outcome: 'refused'; index: number; creation: PoolInsertRefusal }
 
@@ -115,19 +115,24 @@ export interface AtCapacity {
   limit: number
 }
 
-/** The result for a repeated request, for which funds are not checked. */
-export type Replay = Exclude<InsertResult, { outcome: 'too_little' }>
+/** The result for a repeated request. */
+export type Replay = InsertSuccess | Mismatch
 
-interface InsertSuccess {
+export interface InsertSuccess {
   outcome: 'created' | 'replayed'
   transaction: AcceptedTransaction
   row_id: number
 }
 
+/** The idempotency key was used with another body, for this transaction. */
+export interface Mismatch {
+  outcome: 'mismatch'
+  sent: SentTransaction
+}
+
 export type InsertResult =
   | InsertSuccess
-  /** The idempotency key was used with another body, for this transaction. */
-  | { outcome: 'mismatch'; sent: SentTransaction }
+  | Mismatch
   /** The requested nonce is already in use. */
   | { outcome: 'held' }
   /** The next nonce is not the expected one. */

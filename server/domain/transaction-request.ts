@@ -10,7 +10,7 @@ import { encodeCall } from './decoding/contract-call.ts'
 import { badRequest } from './errors.ts'
 import type { Tier } from './fees.ts'
 import type { TransactionType } from './transaction-form.ts'
-import type { TransactionRow } from './transaction-rows.ts'
+import type { TransactionRow, WholeTransactionRow } from './transaction-rows.ts'
 import { readAddress, readAmount, readTime } from './values.ts'
 
 /** A parsed request, in normal form: addresses and data in lower case hex, amounts as decimal strings in wei. */
@@ -65,9 +65,7 @@ export function readTransactionRequest(body: SendTransactionRequest): Transactio
     max_priority_fee_per_gas: readPrice(max_priority_fee_per_gas, 'max_priority_fee_per_gas'),
   }
   const { max_fee_per_gas: most, max_priority_fee_per_gas: tip } = prices
-  if (most !== null && tip !== null && BigInt(tip) > BigInt(most)) {
-    throw badRequest(['max_priority_fee_per_gas'], `must be at most max_fee_per_gas (${most})`)
-  }
+  if (most !== null && tip !== null) checkPriorityFee(BigInt(most), BigInt(tip))
   return {
     to,
     data,
@@ -135,3 +133,21 @@ function readAuthorizations(input: Authorization[] | null | undefined): Authoriz
     s: authorization.s.toLowerCase(),
   }))
 }
+
+/** Throws DomainError (400): the priority fee is part of the fee. */
+export function checkPriorityFee(maxFee: bigint, maxPriorityFee: bigint): void {
+  if (maxPriorityFee > maxFee)
+    throw badRequest(['max_priority_fee_per_gas'], `must be at most max_fee_per_gas (${maxFee})`)
+}
+
+/** What a row asks for, whatever its prices. */
+export const contentOfRow = (row: WholeTransactionRow) => ({
+  to: row.to,
+  value: row.value,
+  data: row.data,
+  fragments: row.fragments,
+  gas_limit: row.gas_is_given ? row.gas_limit : null,
+  access_list: row.access_list,
+  authorization_list: row.authorization_list,
+  ordering_key: null,
+})

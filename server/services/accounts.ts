@@ -1,4 +1,5 @@
 import type { NonceState, RelayerStatus } from '../../generated/openapi.ts'
+import { requireClient } from '../chain/chains.ts'
 import { isRpcFailure, RpcError, RpcUnavailable } from '../chain/rpc.ts'
 import { errorOf } from '../domain/errors.ts'
 import type { NodeAccess } from '../domain/node-access.ts'
@@ -18,8 +19,7 @@ type AccountContext = Pick<
 /** Throws DomainError (404, 503). */
 async function find({ keyring, chains }: AccountContext, nodes: NodeAccess, relayerId: string) {
   const relayer = await keyring.findRelayer(relayerId)
-  const networkClient = await chains.clientFor(nodes, relayer)
-  if (!networkClient) throw unavailable('the network of the relayer was deleted')
+  const networkClient = await requireClient(chains, nodes, relayer)
   return { relayer, chain: networkClient.callers, passOn: networkClient.passOn }
 }
 

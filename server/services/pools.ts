@@ -1,5 +1,5 @@
 import type { CreatePoolRequest, Pool, PoolPolicies, UpdatePoolRequest } from '../../generated/openapi.ts'
-import { conflict, type Field, namedError, unknownReference } from '../domain/errors.ts'
+import { conflict, type Field, namedError, unknownNetwork, unknownReference } from '../domain/errors.ts'
 import type { Caller } from '../domain/operation.ts'
 import { listPolicies, mergePolicies, readPolicies } from '../domain/policies/read-policies.ts'
 import { requireRevision } from '../domain/revision.ts'
@@ -42,7 +42,7 @@ export async function createPool(
 ): Promise<Pool> {
   auditEntry.subject = id
   const outcome = await store.createPool({ ...body, id, name, policies: readPolicies(policies) }, auditEntry)
-  if (outcome === 'unknown_network') throw unknownReference(['network'], 'no network has this name')
+  if (outcome === 'unknown_network') throw unknownNetwork()
   if (outcome === 'id_taken') throw conflict('already_exists', ['id'], 'a pool with this ID already exists')
   return shown(outcome)
 }

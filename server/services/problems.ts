@@ -1,6 +1,6 @@
 import type { Problem, ProblemKind, UpdateProblemRequest } from '../../generated/openapi.ts'
 import type { Chains } from '../chain/chains.ts'
-import { errorOf, type Fault } from '../domain/errors.ts'
+import { errorOf, type Fault, networkDeleted } from '../domain/errors.ts'
 import { type Caller, creatorSeenBy, type Page, page } from '../domain/operation.ts'
 import { budgetOf } from '../domain/policies/sponsored-calls.ts'
 import type { PageRequest, PendingAuditEntry, RefusedBy, RelayerRow } from '../domain/rows.ts'
@@ -177,7 +177,7 @@ export class ProblemList {
 
   async #accountOf(relayer: RelayerRow): Promise<Account> {
     const client = await this.#context.background.networkClient(relayer)
-    if (!client) throw new Error('the network of the relayer was deleted')
+    if (!client) throw networkDeleted()
     const { estimates: chain } = client
     const [balance, latest] = await Promise.all([chain.balance(relayer.address), chain.latestNonce(relayer.address)])
     const { status, explanation } = await this.#context.nonces.state(relayer, client, latest, undefined)

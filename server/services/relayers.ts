@@ -1,5 +1,12 @@
 import type { CreateRelayerRequest, Relayer, ResourceWarning, UpdateRelayerRequest } from '../../generated/openapi.ts'
-import { badRequest, conflict, namedError, relayerNotFound, unknownReference } from '../domain/errors.ts'
+import {
+  badRequest,
+  conflict,
+  namedError,
+  relayerNotFound,
+  unknownNetwork,
+  unknownReference,
+} from '../domain/errors.ts'
 import type { NodeAccess } from '../domain/node-access.ts'
 import { type Caller, creatorSeenBy } from '../domain/operation.ts'
 import { listPolicies, mergePolicies, readPolicies } from '../domain/policies/read-policies.ts'
@@ -124,7 +131,7 @@ function refusal(obstacle: RelayerObstacle, { notification_id }: { notification_
         "another relayer uses the signer's address on this chain id; an address has one relayer per chain",
       )
     case 'unknown_network':
-      return unknownReference(['network'], 'no network has this name')
+      return unknownNetwork()
     case 'unknown_signer':
       return unknownReference(['signer_id'], 'no signer has this ID')
     case 'unknown_notification':

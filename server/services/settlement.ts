@@ -1,5 +1,5 @@
 import type { X402Settled, X402Supported, X402Verified } from '../../generated/openapi.ts'
-import type { Chains, NetworkClient } from '../chain/chains.ts'
+import { type Chains, type NetworkClient, requireClient } from '../chain/chains.ts'
 import { proveTransfer } from '../chain/proofs.ts'
 import { DomainError, notFound, refusedBy } from '../domain/errors.ts'
 import type { NodeAccess } from '../domain/node-access.ts'
@@ -40,9 +40,8 @@ async function findSenders(context: Context, nodes: NodeAccess, facilitator: Fac
   const pool = await poolOf(context, facilitator.pool_id)
   const relayer = pool?.relayers[0]
   const first = relayer && (await keyring.findRelayer(relayer.relayer_id))
-  const client = first && (await chains.clientFor(nodes, first))
-  if (!pool || !client) throw notFound('The pool of the facilitator has no relayers, or its network was deleted')
-  return { pool, first, client }
+  if (!pool || !first) throw notFound('The pool of the facilitator has no relayers')
+  return { pool, first, client: await requireClient(chains, nodes, first) }
 }
 
 export const supportedPayments = async (
@@ -142,8 +141,7 @@ export async function settlePayment(
     if (!row) return refusal ?? refused(facilitator, { reason: reasons.nonceUsed, payer: payment.payer })
   }
   if (row.status !== 'pending') return answerOf(facilitator, row)
-  const client = await context.chains.clientFor(asked.nodes, await nodesOf(store, row, facilitator))
-  if (!client) throw notFound('The network of the payment was deleted')
+  const client = await requireClient(context.chains, asked.nodes, await nodesOf(store, row, facilitator))
   const endsAt = elapsed() + facilitator.wait_seconds * 1_000
   // A block that needs no other one on top is confirmed with the same answers.
   const stages =

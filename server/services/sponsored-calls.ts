@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { AcceptedTransaction, Authorization, SponsoredCall } from '../../generated/openapi.ts'
-import type { NetworkClient } from '../chain/chains.ts'
+import { type NetworkClient, requireClient } from '../chain/chains.ts'
 import { authorityOf } from '../domain/decoding/transaction.ts'
 import type { Effect } from '../domain/effect.ts'
 import { toHex } from '../domain/encoding/digest.ts'
@@ -26,7 +26,7 @@ import { readAddress } from '../domain/values.ts'
 import type { SponsorshipRow } from '../store/queries/sponsorships.ts'
 import { ask } from './accounts.ts'
 import type { ServicesContext } from './context.ts'
-import { type Asker, type Complete, hashOf, send, type TransactionsContext, unwrapInsert } from './transactions/send.ts'
+import { type Asker, type Complete, hashOf, send, type TransactionsContext, unwrapReplay } from './transactions/send.ts'
 import { sendToPool } from './transactions/send-to-pool.ts'
 
 /** A call as callers give it. `user`: whose plain call it is, by the word of a server. */
@@ -63,9 +63,7 @@ export async function sponsoredClient(
   sponsorship: SponsorshipRow,
 ): Promise<NetworkClient> {
   const { relayers } = await sendersOf(context, sponsorship)
-  const client = await context.chains.clientFor(nodes, relayers[0])
-  if (!client) throw notFound('The network of the sponsorship was deleted')
-  return client
+  return requireClient(context.chains, nodes, relayers[0])
 }
 
 /**
@@ -88,8 +86,7 @@ export async function sendCall(
   const own = ownKey(sponsorship, asked)
   const { pool, relayers } = await sendersOf(context, sponsorship)
   const known = pool ? await store.replayInPool(pool.row_id, own) : await store.replay(relayers[0].row_id, own)
-  if (known?.outcome === 'created' || known?.outcome === 'replayed')
-    return unwrapInsert(known, relayers[0].id, auditEntry)
+  if (known && known.outcome !== 'mismatch') return unwrapReplay(known, auditEntry)
 
   const isRelayer = async (address: string) => (await store.relayersOn(address)).length > 0
   const judged = judgeCall(sponsorship, asked, now())

@@ -1,6 +1,6 @@
 import type { Fragment } from 'ethers/abi'
 import { isError, isFunction, keptFragments, readAbiEntry } from '../../domain/decoding/abi.ts'
-import { conflict, unknownReference } from '../../domain/errors.ts'
+import { conflict, unknownNetwork } from '../../domain/errors.ts'
 import { deleted, type Handlers, page } from '../../domain/operation.ts'
 import { readAddress } from '../../domain/values.ts'
 import { yieldToEventLoop } from '../../lib/timers.ts'
@@ -37,7 +37,7 @@ export function abis({ store, makeId }: Pick<ServicesContext, 'store' | 'makeId'
       )
       switch (outcome) {
         case 'unknown_network':
-          throw unknownReference(['network'], 'no network has this name')
+          throw unknownNetwork()
         case 'id_taken':
           throw conflict('already_exists', ['id'], 'an ABI with this ID already exists')
         case 'contract_taken':

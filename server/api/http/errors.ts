@@ -247,24 +247,3 @@ const pathDetail = { path: '/path', message: 'must be percent-encoded UTF-8' }
 
 const hasBody = (headers: Record<string, unknown>): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-
-const errors = {
-  parse_error: { code: -32700, message: 'Parse error' },
-  invalid_request: { code: -32600, message: 'Invalid Request' },
-} as const
-
-/**
- * Answers a fault of the body as JSON-RPC does (JSON-RPC 2.0, section 5), with status 200, because libraries read the error only
- * then. Faults of the path, the query and the headers stay HTTP failures.
- */
-export const jsonRpcFailure =
-  (kind: keyof typeof errors): ErrorRequestHandler =>
-  (error, _request, response, next) => {
-    const details = error instanceof DomainError && statusOf[error.code] === 400 ? detailsOf(error) : []
-    const isOfBody = details.length > 0 && details.every(({ path }) => path.startsWith('/body'))
-    if (!isOfBody) return next(error)
-    const { code, message } = errors[kind]
-    const reason = details.map((detail) => detail.message).join('; ')
-    const answer = { code, message: `${message}: the body ${reason}`, data: { details } }
-    response.status(200).json({ jsonrpc: '2.0', id: null, error: answer })
-  }

@@ -1,8 +1,10 @@
+import type { ErrorRequestHandler } from 'express'
 import { DomainError, type ErrorCode, type Fault, type Field, type Subject } from '../../domain/errors.ts'
-import { type Detail, detailsOf, messageOf } from '../http/errors.ts'
+import { type Detail, detailsOf, messageOf, statusOf } from '../http/errors.ts'
 
 /** The codes of JSON-RPC 2.0 (section 5.1), EIP-1474 and EIP-1193, and 3, with which nodes answer a revert. */
 export const codes = {
+  parse_error: -32700,
   invalid_request: -32600,
   method_not_found: -32601,
   invalid_params: -32602,
@@ -150,3 +152,19 @@ function sentence({ path, message }: Detail, fault: Fault | undefined): string {
   if (subject === undefined) return `${path}: ${message}`
   return `${fault && fault.field.length > 0 ? namePath(fault.field) : subject} ${message}`
 }
+
+/**
+ * Answers a fault of the body as JSON-RPC does (JSON-RPC 2.0, section 5), with status 200, because libraries read the error only
+ * then. Faults of the path, the query and the headers stay HTTP failures.
+ */
+export const jsonRpcFailure =
+  (kind: 'parse_error' | 'invalid_request'): ErrorRequestHandler =>
+  (error, _request, response, next) => {
+    const details = error instanceof DomainError && statusOf[error.code] === 400 ? detailsOf(error) : []
+    const isOfBody = details.length > 0 && details.every(({ path }) => path.startsWith('/body'))
+    if (!isOfBody) return next(error)
+    const phrase = kind === 'parse_error' ? 'Parse error' : 'Invalid Request'
+    const reason = details.map((detail) => detail.message).join('; ')
+    const answer = { code: codes[kind], message: `${phrase}: the body ${reason}`, data: { details } }
+    response.status(200).json({ jsonrpc: '2.0', id: null, error: answer })
+  }

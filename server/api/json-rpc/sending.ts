@@ -1,6 +1,6 @@
 import type { SendTransactionRequest } from '../../../generated/openapi.ts'
 import { contentHash } from '../../domain/attempts.ts'
-import { DomainError, NonceTaken } from '../../domain/errors.ts'
+import { DomainError } from '../../domain/errors.ts'
 import type { Idempotency } from '../../domain/operation.ts'
 import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { isUnmined } from '../../domain/statuses.ts'
@@ -78,9 +78,10 @@ export function sendingMethods(service: JsonRpcDependencies): Record<string, Met
         return { id, relayer: context.relayer, isReplacement: false }
       })
     } catch (error) {
-      if (error instanceof NonceTaken) {
-        if (pool) throw wrongNonce(nonce as number, error.next_nonce)
-        return replaceAt(context, body, nonce as number, error.next_nonce)
+      const next = error instanceof DomainError ? error.data.next_nonce : undefined
+      if (next !== undefined) {
+        if (pool) throw wrongNonce(nonce as number, next)
+        return replaceAt(context, body, nonce as number, next)
       }
       if (isTold(error)) throw error
       unexpected(error)

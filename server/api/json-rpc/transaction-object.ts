@@ -1,3 +1,4 @@
+import { wrongChainId } from '../../domain/errors.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
 import { codes, invalidParams, JsonRpcError } from './errors.ts'
 
@@ -29,7 +30,7 @@ export function readTransactionObject(input: unknown, { chain_id: wanted }: Rela
   checkNames(members)
   const chainId = numberIn(members, 'chainId')
   if (chainId !== undefined && chainId !== BigInt(wanted))
-    throw invalidParams(`chainId must be ${wanted}, as the relayer's network has it; it is ${chainId}`)
+    throw invalidParams(`chainId ${wrongChainId(wanted, chainId)}`)
 
   const type = typeIn(members)
   const [gasPrice, maxFee, maxTip] = ['gasPrice', 'maxFeePerGas', 'maxPriorityFeePerGas'].map((name) =>

@@ -1,5 +1,5 @@
 import type { AcceptedTransaction, SendTransactionRequest, SweepRequest } from '../../../generated/openapi.ts'
-import type { NetworkClient } from '../../chain/chains.ts'
+import { type NetworkClient, requireClient } from '../../chain/chains.ts'
 import { dataFeeOf } from '../../chain/gas.ts'
 import { RpcUnavailable, rpcKindOf } from '../../chain/rpc.ts'
 import { transferCall } from '../../domain/encoding/contract-data.ts'
@@ -19,6 +19,7 @@ import {
   prepare,
   type TransactionsContext,
   unwrapInsert,
+  unwrapReplay,
 } from '../transactions/send.ts'
 
 /** Other transactions may be accepted while the chain is asked. */
@@ -37,7 +38,7 @@ export async function sweep(
   const once = idempotency && { ...idempotency, body_hash: hashOf({ sweep: true, ...body }) }
   if (once) {
     const replayed = await store.replay(found.row_id, once)
-    if (replayed) return unwrapInsert(replayed, found.id, auditEntry)
+    if (replayed) return unwrapReplay(replayed, auditEntry)
   }
   checkPause(found)
   const to = readAddress(body.to, ['to'])
@@ -46,8 +47,7 @@ export async function sweep(
   const isCoin = given !== undefined && coin_token?.address === given
   const asset = isCoin ? undefined : given
   const keep = BigInt(readAmount(body.keep ?? '0', ['keep'])) * (isCoin ? unitOf(coin_token) : 1n)
-  const client = await chains.clientFor(asker.nodes, found)
-  if (!client) throw errorOf('invalid_state', 'relayer', 'the network of the relayer was deleted')
+  const client = await requireClient(chains, asker.nodes, found)
 
   for (let count = 0; count < maxAttempts; count += 1) {
     const { next_nonce } = await store.getAccount(found.chain_id, found.address)
@@ -72,7 +72,7 @@ export async function sweep(
     // Another transaction was accepted or priced anew meanwhile.
     if (creation.outcome === 'other_nonce' || creation.outcome === 'too_little') continue
     context.wake(prepared.relayer.row_id)
-    return unwrapInsert(creation, prepared.relayer.id, auditEntry)
+    return unwrapInsert(creation, prepared, auditEntry)
   }
   throw errorOf('invalid_state', 'relayer', 'its unfinished transactions are changing: drain the relayer first')
 }

@@ -17,7 +17,7 @@ import {
 } from '../../domain/encoding/digest.ts'
 import { authorizationDigest, authorizationPreimage } from '../../domain/encoding/envelope.ts'
 import { type HashedTypedData, hashTypedData } from '../../domain/encoding/typed-data.ts'
-import { badRequest, relayerOfMessageNotFound } from '../../domain/errors.ts'
+import { badRequest, relayerOfMessageNotFound, wrongChainId } from '../../domain/errors.ts'
 import {
   budgetOfSignature,
   checkBudget,
@@ -114,10 +114,7 @@ function readDocument(body: TypedData): Countable {
       if (chain_id === undefined || chain_id === BigInt(relayer.chain_id)) return
       // A policy that allows exactly this domain takes precedence over its chain id.
       if (!isAllowedDomain(relayer.policies, domain_separator)) {
-        throw badRequest(
-          ['domain', 'chainId'],
-          `chain id must be ${relayer.chain_id}, as the relayer's network has it; it is ${chain_id}`,
-        )
+        throw badRequest(['domain', 'chainId'], `chain id ${wrongChainId(relayer.chain_id, BigInt(chain_id))}`)
       }
     },
     checkBudget(budget, { held }) {
@@ -161,10 +158,7 @@ export async function signTransaction(
   checkSignTransaction(relayer.policies)
   const transaction = parse(unsigned_transaction)
   if (transaction.chain_id !== BigInt(relayer.chain_id)) {
-    throw badRequest(
-      place,
-      `chain id must be ${relayer.chain_id}, as the relayer's network has it; it is ${transaction.chain_id}`,
-    )
+    throw badRequest(place, `chain id ${wrongChainId(relayer.chain_id, transaction.chain_id)}`)
   }
   asker.auditEntry.subject = toHex(transaction.digest)
   const { judged, fee } = judgeTransaction(relayer, transaction)

@@ -1,5 +1,5 @@
 import type { DryRun, Network } from '../../../generated/openapi.ts'
-import type { CallerChains, NetworkClient } from '../../chain/chains.ts'
+import { type CallerChains, type NetworkClient, requireClient } from '../../chain/chains.ts'
 import { dataFeeOf, type GasShortage } from '../../chain/gas.ts'
 import type { Mempool } from '../../chain/mempool.ts'
 import { RpcError, rpcKindOf } from '../../chain/rpc.ts'
@@ -101,8 +101,7 @@ export async function quoteTransaction(
   const { store, chains, nonces } = context
   checkAuthorizations(relayer, request.authorization_list, authorityOf)
   const fragments = request.fragments ?? (await knownFragments(store, relayer, request))
-  const networkClient = await chains.clientFor(nodes, relayer)
-  if (!networkClient) throw unavailable('network', 'The network of the relayer was deleted')
+  const networkClient = await requireClient(chains, nodes, relayer)
   const submission = submissionOf(request, networkClient.network, replaced)
   const mempool = networkClient.mempoolOf({ submission })
   try {
@@ -246,11 +245,11 @@ export function checkFunds(relayer: RelayerRow, quote: TransactionQuote): void {
     const message = `The balance is ${balance} wei, which is below the required minimum of ${policies.min_balance} wei`
     throw refusedBy([{ of: 'policies', field: ['min_balance'], message }])
   }
-  if (funds < max_cost + reserved) throw tooLittle(relayer, quote, reserved)
+  if (funds < max_cost + reserved) throw insufficientBalance(relayer, quote, reserved)
 }
 
 /** The DomainError (400) for a balance that is too low for the transaction and all unfinished ones. */
-export function tooLittle(
+export function insufficientBalance(
   { address }: RelayerRow,
   { max_cost, balance }: TransactionQuote,
   reserved: bigint,

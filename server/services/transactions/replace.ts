@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { SendTransactionRequest, Transaction } from '../../../generated/openapi.ts'
+import type { AcceptedTransaction, SendTransactionRequest, Transaction } from '../../../generated/openapi.ts'
 import { highestTaken, nextPrices } from '../../domain/attempts.ts'
 import { readCall } from '../../domain/decoding/decoded-call.ts'
 import { badRequest, DomainError, type Fault, inputFault, transactionNotFound } from '../../domain/errors.ts'
@@ -25,7 +25,7 @@ import {
   tierOf,
   under,
 } from '../../domain/fees.ts'
-import type { Once, Replay } from '../../domain/new-transaction.ts'
+import type { Once } from '../../domain/new-transaction.ts'
 import { checkOwnTransaction } from '../../domain/policies/budgets.ts'
 import { capOf, checkFees, feeOf } from '../../domain/policies/fee-policies.ts'
 import { spendingOf } from '../../domain/policies/transaction-policies.ts'
@@ -47,7 +47,7 @@ import type { Store } from '../../store/store.ts'
 import type { ServicesContext } from '../context.ts'
 import { capacityOf, checkPause, isPriced, requestedCeiling } from './check-request.ts'
 import { costColumns, defaultTier, type TransactionQuote } from './quote.ts'
-import { type Asker, type Prepared, prepare, type TransactionsContext, unwrapInsert } from './send.ts'
+import { type Asker, type Prepared, prepare, type TransactionsContext, unwrapInsert, unwrapReplay } from './send.ts'
 
 /** What becomes of a transaction that is in no block. */
 interface Change {
@@ -94,7 +94,7 @@ export async function changeTransaction(
   const { once } = change
   const found = await keyring.findRelayer(relayerId)
   const replayed = once && (await store.replay(found.row_id, once))
-  if (replayed) return shownAgain(replayed, found.id, asker)
+  if (replayed) return withoutWarnings(unwrapReplay(replayed, asker.auditEntry))
   checkPause(found)
   let prepared: (Prepared & { request: TransactionRequest }) | undefined
 
@@ -128,18 +128,14 @@ export async function changeTransaction(
     }
     const moved = await store.replaceTransaction(move, { ...limits, once }, asker.auditEntry)
     if (!moved) continue
-    if ('outcome' in moved) return shownAgain(moved, relayer.id, asker)
+    if ('outcome' in moved) return withoutWarnings(unwrapInsert(moved, { relayer, quote }, asker.auditEntry))
     context.wake(relayer.row_id)
     context.pollNow(relayer.row_id)
     return shownTransaction({ ...moved, data: request.data })
   }
 }
 
-/** The answer of the first request with this idempotency key. Throws DomainError for a refusal. */
-function shownAgain(replay: Replay, relayerId: string, { auditEntry }: Asker): Transaction {
-  const { warnings: _, ...transaction } = unwrapInsert(replay, relayerId, auditEntry)
-  return transaction
-}
+const withoutWarnings = ({ warnings: _, ...transaction }: AcceptedTransaction): Transaction => transaction
 
 /** The prices of the next version. Throws DomainError (400, 409) when there is no room for them. */
 async function newPrices(

@@ -10,12 +10,12 @@ import { idempotencyScope } from '../../store/queries/insert-rules.ts'
 import type { Store } from '../../store/store.ts'
 import { checkPause } from './check-request.ts'
 import { type Member, membersInOrder, noRelayer } from './pick-relayer.ts'
-import { tooLittle } from './quote.ts'
 import {
   type Asker,
   hashOf,
   keepsChanging,
   maxQuotes,
+  mismatch,
   newTransaction,
   type Prepared,
   prepare,
@@ -44,7 +44,7 @@ export async function sendBatch(
 ): Promise<AcceptedTransaction[]> {
   const found = await context.keyring.findRelayer(relayerId)
   const once = asker.idempotency && { ...asker.idempotency, body_hash: hashOfAll(bodies) }
-  const before = await replayed(context.store, asker, once, { holder: found.row_id, id: relayerId })
+  const before = await replayed(context.store, asker, once, found.row_id)
   if (before) return before
   checkPause(found)
   const requests = await readAll(bodies)
@@ -61,7 +61,7 @@ export async function sendBatchToPool(
 ): Promise<AcceptedTransaction[]> {
   const { row_id: poolRowId } = pool
   const once = asker.idempotency && { ...asker.idempotency, body_hash: hashOfAll(bodies), pool_row_id: poolRowId }
-  const before = await replayed(context.store, asker, once, { holder: idempotencyScope(0, poolRowId), id: pool.id })
+  const before = await replayed(context.store, asker, once, idempotencyScope(0, poolRowId))
   if (before) return before
   const requests = await readAll(bodies)
   const orderingKey = onlyKeyOf(requests)
@@ -126,14 +126,12 @@ async function acceptAll(
     return inPool(newTransaction(context, its, request), request)
   })
   const created = await context.store.createTransactions(asker.auditEntry, wanted, once)
-  if (created.outcome === 'mismatch') throw refusalOf(created, found.id)
+  if (created.outcome === 'mismatch') throw mismatch(created)
   if (created.outcome === 'refused') {
     const { index, creation } = created
     if (creation.outcome === 'pinned') return undefined
     return ofMember(index, () => {
-      if (creation.outcome !== 'too_little') throw refusalOf(creation, found.id)
-      const { relayer, quote } = prepared[index] as Prepared
-      throw tooLittle(relayer, quote, BigInt(creation.reserved))
+      throw refusalOf(creation, prepared[index] as Prepared)
     })
   }
   asker.auditEntry.replayed = created.outcome === 'replayed'
@@ -184,14 +182,9 @@ async function checkAll(pool: PoolRow, requests: TransactionRequest[]): Promise<
 }
 
 /** `holder`: the relayer or the pool that the key belongs to. */
-async function replayed(
-  store: Store,
-  { auditEntry }: Pick<Asker, 'auditEntry'>,
-  once: Once,
-  { holder, id }: { holder: number; id: string },
-) {
+async function replayed(store: Store, { auditEntry }: Pick<Asker, 'auditEntry'>, once: Once, holder: number) {
   const known = once && (await store.replayBatch(holder, once))
-  if (known?.outcome === 'mismatch') throw refusalOf(known, id)
+  if (known?.outcome === 'mismatch') throw mismatch(known)
   auditEntry.replayed = known !== undefined
   return known?.transactions
 }

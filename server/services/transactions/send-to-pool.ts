@@ -4,10 +4,9 @@ import type { NewTransaction, PoolInsertResult, PoolTransaction } from '../../do
 import { checkOwnTransaction } from '../../domain/policies/budgets.ts'
 import { checkPoolPolicies, poolSpendingOf } from '../../domain/policies/transaction-policies.ts'
 import type { PendingAuditEntry, PoolRow, RelayerRow } from '../../domain/rows.ts'
-import { readTransactionRequest, type TransactionRequest } from '../../domain/transaction-request.ts'
+import { contentOfRow, readTransactionRequest, type TransactionRequest } from '../../domain/transaction-request.ts'
 import type { TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
 import { type Member, membersInOrder, noRelayer, type Order } from './pick-relayer.ts'
-import { tooLittle } from './quote.ts'
 import { stateOf } from './replace.ts'
 import {
   type Asker,
@@ -17,9 +16,11 @@ import {
   type Prepared,
   prepare,
   recheck,
+  refusalOf,
   type TransactionsContext,
   unchanged,
   unwrapInsert,
+  unwrapReplay,
 } from './send.ts'
 
 /** Sends through one relayer of a pool. */
@@ -44,7 +45,7 @@ export async function sendToPool(
   const once = asker.idempotency && { body_hash: hashOf(asked), ...asker.idempotency, pool_row_id: poolRowId }
   if (once) {
     const replayed = await store.replayInPool(poolRowId, once)
-    if (replayed) return unwrapInsert(replayed, pool.id, asker.auditEntry)
+    if (replayed) return unwrapReplay(replayed, asker.auditEntry)
   }
   const request = readTransactionRequest(body)
   return offerInTurn(context, asker, pool, {
@@ -110,20 +111,16 @@ const wasSigned = (row: TransactionRow) =>
 
 /** What was asked for, as its row has it. */
 function requestOf(row: WholeTransactionRow): TransactionRequest {
-  const { to, value, data, fragments, gas_limit, valid_until, access_list, authorization_list, reference, metadata } =
-    row
-  const { fee_ceiling, tip_ceiling, submission, deduplication_id } = row
+  const { fee_ceiling, tip_ceiling, submission, valid_until, reference, metadata, deduplication_id } = row
   const isLegacy = row.gas_price !== null
   return {
-    ...{ to, value, data, fragments, valid_until, access_list, authorization_list, reference, metadata },
-    gas_limit: row.gas_is_given ? gas_limit : null,
+    ...contentOfRow(row),
+    ...{ valid_until, reference, metadata, deduplication_id },
     type: null,
     tier: row.speed?.tier ?? null,
     gas_price: isLegacy ? fee_ceiling : null,
     max_fee_per_gas: isLegacy ? null : fee_ceiling,
     max_priority_fee_per_gas: isLegacy ? null : tip_ceiling,
-    ordering_key: null,
-    deduplication_id,
     submission:
       submission === null
         ? { mode: 'public' }
@@ -208,13 +205,10 @@ async function offerTo(
       auditEntry,
     )
     if (creation.outcome === 'pinned') return undefined
-    try {
-      if (creation.outcome === 'too_little') throw tooLittle(first.relayer, first.quote, BigInt(creation.reserved))
-      return unwrapInsert(creation, first.relayer.id, auditEntry)
-    } catch (error) {
-      if (!isOfRelayer(error)) throw error
-      refusal ??= { error, relayer_id: first.relayer.id }
-    }
+    if ('row_id' in creation) return unwrapInsert(creation, first, auditEntry)
+    const error = refusalOf(creation, first)
+    if (!isOfRelayer(error)) throw error
+    refusal ??= { error, relayer_id: first.relayer.id }
   }
   auditEntry.relayer_id = refusal?.relayer_id ?? null
   throw refusal?.error
@@ -241,18 +235,16 @@ async function candidatesOf(
   checkPoolPolicies(pool, request)
   const candidates: Candidate[] = []
   const errors: Refused[] = []
+  const checkOne = async ({ weight, ...its }: Prepared & { weight: number }): Promise<Candidate> => {
+    const relayer = await context.keyring.findRelayer(its.relayer.id)
+    const checked = await recheck(context, asker, its, { relayer, request })
+    const transaction = countedBy(pool, request, newTransaction(context, checked, request))
+    return { ...checked, weight, transaction: complete({ ...transaction, id }, checked.quote, checked.relayer) }
+  }
   for (const [index, its] of prepared.entries()) {
-    try {
-      if (its.status === 'rejected') throw its.reason
-      const { weight, ...prepared } = its.value
-      const newest = await context.keyring.findRelayer(prepared.relayer.id)
-      const checked = await recheck(context, asker, prepared, { relayer: newest, request })
-      const transaction = countedBy(pool, request, newTransaction(context, checked, request))
-      const completed = complete({ ...transaction, id }, checked.quote, checked.relayer)
-      candidates.push({ ...checked, weight, transaction: completed })
-    } catch (error) {
-      errors.push({ error, relayer_id: members[index]?.relayer.id as string })
-    }
+    const [result] = its.status === 'rejected' ? [its] : await Promise.allSettled([checkOne(its.value)])
+    if (result.status === 'fulfilled') candidates.push(result.value)
+    else errors.push({ error: result.reason, relayer_id: members[index]?.relayer.id as string })
   }
   return { candidates, errors }
 }

@@ -2,9 +2,16 @@ import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { AcceptedTransaction, SendTransactionRequest, Warning } from '../../../generated/openapi.ts'
 import { readCall } from '../../domain/decoding/decoded-call.ts'
-import { alreadySent, conflict, DomainError, errorOf, NonceTaken, relayerNotFound } from '../../domain/errors.ts'
+import { alreadySent, conflict, DomainError, errorOf, relayerNotFound, wrongNonce } from '../../domain/errors.ts'
 import { ceilingColumns, gwei, most, percentileOf, priceColumns, quote as quotePrices } from '../../domain/fees.ts'
-import type { InsertRefusal, NewTransaction, Replay } from '../../domain/new-transaction.ts'
+import type {
+  InsertRefusal,
+  InsertResult,
+  InsertSuccess,
+  Mismatch,
+  NewTransaction,
+  Replay,
+} from '../../domain/new-transaction.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import type { Idempotency } from '../../domain/operation.ts'
 import type { KeyBudget } from '../../domain/policies/budgets.ts'
@@ -26,10 +33,10 @@ import {
   checkFunds,
   costColumns,
   defaultTier,
+  insufficientBalance,
   type QuoteContext,
   quoteTransaction,
   type TransactionQuote,
-  tooLittle,
   unlimited,
   type Wanted,
 } from './quote.ts'
@@ -72,7 +79,7 @@ export async function send(
   context: TransactionsContext,
   asker: Asker,
   relayerId: string,
-  /** `nonce`: the one that it must get; throws NonceTaken when another one is next. */
+  /** `nonce`: the one that it must get; throws `wrongNonce` when another one is next. */
   { body, nonce, complete = unchanged }: { body: SendTransactionRequest; nonce?: number; complete?: Complete },
 ): Promise<AcceptedTransaction> {
   const { store, keyring } = context
@@ -82,13 +89,13 @@ export async function send(
   const once = idempotency && { body_hash: hashOf(body, nonce), ...idempotency }
   if (once) {
     const replayed = await store.replay(found.row_id, once)
-    if (replayed) return unwrapInsert(replayed, found.id, auditEntry)
+    if (replayed) return unwrapReplay(replayed, auditEntry)
   }
   checkPause(found)
   // An early check, for a nonce that is used already. The commit checks again.
   if (nonce !== undefined) {
     const { next_nonce } = await store.getAccount(found.chain_id, found.address)
-    if (nonce < next_nonce) throw new NonceTaken(next_nonce)
+    if (nonce < next_nonce) throw wrongNonce(next_nonce)
   }
   const request = readTransactionRequest(body)
   // An early check, before the chain is asked. The commit checks again.
@@ -107,8 +114,7 @@ export async function send(
     },
     auditEntry,
   )
-  if (creation.outcome === 'too_little') throw tooLittle(relayer, quote, BigInt(creation.reserved))
-  const accepted = unwrapInsert(creation, relayer.id, auditEntry)
+  const accepted = unwrapInsert(creation, prepared, auditEntry)
   context.wake(relayer.row_id)
   return accepted
 }
@@ -217,9 +223,20 @@ export function newTransaction(
   }
 }
 
-/** Throws DomainError for a creation that was refused. A repeated request is recorded with the transaction of the first one. */
-export function unwrapInsert(creation: Replay, relayerId: string, auditEntry: PendingAuditEntry): AcceptedTransaction {
-  if (!('row_id' in creation)) throw refusalOf(creation, relayerId)
+/** Throws DomainError for what was refused. */
+export function unwrapInsert(result: InsertResult, made: Offered, auditEntry: PendingAuditEntry): AcceptedTransaction {
+  if (!('row_id' in result)) throw refusalOf(result, made)
+  return recorded(result, auditEntry)
+}
+
+/** The first answer to a repeated request. Throws DomainError (422). */
+export function unwrapReplay(result: Replay, auditEntry: PendingAuditEntry): AcceptedTransaction {
+  if (result.outcome === 'mismatch') throw mismatch(result)
+  return recorded(result, auditEntry)
+}
+
+/** A repeated request is recorded with the transaction of the first one. */
+function recorded(creation: InsertSuccess, auditEntry: PendingAuditEntry): AcceptedTransaction {
   const { transaction } = creation
   auditEntry.replayed = creation.outcome === 'replayed'
   auditEntry.subject = transaction.id
@@ -227,20 +244,26 @@ export function unwrapInsert(creation: Replay, relayerId: string, auditEntry: Pe
   return transaction
 }
 
-export function refusalOf(refused: Exclude<InsertRefusal, { outcome: 'too_little' }>, relayerId: string): DomainError {
+export const mismatch = ({ sent }: Mismatch): DomainError =>
+  errorOf('idempotency_mismatch', 'idempotency_key', 'was used with another body', { transaction: sent })
+
+/** What was offered to the store. */
+type Offered = Pick<Prepared, 'relayer' | 'quote'>
+
+export function refusalOf(refused: InsertRefusal, { relayer, quote }: Offered): DomainError {
   switch (refused.outcome) {
     case 'mismatch':
-      return errorOf('idempotency_mismatch', 'idempotency_key', 'was used with another body', {
-        transaction: refused.sent,
-      })
+      return mismatch(refused)
     case 'relayer_gone':
-      return relayerNotFound(relayerId)
+      return relayerNotFound(relayer.id)
+    case 'too_little':
+      return insufficientBalance(relayer, quote, BigInt(refused.reserved))
     case 'over_limit':
       return overLimit(refused)
     case 'at_capacity':
       return tooMany(refused)
     case 'other_nonce':
-      return new NonceTaken(refused.next_nonce)
+      return wrongNonce(refused.next_nonce)
     case 'already_sent':
       return alreadySent(refused.sent)
     case 'exclusive_key_taken':

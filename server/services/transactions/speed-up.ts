@@ -1,7 +1,6 @@
 import type { SpeedUpRequest, Transaction } from '../../../generated/openapi.ts'
-import { badRequest } from '../../domain/errors.ts'
 import type { Ceiling } from '../../domain/fees.ts'
-import type { TransactionRequest } from '../../domain/transaction-request.ts'
+import { checkPriorityFee, contentOfRow, type TransactionRequest } from '../../domain/transaction-request.ts'
 import type { WholeTransactionRow } from '../../domain/transaction-rows.ts'
 import { readAmount } from '../../domain/values.ts'
 import type { ServicesContext } from '../context.ts'
@@ -31,8 +30,7 @@ function readCeiling({ max_fee_per_gas, max_priority_fee_per_gas }: SpeedUpReque
     amount === undefined ? undefined : BigInt(readAmount(amount, [name]))
   const fee = read(max_fee_per_gas, 'max_fee_per_gas')
   const tip = read(max_priority_fee_per_gas, 'max_priority_fee_per_gas')
-  if (fee !== undefined && tip !== undefined && tip > fee)
-    throw badRequest(['max_priority_fee_per_gas'], `must be at most max_fee_per_gas (${fee})`)
+  if (fee !== undefined && tip !== undefined) checkPriorityFee(fee, tip)
   return { fee, tip }
 }
 
@@ -40,11 +38,7 @@ const requestOf = (
   row: WholeTransactionRow,
   { speed = 'fastest', submission }: SpeedUpRequest,
 ): TransactionRequest => ({
-  to: row.to,
-  value: row.value,
-  data: row.data,
-  fragments: row.fragments,
-  gas_limit: row.gas_is_given ? row.gas_limit : null,
+  ...contentOfRow(row),
   type: row.type,
   tier: speed,
   gas_price: null,
@@ -54,9 +48,6 @@ const requestOf = (
   valid_until: undefined,
   reference: undefined,
   metadata: undefined,
-  ordering_key: null,
   deduplication_id: null,
   submission,
-  access_list: row.access_list,
-  authorization_list: row.authorization_list,
 })

@@ -1,6 +1,6 @@
 import type { TransactionError } from '../../../generated/openapi.ts'
 import { endOfIntent, type FirstBlock, type ForeignUse, type NeverSigned, neverSigned } from '../../domain/decide.ts'
-import { type Capacity, exceededBy, type Once, type Replay } from '../../domain/new-transaction.ts'
+import { type AtCapacity, type Capacity, exceededBy, type Once, type Replay } from '../../domain/new-transaction.ts'
 import type { Proof } from '../../domain/proof.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { isFinal, isUnmined } from '../../domain/statuses.ts'
@@ -79,7 +79,7 @@ export const replaceTransaction = (
   wanted: Omit<TransactionUpdate, 'end'>,
   { spending, capacity, once }: { spending: Spend[]; capacity: Capacity; once?: Once | undefined },
   auditEntry?: PendingAuditEntry,
-): Promise<TransactionRow | Replay | undefined> =>
+): Promise<TransactionRow | Replay | OverLimit | AtCapacity | undefined> =>
   database.write(async (transaction) => {
     await transaction.lockRelayers({ transactions: [wanted.row_id], names: keysIn(spending) })
     const row = await transaction.one(rowById, { row_id: wanted.row_id })
