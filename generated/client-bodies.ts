@@ -5,12 +5,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
  "post /api/v1/relayers/{relayer_id}/sign": [
   [
    "message",
-   "text (required)",
+   "text",
    "The text to sign."
   ],
   [
    "message_hex",
-   "text (required)",
+   "text",
    "The bytes to sign, as hex with 0x."
   ]
  ],
@@ -79,7 +79,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "to",
    "text",
-   "The recipient."
+   ""
   ],
   [
    "value",
@@ -198,7 +198,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "to",
    "text",
-   "The recipient."
+   ""
   ],
   [
    "value",
@@ -310,7 +310,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "to",
    "text",
-   "The recipient."
+   ""
   ],
   [
    "value",
@@ -592,17 +592,17 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
  "post /api/v1/notifications/{notification_id}/redeliver": [
   [
    "delivery_id",
-   "text (required)",
+   "text",
    "The delivery's id."
   ],
   [
    "since",
-   "text (required)",
+   "text",
    "The earliest event time (RFC 3339)."
   ],
   [
    "status",
-   "pending (required)",
+   "pending",
    "`pending`: those that wait for their next attempt."
   ]
  ],
@@ -759,7 +759,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "notification_ids",
-   "list of text (required)",
+   "list of text",
    "The notifications that receive the relayer's events, each those that its `filter` allows."
   ]
  ],
@@ -896,7 +896,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "notification_ids",
-   "list of text (required)",
+   "list of text",
    "The notifications that receive the relayer's events, each those that its `filter` allows."
   ]
  ],
@@ -908,167 +908,167 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "type",
-   "text (required)",
-   "A private key that is given."
+   "plain | keystore | generated | aws_kms | google_cloud_kms | azure_key_vault | pkcs11 | remote | vault (required)",
+   ""
   ],
   [
    "config.key",
-   "text",
+   "text (plain)",
    "The private key, 32 bytes of hex, with or without 0x."
   ],
   [
    "config.keystore",
-   "object",
+   "object (keystore)",
    "A Web3 Secret Storage document, version 3."
   ],
   [
    "config.passphrase",
-   "text",
+   "text (keystore)",
    "The passphrase of the keystore."
   ],
   [
    "config",
-   "object",
+   "object (generated)",
    "An empty object."
   ],
   [
    "config.region",
-   "text",
+   "text (aws_kms)",
    "The region of the key."
   ],
   [
    "config.key_id",
-   "text",
-   "The id or ARN of the key, or the name or ARN of an alias."
+   "text (aws_kms, pkcs11)",
+   ""
   ],
   [
    "config.endpoint",
-   "text",
-   "The URL of the key service, for example of a VPC endpoint."
+   "text (aws_kms, google_cloud_kms)",
+   ""
   ],
   [
    "config.key_version",
-   "text",
-   "The resource name of the key version."
+   "text (google_cloud_kms, azure_key_vault)",
+   ""
   ],
   [
    "config.service_account",
-   "object",
+   "object (google_cloud_kms)",
    "The JSON key of a service account, as Google Cloud creates it."
   ],
   [
    "config.vault_url",
-   "text",
+   "text (azure_key_vault)",
    "The URL of the vault or the managed HSM."
   ],
   [
    "config.key_name",
-   "text",
+   "text (azure_key_vault)",
    "The name of the key."
   ],
   [
    "config.client_id",
-   "text",
-   "The client id of a user-assigned managed identity."
+   "text (azure_key_vault)",
+   ""
   ],
   [
    "config.tenant_id",
-   "text",
+   "text (azure_key_vault)",
    "A tenant or client id, a UUID."
   ],
   [
    "config.client_secret",
-   "text",
+   "text (azure_key_vault)",
    "The secret of the application."
   ],
   [
    "config.module",
-   "text",
+   "text (pkcs11)",
    "The path of the module (a shared library), as the setting PKCS11_MODULES has it."
   ],
   [
    "config.token_label",
-   "text",
+   "text (pkcs11)",
    "The label of the token."
   ],
   [
    "config.key_label",
-   "text",
+   "text (pkcs11)",
    "The label (CKA_LABEL) of the private and of the public key."
   ],
   [
    "config.pin",
-   "text",
+   "text (pkcs11)",
    "The PIN of the token's user."
   ],
   [
    "config.url",
-   "text",
-   "The URL of the remote signer."
+   "text (remote, vault)",
+   ""
   ],
   [
    "config.address",
-   "text",
+   "text (remote)",
    "The address of the key."
   ],
   [
    "config.interface",
-   "rest | json_rpc",
+   "rest | json_rpc (remote)",
    "`rest` (the default): `POST /api/v1/eth1/sign/{identifier}`, which signs everything."
   ],
   [
    "config.headers",
-   "object",
+   "object (remote)",
    "Headers of every request, for example `Authorization`."
   ],
   [
    "config.ca_certificate",
-   "text",
+   "text (remote)",
    "The certificates of the authorities that the signer's certificate is checked against, in PEM."
   ],
   [
    "config.client_certificate",
-   "text",
+   "text (remote)",
    "The certificate that the service presents (mutual TLS), in PEM."
   ],
   [
    "config.client_key",
-   "text",
+   "text (remote)",
    "The private key of `client_certificate`, in PEM."
   ],
   [
    "config.namespace",
-   "text",
+   "text (vault)",
    "The namespace (Vault Enterprise, HCP Vault, OpenBao)."
   ],
   [
    "config.mount",
-   "text",
+   "text (vault)",
    "The mount of the secrets engine."
   ],
   [
    "config.path",
-   "text",
+   "text (vault)",
    "The path of the secret within the mount."
   ],
   [
    "config.field",
-   "text",
+   "text (vault)",
    "The field of the secret that holds the private key, as 64 hex digits."
   ],
   [
    "config.token",
-   "text",
+   "text (vault)",
    "A token that may read the secret."
   ],
   [
    "config.role_id",
-   "text",
+   "text (vault)",
    "The RoleID of an AppRole, mounted at `approle`."
   ],
   [
    "config.secret_id",
-   "text",
+   "text (vault)",
    "The SecretID."
   ]
  ],
@@ -1339,7 +1339,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "to",
    "text",
-   "The recipient."
+   ""
   ],
   [
    "value",
@@ -1458,7 +1458,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "to",
    "text",
-   "The recipient."
+   ""
   ],
   [
    "value",
@@ -1645,7 +1645,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "relayer_id",
-   "text (required)",
+   "text",
    "The relayer that sends the calls and pays for them."
   ],
   [
@@ -1705,7 +1705,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "pool_id",
-   "text (required)",
+   "text",
    "The pool whose relayers send the calls and pay for them."
   ]
  ],
@@ -1889,7 +1889,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
  "post /api/v1/mcp": [
   [
    "jsonrpc",
-   "text (required)",
+   "2.0 (required)",
    "The version of JSON-RPC."
   ],
   [

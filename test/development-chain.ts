@@ -122,8 +122,9 @@ async function fundForEver(chain: Anvil): Promise<void> {
 async function fundAll(chain: Anvil, funded: Set<string>): Promise<string | undefined> {
   const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(answerDeadlineMs)])
   let found: FoundRelayer[]
+  let elsewhere: string | undefined
   try {
-    found = await relayersOn(chain.chain_id, signal)
+    ;({ found, elsewhere } = await relayersOn(chain, signal))
   } catch (error) {
     return stopping.signal.aborted ? undefined : obstacleOf(error)
   }
@@ -136,7 +137,7 @@ async function fundAll(chain: Anvil, funded: Set<string>): Promise<string | unde
   // The service may not reach this chain, or be on another one.
   for (const { id, system_disabled } of found)
     if (system_disabled || (inStep.get(id) ?? 0) < enough) await reset(id, signal).catch(() => undefined)
-  return undefined
+  return elsewhere
 }
 
 /** A relayer of an earlier chain: the service disables it, because its transactions are on no chain. Only test chains are reset. */
@@ -157,14 +158,24 @@ function clientNow() {
   return createRelayerClient({ baseUrl: RELAYER_URL, token })
 }
 
-async function relayersOn(chainId: number, signal: AbortSignal): Promise<FoundRelayer[]> {
+/** `elsewhere`: what to do when no network of the service calls this chain. */
+async function relayersOn(
+  { chain_id: chainId, url }: Anvil,
+  signal: AbortSignal,
+): Promise<{ found: FoundRelayer[]; elsewhere: string | undefined }> {
   const client = clientNow()
-  const names = new Set<string>()
-  for await (const network of client.all('/api/v1/networks', { signal })) {
-    if (network.chain_id === chainId) names.add(network.name)
-  }
+  const all = await Array.fromAsync(client.all('/api/v1/networks', { signal }))
+  const networks = all.filter((network) => network.chain_id === chainId)
+  const port = `:${new URL(url).port}`
+  const isCalled = networks.some(({ rpc_urls: nodes }) => nodes.some((node) => node.url.includes(port)))
+  const [first] = networks
+  const elsewhere =
+    first && !isCalled
+      ? `The network ${first.name} of the service calls ${first.rpc_urls.map((node) => node.url).join(', ')} and not this chain. ` +
+        `To change it: npm run -s relayer -- networks change ${first.id} --set rpc_urls=${url}`
+      : undefined
   const relayers = await Array.fromAsync(client.all('/api/v1/relayers', { signal }))
-  return relayers.filter(({ network }) => names.has(network))
+  return { found: relayers.filter(({ network }) => networks.some(({ name }) => name === network)), elsewhere }
 }
 
 function obstacleOf(error: unknown): string {

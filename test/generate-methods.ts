@@ -117,6 +117,7 @@ ${block('described', ',')}
 type Member = [name: string, type: string, about: string]
 interface Full extends Schema {
   enum?: unknown[]
+  const?: unknown
   description?: string
   writeOnly?: boolean
   items?: Full
@@ -142,9 +143,37 @@ function membersOf(schema: Full, before = ''): Member[] {
     const type = before === '' && required.includes(name) ? `${typeOf(its)} (required)` : typeOf(its)
     return [[path, type, firstSentence(description)]]
   })
-  const others = [...anyOf, ...oneOf].flatMap((branch) => membersOf(branch, before))
-  return [...own, ...others.filter(([name], index) => others.findIndex(([other]) => other === name) === index)]
+  const branches = [...anyOf, ...oneOf]
+    .map((branch) => ({ tag: before === '' ? tagOf(branch) : undefined, members: membersOf(branch, before) }))
+    .filter(({ members }) => members.length > 0)
+  return [...own, ...together(branches)]
 }
+
+const isRequired = / \(required\)$/
+
+/** The members of alternatives: one is required where each requires it, and says of which it is. */
+function together(branches: { tag: string | undefined; members: Member[] }[]): Member[] {
+  const names = new Set(branches.flatMap(({ members }) => members.map(([name]) => name)))
+  return [...names].map((name): Member => {
+    const found = branches.flatMap(({ tag, members }) =>
+      members.filter((member) => member[0] === name).map(([, type, about]) => ({ tag, type, about })),
+    )
+    const isOfAll = found.length === branches.length
+    const types = new Set(found.flatMap(({ type }) => type.replace(isRequired, '').split(' | ')))
+    const required = isOfAll && found.every(({ type }) => isRequired.test(type)) ? ' (required)' : ''
+    const tags = found.map(({ tag }) => tag)
+    const of = isOfAll || tags.includes(undefined) ? '' : ` (${tags.join(', ')})`
+    const abouts = new Set(found.map(({ about }) => about))
+    return [name, `${[...types].join(' | ')}${required}${of}`, abouts.size === 1 ? [...abouts].join('') : '']
+  })
+}
+
+/** The value of the member that tells an alternative from the others. */
+const tagOf = (branch: Full): string | undefined =>
+  Object.values((lookUp(branch) as Full).properties ?? {}).flatMap((its) => {
+    const { const: value } = { ...(lookUp(its) as Full), ...its }
+    return value === undefined ? [] : [String(value)]
+  })[0]
 
 const isAmount = (schema: Full): boolean =>
   schema.$ref === amount || [...(schema.anyOf ?? [])].some((branch) => branch.$ref === amount)
@@ -154,6 +183,7 @@ function typeOf(schema: Full): string {
   const its = { ...lookUp(schema), ...schema }
   const { type, items } = its
   const branches = (its.anyOf ?? its.oneOf ?? []).flatMap((branch) => lookUp(branch).oneOf ?? [branch])
+  if (its.const !== undefined) return String(its.const)
   const values = [...(its.enum ?? []), ...branches.flatMap((branch) => lookUp(branch).enum ?? [])]
   if (values.length > 0) return values.join(' | ')
   const types = [...new Set([type ?? branches.map((branch) => lookUp(branch).type)].flat(2))].filter(

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { RelayerError } from '../error.ts'
 import { ifMatch } from '../revision.ts'
-import { readBodyCheck } from './body-check.ts'
+import { nearest, readBodyCheck } from './body-check.ts'
 import { type Context, readInput } from './context.ts'
 import { type Difference, differences, type Entry, type Kind, kinds, nameOf, readState } from './desired-state.ts'
 import { CommandError } from './exit-codes.ts'
@@ -76,8 +76,10 @@ export function addApply(program: Command, context: () => Context): void {
     .option('--prune', 'also delete what is not in the file, of the kinds that the file has')
     .action(async (file: string, options: ApplyOptions) => {
       const world = context()
-      const steps = await planOf(world, readState(await readInput(file)), options.prune === true)
-      await checkBodies(world, steps)
+      const state = readState(await readInput(file))
+      const steps = await planOf(world, state, options.prune === true)
+      const faults = [...(await bodyFaults(world, steps)), ...(await nameFaults(world, state, steps))]
+      if (faults.length > 0) throw new CommandError(`Nothing was done:\n${faults.join('\n')}`)
       // Bodies may hold secrets.
       const shown = steps.map(({ action, kind, name, changes }) => ({ action, kind, name, changes }))
       if (world.print.isJson && options.dryRun) return world.print.list(shown, [])
@@ -211,15 +213,55 @@ function asNone(error: unknown): undefined {
   throw error
 }
 
-/** Nothing is changed before every body fits the contract. Throws CommandError with all faults. */
-async function checkBodies({ url }: Context, steps: Step[]): Promise<void> {
+/** Nothing is changed before every body fits the contract, and names only what is there or in the file. */
+async function bodyFaults({ url }: Context, steps: Step[]): Promise<string[]> {
   const bodies = steps.filter(({ call }) => call.body !== undefined)
-  if (bodies.length === 0) return
+  if (bodies.length === 0) return []
   const check = await readBodyCheck(url)
-  const faults = bodies.flatMap(({ place, call: { method, path, body } }) =>
+  return bodies.flatMap(({ place, call: { method, path, body } }) =>
     check(method, path, body).map((fault) => `${place}: ${inLine(fault)}`),
   )
-  if (faults.length > 0) throw new CommandError(`Nothing was done:\n${faults.join('\n')}`)
+}
+
+/** The members that name resources. */
+const named: Record<string, Kind> = {
+  network: 'networks',
+  signer_id: 'signers',
+  ...{ notification_id: 'notifications', notification_ids: 'notifications' },
+  ...{ relayer_id: 'relayers', relayer_ids: 'relayers', from: 'relayers' },
+  ...{ pool_id: 'pools', pool_ids: 'pools' },
+}
+
+async function nameFaults({ client }: Context, state: Map<Kind, Entry[]>, steps: Step[]): Promise<string[]> {
+  const there = new Map<Kind, string[]>()
+  /** Of what the API key may not list, any name may be there. */
+  const namesOf = async (kind: Kind): Promise<string[] | undefined> => {
+    const all = client.all as unknown as (path: string) => AsyncIterable<Entry>
+    const known = there.get(kind) ?? (await collect(all(pathOf[kind].path)).catch(asForbidden))
+    if (known === undefined) return undefined
+    const names = [...known, ...(state.get(kind) ?? [])].map((one) =>
+      typeof one === 'string' ? one : nameOf(kind, one),
+    )
+    there.set(kind, names.map(String))
+    return there.get(kind)
+  }
+  const faults: string[] = []
+  for (const { place, call } of steps)
+    for (const [member, given] of Object.entries(call.body ?? {})) {
+      const kind = named[member]
+      const names = kind && given !== null ? await namesOf(kind) : undefined
+      const wrong = names && [given].flat().find((one) => typeof one === 'string' && !names.includes(one))
+      if (!kind || !names || wrong === undefined) continue
+      const near = nearest(String(wrong), names)
+      const question = near === undefined ? '' : `; did you mean ${inLine(near)}?`
+      faults.push(inLine(`${place}: ${member} names ${wrong}, and ${kind} has none of this name${question}`))
+    }
+  return faults
+}
+
+function asForbidden(error: unknown): undefined {
+  if (error instanceof RelayerError && error.status === 403) return undefined
+  throw error
 }
 
 /** The file names the variable of the environment that holds the key. */

@@ -24,8 +24,12 @@ export interface GlobalOptions {
 
 const defaultUrl = 'http://127.0.0.1:8080'
 
+/** As it is given, without the path of the API. */
+export const serviceUrl = (options: GlobalOptions, env: NodeJS.ProcessEnv): string =>
+  (options.url ?? env.RELAYER_URL ?? defaultUrl).replace(/\/+$/, '').replace(/\/api\/v1$/, '')
+
 export function createContext(options: GlobalOptions, env: NodeJS.ProcessEnv): Context {
-  const url = (options.url ?? env.RELAYER_URL ?? defaultUrl).replace(/\/+$/, '').replace(/\/api\/v1$/, '')
+  const url = serviceUrl(options, env)
   const token = env.RELAYER_API_KEY?.trim() ?? ''
   if (token === '') throw new CommandError('RELAYER_API_KEY is not set: it must hold the API key')
   if (!URL.canParse(url)) throw new CommandError(`RELAYER_URL must be a URL, for example ${defaultUrl}; it is ${url}`)

@@ -8,7 +8,7 @@ import { collect } from './resources.ts'
 const listPath = '/api/v1/notifications/{notification_id}/deliveries'
 const columns = ['id', 'event', 'sequence', 'relayer_id', 'nonce', 'status', 'created_at', 'next_attempt_at', 'last']
 
-/** `deliveries`: list, retry, redeliver. */
+/** `deliveries`: list, test, retry, redeliver. */
 export function addDeliveries(program: Command, context: () => Context): void {
   const group = program.command('deliveries').description('webhook deliveries')
   addList(
@@ -28,6 +28,13 @@ export function addDeliveries(program: Command, context: () => Context): void {
     })
     print.list(withLast, columns)
   })
+  group
+    .command('test <notification>')
+    .description('send a test event now, and print the attempt')
+    .action(async (notificationId: string) => {
+      const { client, print } = context()
+      print.one(await client.notifications.test(notificationId))
+    })
   group
     .command('retry <notification>')
     .description('make all deliveries that wait for their next attempt due now')

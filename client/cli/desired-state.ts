@@ -91,7 +91,7 @@ function plain(value: unknown, place: string, name = '', depth = 0): unknown {
       // It belongs in no file that is shared.
       if (secretMembers.has(name))
         throw new CommandError(
-          `${place}.${name} is a secret: create this one with its own command, which reads secrets from files`,
+          `${place}.${name} is a secret: ${name === 'signing_key' ? 'give signing_key_env, the name of a variable that holds it' : 'create this one with its own command, which reads secrets from files'}`,
         )
       return [name, plain(its, `${place}.${name}`, name, depth + 1)]
     }),

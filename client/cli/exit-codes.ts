@@ -66,10 +66,17 @@ const reasons: Record<string, string> = {
   EAI_AGAIN: 'the name cannot be looked up now',
   ETIMEDOUT: 'no answer came in time',
   UND_ERR_CONNECT_TIMEOUT: 'no answer came in time',
+  UND_ERR_SOCKET: 'the connection was closed; perhaps the URL must begin with https',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'http is spoken there, so the URL must begin with http and not https',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'http is spoken there, so the URL must begin with http and not https',
 }
+/** Of OpenSSL's check of a certificate. */
+const untrusted = /CERT|ISSUER|SIGNATURE/
 
 /** Why the service was not reached, in words. */
 export function unreachedReason({ message, cause }: TypeError): string {
   const { code = '', message: told } = cause as NodeJS.ErrnoException
+  if (untrusted.test(code))
+    return `its certificate is not accepted (${told}); NODE_EXTRA_CA_CERTS names a file with its authority`
   return reasons[code] ?? (told || message)
 }

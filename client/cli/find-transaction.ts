@@ -6,12 +6,17 @@ import { collect } from './resources.ts'
 
 const onePath = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
 const maxRelayers = 100
+const hashForm = /^0x[0-9a-fA-F]{64}$/
 
 /**
  * The transaction with this id, or with this hash at any of its prices: of the relayer that is named, or else of any that the API key
  * sees.
  */
 export async function findTransaction(world: Context, name: string): Promise<Transaction> {
+  if (name.startsWith('0x') && !hashForm.test(name))
+    throw new CommandError(
+      `A transaction is named by its id, or by a hash of 0x and 64 hexadecimal digits; it is ${name}`,
+    )
   const found = name.startsWith('0x') ? await withHash(world, name) : await withId(world, name)
   if (found) return found
   throw new CommandError(`There is no transaction ${name} that the API key may see`, exitCodes.not_found)

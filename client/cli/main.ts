@@ -2,7 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { RelayerError } from '../error.ts'
 import { addApply } from './apply.ts'
-import { type Context, createContext, type GlobalOptions } from './context.ts'
+import { type Context, createContext, type GlobalOptions, serviceUrl } from './context.ts'
 import { addDeliveries } from './deliveries.ts'
 import { addDoctor } from './doctor.ts'
 import { CommandError, exitCodeOf, exitCodes, exitCodesHelp, isUnreached, unreachedReason } from './exit-codes.ts'
@@ -85,7 +85,8 @@ function tell(error: unknown): void {
 /** In JSON with --json. */
 function explain(error: unknown): string {
   const { message, stack } = error as Error
-  const told = isUnreached(error) ? `The service is not reached: ${unreachedReason(error)}` : message
+  const url = serviceUrl(program.opts<GlobalOptions>(), process.env)
+  const told = isUnreached(error) ? `The service at ${url} is not reached: ${unreachedReason(error)}` : message
   const isTold =
     error instanceof CommandError || error instanceof RelayerError || exitCodeOf(error) !== exitCodes.unexpected
   if (program.opts<GlobalOptions>().json)
@@ -96,6 +97,7 @@ function explain(error: unknown): string {
 
 function withDetails({ status, code, message, details, requestId }: RelayerError): string {
   const more = details.slice(1).map((detail) => inLine(`  ${detail.path}: ${detail.message}`))
+  const room = details.flatMap(({ resets_at: at }) => (at ? [inLine(`  there is room again at ${at}`)] : []))
   const request = requestId === undefined ? [] : [inLine(`  request ${requestId}`)]
-  return [inLine(`${status} ${code ?? ''}: ${message}`), ...more, ...request].join('\n')
+  return [inLine(`${status} ${code ?? ''}: ${message}`), ...more, ...room, ...request].join('\n')
 }

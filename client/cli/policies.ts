@@ -4,9 +4,10 @@ import { ifMatch } from '../revision.ts'
 import { type BodyOptions, readBody, repeated } from './body.ts'
 import type { Context } from './context.ts'
 import { CommandError } from './exit-codes.ts'
-import { collect } from './resources.ts'
+import { collect, listOfMembers, listsOf } from './resources.ts'
 
 const onePath = '/api/v1/relayers/{relayer_id}'
+const change = `patch ${onePath}`
 
 /** `policies`: the limits of each relayer. */
 export function addPolicies(program: Command, context: () => Context): void {
@@ -31,12 +32,13 @@ export function addPolicies(program: Command, context: () => Context): void {
     })
   group
     .command('change <relayer>')
-    .description('change policies: absent ones stay, null removes, for example --set max_value=1000')
+    .description('change policies: absent ones stay, null removes, for example --set max_value=1ether')
     .option('--file <file>', 'a JSON object with the policies (-: standard input)')
-    .option('--set <name=value>', 'sets a policy; repeatable', repeated)
+    .option('--set <name=value>', 'sets a policy; again for another one, or for another value of a list', repeated)
+    .addHelpText('after', listOfMembers(change, {}, 'policies.'))
     .action(async (relayerId: string, options: BodyOptions) => {
       const { client, print } = context()
-      const policies = await readBody(options)
+      const policies = await readBody(options, {}, listsOf(change, 'policies.'))
       if (Object.keys(policies).length === 0) throw new CommandError('Nothing to change: give --set or --file')
       // The service checks the members.
       const body = { policies } as UpdateRelayerRequest

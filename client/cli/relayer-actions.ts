@@ -3,10 +3,17 @@ import type { FundingSettings, SweepRequest } from '../index.ts'
 import { readWei } from './amounts.ts'
 import { type BodyOptions, readBody, repeated } from './body.ts'
 import type { Context } from './context.ts'
+import { CommandError } from './exit-codes.ts'
 import { listOfMembers } from './resources.ts'
 
 interface OfPool {
   pool?: string
+}
+
+/** Throws where the pool and a relayer are named. */
+export function onlyOne(pool: string, given: string | undefined, command: Command): void {
+  const { relayer = given } = command.optsWithGlobals<{ relayer?: string }>()
+  if (relayer !== undefined) throw new CommandError(`Give one of the relayer ${relayer} and --pool ${pool}`)
 }
 
 /**
@@ -56,26 +63,33 @@ export function addRelayerActions(program: Command, context: () => Context): voi
       .description(about)
       .option('--pool <id>', 'all relayers of this pool, under one limit')
   addFunding('funding', 'show where the relayer gets its funds from, and the newest refills').action(
-    async (given: string | undefined, { pool }: OfPool) => {
+    async (given: string | undefined, { pool }: OfPool, command: Command) => {
       const { client, print, relayerId } = context()
-      if (pool !== undefined) return print.one(await client.pools.getFunding(pool))
+      if (pool !== undefined) {
+        onlyOne(pool, given, command)
+        return print.one(await client.pools.getFunding(pool))
+      }
       print.one(await client.relayers.getFunding(given ?? (await relayerId())))
     },
   )
-  addFunding('unfund', 'end the refills of the relayer').action(async (given: string | undefined, { pool }: OfPool) => {
-    const { client, print, relayerId } = context()
-    if (pool !== undefined) {
-      return print.one(await client.pools.deleteFunding(pool), `the relayers of ${pool} are no longer refilled`)
-    }
-    const id = given ?? (await relayerId())
-    print.one(await client.relayers.deleteFunding(id), `${id} is no longer refilled`)
-  })
+  addFunding('unfund', 'end the refills of the relayer').action(
+    async (given: string | undefined, { pool }: OfPool, command: Command) => {
+      const { client, print, relayerId } = context()
+      if (pool !== undefined) {
+        onlyOne(pool, given, command)
+        return print.one(await client.pools.deleteFunding(pool), `the relayers of ${pool} are no longer refilled`)
+      }
+      const id = given ?? (await relayerId())
+      print.one(await client.relayers.deleteFunding(id), `${id} is no longer refilled`)
+    },
+  )
   addFunding('fund', 'refill the relayer from another one, under a limit per day')
     .option('--file <file>', 'a JSON object with the members (-: standard input)')
     .option('--set <name=value>', 'sets a member, for example min_balance=0.2ether; repeatable', repeated)
     .addHelpText('after', listOfMembers('put /api/v1/relayers/{relayer_id}/funding'))
-    .action(async (given: string | undefined, { pool, ...options }: BodyOptions & OfPool) => {
+    .action(async (given: string | undefined, { pool, ...options }: BodyOptions & OfPool, command: Command) => {
       const { client, print, relayerId } = context()
+      if (pool !== undefined) onlyOne(pool, given, command)
       // The service checks the body against the contract.
       const body = (await readBody(options)) as unknown as FundingSettings
       if (pool !== undefined) return print.one(await client.pools.replaceFunding(pool, body))

@@ -141,6 +141,9 @@ const about: Record<Verb, string> = {
   delete: 'delete one',
 }
 
+const setHelp =
+  'sets a member, for example policies.max_value=1ether; again for another member, or for another value of a list'
+
 const idOf = (verb: Verb) => (verb === 'list' || verb === 'create' ? '' : ' <id>')
 
 type Call = (path: string, input?: Body) => Promise<{ data: unknown }>
@@ -159,7 +162,7 @@ function addVerb(group: Command, resource: Resource, verb: Verb, context: () => 
   if (['create', 'change', 'rotate'].includes(verb)) {
     command
       .option('--file <file>', 'a JSON object with the members (-: standard input)')
-      .option('--set <name=value>', 'sets a member, for example policies.max_value=1000; repeatable', repeated)
+      .option('--set <name=value>', setHelp, repeated)
     if (verb === 'change')
       command.option('--revision <revision>', 'refuse the change if the resource has another one (default: read now)')
     for (const { option, about } of resource.secrets ?? []) command.option(`--${option} <file>`, about)
@@ -183,8 +186,11 @@ function membersHelp(resource: Resource, verb: Verb): string {
   return listOfMembers(operationOf[verb]?.(resource) ?? '', verb === 'create' ? resource.defaults : {})
 }
 
-export function listOfMembers(operation: string, defaults: Body = {}): string {
-  const members = bodyMembers[operation] ?? []
+/** `within`: only those of this member, without its name. */
+export function listOfMembers(operation: string, defaults: Body = {}, within = ''): string {
+  const members = (bodyMembers[operation] ?? [])
+    .filter(([name]) => name.startsWith(within))
+    .map(([name, ...others]) => [name.slice(within.length), ...others] as const)
   const width = Math.max(0, ...members.map(([name]) => name.length))
   return [
     '',
@@ -195,6 +201,12 @@ export function listOfMembers(operation: string, defaults: Body = {}): string {
     }),
   ].join('\n')
 }
+
+/** Whether a member of an operation's body is a list. */
+export const listsOf =
+  (operation: string, within = '') =>
+  (member: string): boolean =>
+    (bodyMembers[operation] ?? []).some(([name, type]) => name === within + member && type.startsWith('list of '))
 
 async function run(world: Context, resource: Resource, verb: Verb, id: string, options: BodyOptions & Body) {
   const { client, print } = world
@@ -211,9 +223,9 @@ async function run(world: Context, resource: Resource, verb: Verb, id: string, o
     case 'show':
       return print.one((await calls.get(onePath, one)).data)
     case 'create':
-      return print.one((await calls.post(path, { body: await bodyOf(resource, options, resource.defaults) })).data)
+      return print.one((await calls.post(path, { body: await bodyOf(resource, verb, options) })).data)
     case 'change': {
-      const body = await bodyOf(resource, options)
+      const body = await bodyOf(resource, verb, options)
       if (Object.keys(body).length === 0) throw new CommandError('Nothing to change: give --set or --file')
       const revision = options.revision ?? ((await calls.get(onePath, one)).data as Body).revision
       return print.one((await calls.patch(onePath, { ...one, body, header: ifMatch(String(revision)) })).data)
@@ -225,8 +237,10 @@ async function run(world: Context, resource: Resource, verb: Verb, id: string, o
   }
 }
 
-async function bodyOf({ secrets = [] }: Resource, options: BodyOptions & Body, start?: Body): Promise<Body> {
-  const body = await readBody(options, start)
+async function bodyOf(resource: Resource, verb: Verb, options: BodyOptions & Body): Promise<Body> {
+  const { secrets = [], defaults } = resource
+  const isList = listsOf(operationOf[verb]?.(resource) ?? '')
+  const body = await readBody(options, verb === 'create' ? defaults : {}, isList)
   for (const { option, apply } of secrets) {
     const file = options[option.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())]
     if (typeof file === 'string') apply(body, await readSecret(file))

@@ -1,10 +1,11 @@
 import type { Command } from 'commander'
-import type { SendTransactionRequest } from '../../generated/client.ts'
+import type { DryRun, SendTransactionRequest } from '../../generated/client.ts'
 import { readWei } from './amounts.ts'
 import { readCall } from './call.ts'
 import type { Context } from './context.ts'
-import { CommandError } from './exit-codes.ts'
+import { CommandError, exitCodes } from './exit-codes.ts'
 import { addPrices, type PriceOptions, pricesOf } from './prices.ts'
+import { onlyOne } from './relayer-actions.ts'
 import { addWait, follow, type WaitOptions } from './wait.ts'
 
 /** What a transaction is to do, and at which prices. */
@@ -37,27 +38,34 @@ export function addSend(program: Command, context: () => Context): void {
     .description('send a transaction; the arguments are those of --call')
   addContent(command)
     .option('--idempotency-key <key>', 'repeating the command with the same key sends nothing twice')
-    .option('--dry-run', 'check only: accept and sign nothing')
+    .option('--dry-run', 'check only: accept and sign nothing; exit code 3 when it would be refused')
     .option('--pool <id>', 'send through this pool, in the place of a relayer')
     .option('--ordering-key <key>', 'of a pool: those with one key keep their order')
-  addWait(command).action(async (values: string[], options: SendCommandOptions) => {
+  addWait(command).action(async (values: string[], options: SendCommandOptions, its: Command) => {
     const world = context()
     const { client, print } = world
     const { pool, orderingKey } = options
     const body = { ...(await bodyOf(values, options)), ...(orderingKey !== undefined && { ordering_key: orderingKey }) }
     if (pool !== undefined) {
-      if (options.dryRun) return print.one(await client.pools.dryRunTransaction(pool, body))
+      onlyOne(pool, undefined, its)
+      if (options.dryRun) return tellDryRun(print, await client.pools.dryRunTransaction(pool, body))
       const key = options.idempotencyKey
       const sent = await client.pools.sendTransaction(pool, body, key === undefined ? {} : { idempotencyKey: key })
       return follow(world, sent.relayer_id, sent, options)
     }
     const relayerId = await world.relayerId()
     if (options.dryRun)
-      return print.one((await client.post(dryRunPath, { path: { relayer_id: relayerId }, body })).data)
+      return tellDryRun(print, (await client.post(dryRunPath, { path: { relayer_id: relayerId }, body })).data)
     const { idempotencyKey } = options
     const sent = await client.transactions.send(relayerId, body, { ...(idempotencyKey && { idempotencyKey }) })
     return follow(world, relayerId, sent, options)
   })
+}
+
+/** A script that sends after a dry run goes on only when it would be accepted. */
+function tellDryRun(print: Context['print'], run: DryRun): void {
+  print.one(run)
+  if (!run.accepted) throw new CommandError('It would be refused; nothing was sent', exitCodes.refused)
 }
 
 export const addContent = (command: Command): Command =>

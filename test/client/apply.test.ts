@@ -195,7 +195,7 @@ test('checks the whole file against the contract before it changes anything, in 
       [
         'Nothing was done:',
         'relayers[0] (hot): policies.max_valu is no member; did you mean max_value?',
-        'sponsorships[0] (game): max_gas must be integer',
+        'sponsorships[0] (game): max_gas must be an integer',
         'facilitators[0] (shop): pay_to is missing',
         'facilitators[0] (shop): pay_too is no member; did you mean pay_to?',
         'relayers[0] (hot).funding: from is missing',
@@ -204,6 +204,30 @@ test('checks the whole file against the contract before it changes anything, in 
     ])
   }
   expect((await client.get('/api/v1/networks')).pagination.total_items).toBe(1)
+})
+
+test('names each value that is wrong in the words of the file, and each name that is nowhere', async () => {
+  const { apply } = await start()
+  const wrong = onHosts
+    .replace('max_value: 1000000000000000000000', 'max_value: 2eth')
+    .replace('scopes: [send, read]', 'scopes: [send, reed]')
+    .replace('relayer_ids: [treasury]', 'relayer_ids: [treasur]')
+    .replace('network: sepolia', 'network: sepolai')
+    .replace('signer_id: treasury-key', 'signer_id: demo')
+    .replace('[ledger]', 'ledger')
+  const { code, err } = await apply(wrong, '--dry-run')
+  expect([code, err.split('\n')]).toEqual([
+    2,
+    [
+      'Nothing was done:',
+      'relayers[0] (treasury): notification_ids must be a list',
+      'relayers[0] (treasury): policies.max_value must be an amount in wei or with a unit, for example 1000, 2.5gwei or 0.1ether',
+      'api_keys[0] (payouts): scopes.1 must be one of sign, send, read, notifications, manage',
+      'relayers[0] (treasury): network names sepolai, and networks has none of this name; did you mean sepolia?',
+      'api_keys[0] (payouts): relayer_ids names treasur, and relayers has none of this name; did you mean treasury?',
+      '',
+    ],
+  ])
 })
 
 test('deletes only with --prune, and only of the kinds that the file has', async () => {
@@ -221,13 +245,15 @@ test('deletes only with --prune, and only of the kinds that the file has', async
 
 test('goes on after a failure half-way, whose place it names', async () => {
   const { apply, relayer } = await start()
-  const wrong = onHosts.replace('network: sepolia', 'network: nowhere')
+  const second = '  - { id: second, name: Second, network: sepolia, signer_id: treasury-key }\n'
+  const wrong = onHosts.replace('relayers:\n', `relayers:\n${second}`)
   expect(await apply(wrong, '--yes')).toMatchObject({
     code: 3,
-    err: expect.stringContaining('relayers[0] (treasury): body/network: no network has this name'),
+    err: expect.stringContaining("relayers[1] (treasury): body/signer_id: another relayer uses the signer's address"),
   })
-  const rest = await apply(onHosts, '--yes')
-  expect(rest.err).toMatch(/^create relayer treasury\ncreate api key payouts\n/)
+  const other = onHosts.replace('signers:\n', 'signers:\n  - { id: other-key, type: generated }\n')
+  const rest = await apply(other.replace('signer_id: treasury-key', 'signer_id: other-key'), '--yes')
+  expect(rest.err).toMatch(/^create signer other-key\ncreate relayer treasury\ncreate api key payouts\n/)
   expect((await relayer()).id).toBe('treasury')
   const moved = await apply(onHosts.replace('chain_id: 11155111', 'chain_id: 5'), '--yes')
   expect(moved).toMatchObject({
@@ -239,7 +265,7 @@ test('goes on after a failure half-way, whose place it names', async () => {
 test('refuses a file with a secret, an unknown kind, or a name that is there twice', () => {
   const wrong = [
     ['signers: [{ id: a, type: plain, config: { key: "0x1" } }]', 'signers[0].config.key is a secret'],
-    ['notifications: [{ id: a, url: b, signing_key: c }]', 'notifications[0].signing_key is a secret'],
+    ['notifications: [{ id: a, url: b, signing_key: c }]', 'signing_key is a secret: give signing_key_env'],
     ['relayer: []', 'did you mean relayers?'],
     ['facilitator: []', 'did you mean facilitators?'],
     ['relayers: [{ id: a, policies: &policies { again: *policies } }]', 'has more than 20 levels'],

@@ -69,6 +69,14 @@ test('sends through a pool, and checks before', async () => {
   const sent = (await json([...send, ...once])) as Transaction
   expect(sent).toMatchObject({ relayer_id: 'demo', value: '1000000000' })
   expect(await json([...send, ...once])).toMatchObject({ id: sent.id })
+  // A script that sends only after a dry run stops.
+  await run(['policies', 'change', 'demo', '--set', 'max_value=1'])
+  const refused = await run([...send, '--dry-run'])
+  expect(refused).toMatchObject({
+    code: 3,
+    out: expect.stringContaining('max_value'),
+    err: expect.stringContaining('refused'),
+  })
   expect((await run(['send', '--pool', 'none', '--to', to])).err).toContain('no pool has this id')
 })
 
@@ -82,7 +90,21 @@ test('sets amounts with units and members of lists, and lists the members in its
     name: '1ether',
     policies: { max_value: '1500000000000000000', gas_price_cap: '50000000000', whitelist_receivers: [to] },
   })
+  // A list takes one value, and the same member again another one.
+  const key = ['keys', 'create', '--set', 'name=a', '--set', 'scopes=send', '--set', 'scopes=read']
+  expect(await json(key)).toMatchObject({ api_key: { scopes: ['send', 'read'] } })
+  for (const [wrong, told] of [
+    ['max_value=1eth', /must be in wei or have a unit, for example 1000, 2\.5gwei or 0\.1ether; it is 1eth/],
+    ['max_value=0.5', /it is 0\.5/],
+    ['max_valu=1', /did you mean max_value\?/],
+  ] as const)
+    expect.soft((await run(['policies', 'change', 'demo', '--set', wrong])).err).toMatch(told)
+  expect((await run(['policies', 'change', '--help'])).out).toMatch(/^ {2}max_value_per_day +amount in wei/m)
+  const signers = (await run(['signers', 'create', '--help'])).out
+  expect(signers).toMatch(/^ {2}type +plain \| keystore \| generated \| aws_kms /m)
+  expect(signers).toMatch(/^ {2}config\.role_id +text \(vault\): /m)
   const create = (await run(['relayers', 'create', '--help'])).out
+  expect(create).toMatch(/^ {2}notification_ids +list of text: /m)
   expect(create).toMatch(/^ {2}signer_id +text \(required\): /m)
   expect(create).toMatch(/^ {2}paused +boolean \(default: false\)/m)
   const { out } = await run(['relayers', 'change', '--help'])

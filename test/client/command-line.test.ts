@@ -202,6 +202,7 @@ test('returns an exit code for each kind of failure', async () => {
   const reader = relayerCommand({ url: service.url, api_key: made.token })
   const wrong = relayerCommand({ url: service.url, api_key: 't'.repeat(40) })
   const nowhere = relayerCommand({ url: 'http://127.0.0.1:9', api_key: 't'.repeat(40) })
+  const tls = relayerCommand({ url: service.url.replace('http', 'https'), api_key: 't'.repeat(40) })
   const keyless = relayerCommand({ url: service.url, api_key: '' })
   const cases = [
     [0, run(['--help']), ''],
@@ -225,7 +226,15 @@ test('returns an exit code for each kind of failure', async () => {
     [4, run(['tx', 'show', 'nothing']), /There is no transaction nothing/],
     [5, wrong.run(['relayers', 'list']), /401 unauthorized/],
     [5, reader.run(['sign', 'Hello']), /403 forbidden/],
-    [6, nowhere.run(['relayers', 'list']), /The service is not reached: \S+/],
+    [2, run(['tx', 'show', '0x12']), /named by its id, or by a hash of 0x and 64 hexadecimal digits; it is 0x12/],
+    [2, run(['send', '--to', to, '--pool', 'p', '-r', 'demo']), /Give one of the relayer demo and --pool p/],
+    [2, run(['funding', 'demo', '--pool', 'p']), /Give one of the relayer demo and --pool p/],
+    [6, nowhere.run(['relayers', 'list']), /The service at http:\/\/127\.0\.0\.1:9 is not reached: \S+/],
+    [
+      6,
+      tls.run(['relayers', 'list']),
+      /https:\S+ is not reached: http is spoken there, so the URL must begin with http and not https/,
+    ],
     [6, run(['send', '--to', to]), /503 unavailable: network: /],
   ] as const
   for (const [code, end, told] of cases) {

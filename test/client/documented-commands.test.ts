@@ -63,14 +63,15 @@ async function start() {
 
 test.each([
   ['README.md', ['curl', 'curl', 'api'], 1],
-  ['docs/clients.md', ['RELAYER_API_KEY', 'export'], 3],
+  ['docs/clients.md', ['RELAYER_API_KEY', 'relayer'], 3],
+  ['docs/webhooks.md', ['printf'], 0],
   ['docs/agents.md', ['cat', 'export'], 1],
 ])('runs the shell blocks of %s', async (file, beginnings, sent) => {
-  const { client, run } = await start()
+  const { client, run, api_key } = await start()
   const blocks = blocksOf(file).filter((block) => !elsewhere.test(block))
   expect(blocks.map((block) => /^\w+/.exec(block)?.[0])).toEqual(beginnings)
   for (const block of blocks) {
-    const { code, out } = await run(block).ended
+    const { code, out } = await run(block, { RELAYER_API_KEY: api_key }).ended
     expect.soft([code, out], block).toEqual([0, expect.not.stringContaining('"success":false')])
   }
   const statuses = await Array.fromAsync(client.transactions.list('demo'), ({ status }) => status)

@@ -355,6 +355,10 @@ test('npm run chain: funds the relayers of its chain id, also later ones, and st
   const run = child([developmentChain], { ...environment, DATA_DIR: data_dir, BASE_URL: url })
   const place = (await run.line(/^The development chain is at/)).match(/http:\/\/[\d.:]+\d/)?.[0] ?? ''
   await run.line(/^Funded the relayer demo /)
+  // The network of the first start expects the port 8545.
+  expect(
+    await run.line(/^The network local of the service calls http:\/\/127\.0\.0\.1:8545 and not this chain/),
+  ).toContain(`relayer -- networks change evm:local --set rpc_urls=${place}`)
   const demo = await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'demo' } })
   const balance = await post(place, { ...one, method: 'eth_getBalance', params: [demo.data.address, 'latest'] })
   expect(BigInt(JSON.parse(balance.text).result)).toBe(100n * 10n ** 18n)
