@@ -4176,6 +4176,8 @@ export interface components {
         Notification: {
             revision: components["schemas"]["Revision"];
             id: components["schemas"]["Id"];
+            /** @description When it was created. */
+            created_at: components["schemas"]["Timestamp"];
             /** @description The kind of endpoint. */
             type: components["schemas"]["NotificationType"];
             url: components["schemas"]["HttpUrl"];
@@ -5392,6 +5394,8 @@ export interface components {
         Pool: {
             revision: components["schemas"]["Revision"];
             id: components["schemas"]["Id"];
+            /** @description When it was created. */
+            created_at: components["schemas"]["Timestamp"];
             name: components["schemas"]["Name"];
             network: components["schemas"]["NetworkName"];
             policies: components["schemas"]["PoolPolicies"];
@@ -5416,6 +5420,8 @@ export interface components {
         /** @description The ABI of a contract, without its entries. */
         AbiSummary: {
             id: components["schemas"]["Id"];
+            /** @description When it was created. */
+            created_at: components["schemas"]["Timestamp"];
             network: components["schemas"]["NetworkName"];
             address: components["schemas"]["Address"];
             name: components["schemas"]["Name"];
@@ -5423,6 +5429,8 @@ export interface components {
         /** @description The ABI of a contract. */
         Abi: {
             id: components["schemas"]["Id"];
+            /** @description When it was created. */
+            created_at: components["schemas"]["Timestamp"];
             network: components["schemas"]["NetworkName"];
             address: components["schemas"]["Address"];
             name: components["schemas"]["Name"];
@@ -5550,6 +5558,8 @@ export interface components {
             revision: components["schemas"]["Revision"];
             /** @description `evm:<name>` */
             id: components["schemas"]["Id"];
+            /** @description When it was created. */
+            created_at: components["schemas"]["Timestamp"];
             name: components["schemas"]["NetworkName"];
             /** @description The kind of chain. */
             network_type: components["schemas"]["NetworkType"];
@@ -5658,6 +5668,8 @@ export interface components {
         /** @description A private key, or a key of a key service. */
         Signer: {
             id: components["schemas"]["Id"];
+            /** @description When it was created. */
+            created_at: components["schemas"]["Timestamp"];
             type: components["schemas"]["SignerType"];
             address: components["schemas"]["Address"];
         };
@@ -6260,6 +6272,8 @@ export interface components {
         Relayer: {
             revision: components["schemas"]["Revision"];
             id: components["schemas"]["Id"];
+            /** @description When it was created. */
+            created_at: components["schemas"]["Timestamp"];
             name: components["schemas"]["Name"];
             /** @description The network's name. */
             network: components["schemas"]["NetworkName"];

@@ -122,7 +122,7 @@ export interface RightsFault {
 
 export type Deletion = 'deleted' | 'missing' | 'in_use'
 
-export interface SignerRow extends Signer {
+export interface SignerRow extends Omit<Signer, 'created_at'> {
   secret: Uint8Array
 }
 
@@ -140,7 +140,10 @@ export interface RelayerRow extends Omit<Relayer, 'notification_id' | 'warnings'
 export type { Funding }
 
 /** The store reads the address from the signer and the chain id from the network, in the same database transaction. */
-export type NewRelayer = Omit<RelayerRow, 'revision' | 'address' | 'row_id' | 'chain_id' | 'coin_token' | 'funding'>
+export type NewRelayer = Omit<
+  RelayerRow,
+  'revision' | 'address' | 'row_id' | 'chain_id' | 'coin_token' | 'funding' | 'created_at'
+>
 
 export type RelayerObstacle =
   | 'id_taken'
@@ -170,7 +173,7 @@ export interface ContractFunction {
 }
 
 /** The ABI of a contract. Its entries are human-readable ABI. */
-export interface AbiRow extends Abi {
+export interface AbiRow extends Omit<Abi, 'created_at'> {
   /** The functions by their selector. */
   functions: Record<string, string>
   /** As many custom errors as are stored with a transaction. */
@@ -195,7 +198,7 @@ export type NewApiKey = Omit<ApiKeyRow, 'revision'>
 /** Absent members stay unchanged, also those of the budget; null: it has none any more. */
 export type ApiKeyChanges = Partial<Omit<ApiKey, 'budget'>> & { budget?: Partial<ApiKeyBudget> | null }
 
-export interface NotificationRow extends Omit<Notification, 'has_signing_key' | 'filter' | 'revision'> {
+export interface NotificationRow extends Omit<Notification, 'has_signing_key' | 'filter' | 'revision' | 'created_at'> {
   filter: NotificationFilter | null
   signing_key: Uint8Array | null
   /** An API key's id, or `environment`. */

@@ -11,7 +11,6 @@ import type {
 import { conflict, namedError } from '../domain/errors.ts'
 import { networkDefaults, withDefaults } from '../domain/network-defaults.ts'
 import type { NodeAccess } from '../domain/node-access.ts'
-import { withRevision } from '../domain/revision.ts'
 import type { Conditions, PendingAuditEntry } from '../domain/rows.ts'
 import { readSubmission } from '../domain/submission.ts'
 import { readAddress, readAmount, showRpcUrls } from '../domain/values.ts'
@@ -29,18 +28,18 @@ export async function createNetwork(
   body: CreateNetworkRequest,
   auditEntry: PendingAuditEntry,
 ): Promise<Network> {
-  const network = withRevision('networks', {
+  const network = {
     ...networkDefaults(body.chain_id),
     ...normalized(body),
     id: `evm:${body.name}`,
     rpc_urls: publicUrls(context, body.rpc_urls),
     private_rpc_urls: privateUrls(context, body.private_rpc_urls),
-  })
+  }
   readSubmission(network.submission, network)
   auditEntry.subject = network.id
-  const isNew = await context.store.createNetwork(network, auditEntry)
-  if (!isNew) throw conflict('already_exists', ['name'], 'a network with this name already exists')
-  return shownChecked(context, nodes, network)
+  const created = await context.store.createNetwork(network, auditEntry)
+  if (!created) throw conflict('already_exists', ['name'], 'a network with this name already exists')
+  return shownChecked(context, nodes, created)
 }
 
 /** Undefined: there is none. Throws DomainError (400, 412). */

@@ -28,9 +28,9 @@ export async function createSigner(
   if (await store.getSigner(id)) throw taken()
   const signer = isLocal(body) ? await localRow(id, body, context) : await remoteRow(id, body, context, caller)
   auditEntry.subject = id
-  const isNew = await store.createSigner(signer, auditEntry)
-  if (!isNew) throw taken()
-  return { id, type: signer.type, address: signer.address }
+  const created = await store.createSigner(signer, auditEntry)
+  if (!created) throw taken()
+  return created
 }
 
 /** Whether there was one. Throws DomainError (409). */

@@ -44,7 +44,12 @@ test('signs messages and typed data with a key in AWS KMS, and shows only its ad
   const kms = await startKms()
   const service = await startTestService()
   const { signer, path } = await createKmsRelayer(service, kms)
-  expect(signer).toEqual({ id: signer.id, type: 'aws_kms', address: expect.stringMatching(/^0x[0-9a-f]{40}$/) })
+  expect(signer).toEqual({
+    id: signer.id,
+    type: 'aws_kms',
+    address: expect.stringMatching(/^0x[0-9a-f]{40}$/),
+    created_at: expect.any(String),
+  })
   for (const signature of ['right', 'high_s'] as const) {
     kms.faults.signature = signature
     for (let index = 0; index < 10; index += 1) {

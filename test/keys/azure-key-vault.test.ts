@@ -53,7 +53,12 @@ test('signs messages, typed data and transactions with a key in Azure Key Vault,
   const { data: signer } = await service.client.post(path, {
     body: { type: 'azure_key_vault', config: configOf(name) },
   })
-  expect(signer).toEqual({ id: signer.id, type: 'azure_key_vault', address: expect.stringMatching(/^0x[0-9a-f]{40}$/) })
+  expect(signer).toEqual({
+    id: signer.id,
+    type: 'azure_key_vault',
+    address: expect.stringMatching(/^0x[0-9a-f]{40}$/),
+    created_at: expect.any(String),
+  })
   const relayer = await createRelayer(service.client, { signer_id: signer.id })
   // A newer version has another address. The signer keeps its own.
   azure.addKey({ name })

@@ -52,6 +52,7 @@ test('signs messages, typed data and transactions with a key in Google Cloud KMS
   const { data: signer } = await service.client.post(path, { body: { type: 'google_cloud_kms', config } })
   expect(signer).toEqual({
     id: signer.id,
+    created_at: expect.any(String),
     type: 'google_cloud_kms',
     address: expect.stringMatching(/^0x[0-9a-f]{40}$/),
   })

@@ -85,7 +85,7 @@ test('opens a keystore that ethers wrote with its passphrase, and signs', async 
   const { data } = await client.post(listPath, {
     body: { id: 'k', type: 'keystore', config: { keystore, passphrase } },
   })
-  expect(data).toEqual({ id: 'k', type: 'local', address: cowAddress })
+  expect(data).toEqual({ id: 'k', type: 'local', address: cowAddress, created_at: expect.any(String) })
   const path = { relayer_id: (await createRelayer(client, { signer_id: 'k' })).id }
   const signed = await client.post('/api/v1/relayers/{relayer_id}/sign', { path, body: { message: 'Hello' } })
   expect(verifyMessage('Hello', signed.data.sig).toLowerCase()).toBe(cowAddress)

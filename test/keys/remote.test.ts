@@ -31,7 +31,7 @@ test('REST: signs everything by the bytes that are hashed', async () => {
   const headersByOrigin = JSON.stringify({ [url]: { Authorization: 'Bearer of-the-setting' } })
   const service = await startTestService({ REMOTE_SIGNER_HEADERS: headersByOrigin })
   const { data: signer } = await service.client.post(path, { body: { type: 'remote', config: { url, address } } })
-  expect(signer).toEqual({ id: signer.id, type: 'remote', address })
+  expect(signer).toEqual({ id: signer.id, type: 'remote', address, created_at: expect.any(String) })
   const relayer = await createRelayer(service.client, {
     signer_id: signer.id,
     policies: { allow_authorizations: true },

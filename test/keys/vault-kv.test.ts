@@ -42,7 +42,7 @@ test('signs with a key in Vault, reads it once, and neither shows nor stores it 
   for (const [index, login] of logins.entries()) {
     const body = { type: 'vault' as const, config: { url, path: 'relayers/cow', ...login } }
     const { data } = await service.client.post(path, { body })
-    expect(data).toEqual({ id: data.id, type: 'vault', address: cowAddress })
+    expect(data).toEqual({ id: data.id, type: 'vault', address: cowAddress, created_at: expect.any(String) })
     if (index === 2) {
       const relayer = await createRelayer(service.client, { signer_id: data.id })
       const before = vault.requests.length

@@ -43,7 +43,7 @@ export function abis({ store, makeId }: Pick<ServicesContext, 'store' | 'makeId'
         case 'contract_taken':
           throw conflict('already_exists', ['address'], 'this contract has an ABI already; delete that first')
         default:
-          return abi
+          return outcome
       }
     },
 

@@ -94,6 +94,7 @@ CREATE TABLE networks (
   min_priority_fee_per_gas TEXT,
   min_gas_price            TEXT,
   coin_token               TEXT,
+  created_at               TEXT NOT NULL DEFAULT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
   rights_version           BIGINT NOT NULL DEFAULT 0,
   rights_mac               BYTEA,
   CHECK (id = 'evm:' || name)
@@ -106,6 +107,7 @@ CREATE TABLE signers (
   type           TEXT NOT NULL CHECK (type IN ('local', 'aws_kms', 'google_cloud_kms', 'azure_key_vault', 'vault', 'pkcs11', 'remote')),
   address        TEXT NOT NULL CHECK (length(address) = 42),
   secret         BYTEA NOT NULL,
+  created_at     TEXT NOT NULL DEFAULT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
   rights_version BIGINT NOT NULL DEFAULT 0,
   rights_mac     BYTEA
 );
@@ -127,6 +129,7 @@ CREATE TABLE notifications (
   created_by      TEXT NOT NULL DEFAULT 'environment',
   -- Which events it receives, as JSON; NULL: all.
   filter          TEXT,
+  created_at      TEXT NOT NULL DEFAULT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
   rights_version  BIGINT NOT NULL DEFAULT 0,
   rights_mac      BYTEA
 );
@@ -153,6 +156,7 @@ CREATE TABLE relayers (
   other_notification_ids TEXT,
   -- From which relayer it gets funds, and when, as JSON; NULL: from none.
   funding                TEXT,
+  created_at             TEXT NOT NULL DEFAULT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
   rights_version         BIGINT NOT NULL DEFAULT 0,
   rights_mac             BYTEA,
   UNIQUE (chain_id, address)
@@ -190,6 +194,7 @@ CREATE TABLE pools (
   policies       TEXT NOT NULL DEFAULT '{}',
   -- From which relayer its relayers get funds, and when, as JSON; NULL: from none.
   funding        TEXT,
+  created_at     TEXT NOT NULL DEFAULT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
   rights_version BIGINT NOT NULL DEFAULT 0,
   rights_mac     BYTEA
 );
@@ -282,6 +287,7 @@ CREATE TABLE abis (
   entries   TEXT NOT NULL,
   functions TEXT NOT NULL,
   errors    TEXT NOT NULL,
+  created_at TEXT NOT NULL DEFAULT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
   UNIQUE (network, address)
 );
 

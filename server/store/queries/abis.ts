@@ -4,13 +4,15 @@ import { type Database, sql, type TableList } from './database.ts'
 
 const listed = 'id, network, address, name'
 
-const select = sql<AbiSummary & { entries: string }>(`SELECT ${listed}, entries FROM abis WHERE id = $id`)
+const columns = `${listed}, created_at`
+
+const select = sql<AbiSummary & { entries: string }>(`SELECT ${columns}, entries FROM abis WHERE id = $id`)
 const network = sql('SELECT 1 FROM networks WHERE name = $network')
 const taken = sql('SELECT 1 FROM abis WHERE id = $id')
-const insert = sql(`
+const insert = sql<Pick<Abi, 'created_at'>>(`
   INSERT INTO abis (${listed}, entries, functions, errors)
   VALUES ($id, $network, $address, $name, $entries, $functions, $errors)
-  ON CONFLICT DO NOTHING`)
+  ON CONFLICT DO NOTHING RETURNING created_at`)
 const remove = sql('DELETE FROM abis WHERE id = $id')
 const selectFragments = sql<{ its: string | null; errors: string }>(
   (engine) => `
@@ -22,7 +24,7 @@ export const createAbi = (
   database: Database,
   { id, network: its, address, name, abi, functions, errors }: AbiRow,
   auditEntry?: PendingAuditEntry,
-): Promise<'created' | 'id_taken' | 'contract_taken' | 'unknown_network'> =>
+): Promise<Abi | 'id_taken' | 'contract_taken' | 'unknown_network'> =>
   database.writeAlone(async (transaction) => {
     if (!(await transaction.one(network, { network: its }))) return 'unknown_network'
     if (await transaction.one(taken, { id })) return 'id_taken'
@@ -32,7 +34,8 @@ export const createAbi = (
       functions: JSON.stringify(functions),
       errors: JSON.stringify(errors),
     }
-    return (await transaction.run(insert, { ...row, ...json })) === 1 ? 'created' : 'contract_taken'
+    const created = await transaction.one(insert, { ...row, ...json })
+    return created ? { ...row, abi, ...created } : 'contract_taken'
   }, auditEntry)
 
 export async function getAbi(database: Database, id: string): Promise<Abi | undefined> {
@@ -42,7 +45,7 @@ export async function getAbi(database: Database, id: string): Promise<Abi | unde
   return { ...abi, abi: JSON.parse(entries) }
 }
 
-const list: TableList<AbiSummary, AbiSummary> = { table: 'abis', columns: listed, read: (row) => row }
+const list: TableList<AbiSummary, AbiSummary> = { table: 'abis', columns, read: (row) => row }
 
 export const listAbis = (database: Database, slice: PageRequest): Promise<Listing<AbiSummary>> =>
   database.list(list, slice)

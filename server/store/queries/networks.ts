@@ -19,10 +19,11 @@ type Row = Omit<Network, JsonColumn | 'is_testnet' | 'revision' | 'warnings'> & 
   is_testnet: 0 | 1
 }
 
-type NewNetwork = Omit<Network, 'revision' | 'warnings'>
+type NewNetwork = Omit<Network, 'revision' | 'warnings' | 'created_at'>
 
-const columns = `id, name, network_type, chain_id, rpc_urls, symbol, required_confirmations, average_blocktime_ms,
+const written = `id, name, network_type, chain_id, rpc_urls, symbol, required_confirmations, average_blocktime_ms,
   is_testnet, explorer_urls, features, tags, private_rpc_urls, submission, min_priority_fee_per_gas, min_gas_price, coin_token`
+const columns = `${written}, created_at`
 
 const readRow = (row: Row): Network =>
   withRevision('networks', {
@@ -39,7 +40,7 @@ const readRow = (row: Row): Network =>
 
 const list: TableList<Row, Network> = { table: 'networks', columns, read: readRow }
 
-const encode = (network: NewNetwork): Row => ({
+const encode = (network: NewNetwork): Omit<Row, 'created_at'> => ({
   ...network,
   rpc_urls: JSON.stringify(network.rpc_urls),
   explorer_urls: JSON.stringify(network.explorer_urls),
@@ -54,11 +55,11 @@ const encode = (network: NewNetwork): Row => ({
 const select = sql<Row & StoredSeal>(
   (engine) => `SELECT ${columns}, ${sealedColumns(engine, 'networks')} FROM networks WHERE id = $id`,
 )
-const insert = sql<{ row_id: number }>(`
-  INSERT INTO networks (${columns})
+const insert = sql<Row & { row_id: number }>(`
+  INSERT INTO networks (${written})
   VALUES ($id, $name, $network_type, $chain_id, $rpc_urls, $symbol, $required_confirmations, $average_blocktime_ms,
     $is_testnet, $explorer_urls, $features, $tags, $private_rpc_urls, $submission, $min_priority_fee_per_gas, $min_gas_price, $coin_token)
-  ON CONFLICT DO NOTHING RETURNING row_id`)
+  ON CONFLICT DO NOTHING RETURNING row_id, ${columns}`)
 const update = sql(`
   UPDATE networks SET rpc_urls = $rpc_urls, symbol = $symbol, required_confirmations = $required_confirmations,
     average_blocktime_ms = $average_blocktime_ms, is_testnet = $is_testnet, explorer_urls = $explorer_urls,
@@ -92,11 +93,13 @@ export const createNetwork = (
   database: Database,
   network: NewNetwork,
   auditEntry?: PendingAuditEntry,
-): Promise<boolean> =>
+): Promise<Network | undefined> =>
   database.writeCached(async (transaction) => {
-    const row = await transaction.one(insert, encode(network))
-    if (row) database.rights.inserted(transaction, 'networks', row.row_id)
-    return row !== undefined
+    const found = await transaction.one(insert, encode(network))
+    if (!found) return undefined
+    const { row_id: rowId, ...row } = found
+    database.rights.inserted(transaction, 'networks', rowId)
+    return readRow(row)
   }, auditEntry)
 
 export const getNetwork = async (database: Database, id: string): Promise<Network | undefined> =>
@@ -120,7 +123,7 @@ export async function namedEndpoints(database: Database): Promise<{ network: Net
 export const updateNetwork = (
   database: Database,
   id: string,
-  change: (network: Network) => NewNetwork,
+  change: (network: Network) => Network,
   { auditEntry, ifMatch }: Conditions = {},
 ): Promise<Network | undefined> =>
   database.writeCached(async (transaction) => {

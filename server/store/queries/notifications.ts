@@ -15,19 +15,23 @@ import { type Database, type Session, sql, type TableList } from './database.ts'
 import { beginBulkChange } from './deliveries.ts'
 import { hexOf } from './transaction-rows.ts'
 
-type Row = Pick<Notification, 'id' | 'type' | 'url'> & { signing_key: Uint8Array | null; filter: string | null }
+type Row = Pick<Notification, 'id' | 'type' | 'url' | 'created_at'> & {
+  signing_key: Uint8Array | null
+  filter: string | null
+}
 
 /** Of the signing key, which is encrypted, only its fingerprint leaves this file. */
 function readRow({ signing_key, ...row }: Row): Notification {
-  const { id, type, url } = row
+  const { id, type, url, created_at } = row
   const filter = row.filter === null ? null : JSON.parse(row.filter)
   const revision = revisionOf('notifications', { type, url, filter, signing_key: signing_key && hexOf(signing_key) })
-  return { id, type, url, has_signing_key: signing_key !== null, ...(filter !== null && { filter }), revision }
+  const its = { id, type, url, has_signing_key: signing_key !== null, created_at, revision }
+  return filter === null ? its : { ...its, filter }
 }
 
 const encodeFilter = (filter: NotificationFilter | null): string | null => filter && JSON.stringify(filter)
 
-const columns = 'id, type, url, signing_key, filter'
+const columns = 'id, type, url, signing_key, filter, created_at'
 
 interface Known {
   row_id: number

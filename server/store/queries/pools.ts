@@ -43,7 +43,7 @@ const relayersIn: Record<Engine, string> = {
   postgres: "coalesce(json_agg(json_build_object('relayer_id', id, 'address', address, 'weight', weight)), '[]')::text",
 }
 const listed = (engine: Engine) => `
-  row_id, id, name, network, policies, funding,
+  row_id, id, name, network, policies, funding, created_at,
   (SELECT coin_token FROM networks WHERE networks.name = pools.network) AS coin_token, (SELECT ${relayersIn[engine]} FROM (
     SELECT relayers.id, address, weight FROM pool_relayers JOIN relayers ON relayers.row_id = relayer_row_id
     WHERE pool_row_id = pools.row_id ORDER BY relayer_row_id) AS its) AS relayers`

@@ -45,7 +45,7 @@ type Row = Omit<RelayerRow, Stored | 'revision'> & {
 }
 
 const columns = `row_id, id, name, network, network_type, paused, address, signer_id, notification_id, other_notification_ids,
-  policies, custom_rpc_urls, system_disabled, disabled_reason, chain_id, funding,
+  policies, custom_rpc_urls, system_disabled, disabled_reason, chain_id, funding, created_at,
   (SELECT coin_token FROM networks WHERE networks.name = relayers.network) AS coin_token`
 
 const readRow = ({ notification_id, other_notification_ids, ...row }: Row): RelayerRow =>

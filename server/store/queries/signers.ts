@@ -3,13 +3,13 @@ import type { Deletion, Listing, LoginTrust, PageRequest, PendingAuditEntry, Sig
 import { type Database, type StoredSeal, sql, type TableList } from './database.ts'
 import { sealedColumns } from './row-mac.ts'
 
-const select = sql<Signer>('SELECT id, type, address FROM signers WHERE id = $id')
+const select = sql<Signer>('SELECT id, type, address, created_at FROM signers WHERE id = $id')
 const selectSecret = sql<StoredSeal & Pick<SignerRow, 'id' | 'type' | 'secret'>>(
   (engine) => `SELECT id, type, secret, ${sealedColumns(engine, 'signers')} FROM signers WHERE id = $id`,
 )
-const insert = sql<{ row_id: number }>(`
+const insert = sql<Signer & { row_id: number }>(`
   INSERT INTO signers (id, type, address, secret) VALUES ($id, $type, $address, $secret)
-  ON CONFLICT DO NOTHING RETURNING row_id`)
+  ON CONFLICT DO NOTHING RETURNING row_id, id, type, address, created_at`)
 const rowIdOf = sql<{ row_id: number }>('SELECT row_id FROM signers WHERE id = $id')
 const used = sql('SELECT 1 FROM relayers WHERE signer_id = $id LIMIT 1')
 const remove = sql('DELETE FROM signers WHERE row_id = $row_id')
@@ -18,11 +18,13 @@ export const createSigner = (
   database: Database,
   { id, type, address, secret }: SignerRow,
   auditEntry?: PendingAuditEntry,
-): Promise<boolean> =>
+): Promise<Signer | undefined> =>
   database.writeCached(async (transaction) => {
-    const row = await transaction.one(insert, { id, type, address, secret })
-    if (row) database.rights.inserted(transaction, 'signers', row.row_id)
-    return row !== undefined
+    const found = await transaction.one(insert, { id, type, address, secret })
+    if (!found) return undefined
+    const { row_id: rowId, ...signer } = found
+    database.rights.inserted(transaction, 'signers', rowId)
+    return signer
   }, auditEntry)
 
 export const getSigner = (database: Database, id: string): Promise<Signer | undefined> =>
@@ -31,7 +33,11 @@ export const getSigner = (database: Database, id: string): Promise<Signer | unde
 export const getSecret = (database: Database, id: string): Promise<Pick<SignerRow, 'type' | 'secret'> | undefined> =>
   database.rights.require('signers', () => database.read.one(selectSecret, { id }), id)
 
-const list: TableList<Signer, Signer> = { table: 'signers', columns: 'id, type, address', read: (row) => row }
+const list: TableList<Signer, Signer> = {
+  table: 'signers',
+  columns: 'id, type, address, created_at',
+  read: (row) => row,
+}
 
 export const listSigners = (database: Database, slice: PageRequest): Promise<Listing<Signer>> =>
   database.list(list, slice)

@@ -66,6 +66,7 @@ CREATE TABLE networks (
   min_priority_fee_per_gas TEXT,
   min_gas_price            TEXT,
   coin_token               TEXT CHECK (json_valid(coin_token)),
+  created_at               TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ')),
   rights_version           INTEGER NOT NULL DEFAULT 0,
   rights_mac               BLOB,
   CHECK (id = 'evm:' || name)
@@ -78,6 +79,7 @@ CREATE TABLE signers (
   type           TEXT NOT NULL CHECK (type IN ('local', 'aws_kms', 'google_cloud_kms', 'azure_key_vault', 'vault', 'pkcs11', 'remote')),
   address        TEXT NOT NULL CHECK (length(address) = 42),
   secret         BLOB NOT NULL,
+  created_at     TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ')),
   rights_version INTEGER NOT NULL DEFAULT 0,
   rights_mac     BLOB
 ) STRICT;
@@ -99,6 +101,7 @@ CREATE TABLE notifications (
   created_by      TEXT NOT NULL DEFAULT 'environment',
   -- Which events it receives, as JSON; NULL: all.
   filter          TEXT,
+  created_at      TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ')),
   rights_version  INTEGER NOT NULL DEFAULT 0,
   rights_mac      BLOB
 ) STRICT;
@@ -125,6 +128,7 @@ CREATE TABLE relayers (
   other_notification_ids TEXT,
   -- From which relayer it gets funds, and when, as JSON; NULL: from none.
   funding                TEXT,
+  created_at             TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ')),
   rights_version         INTEGER NOT NULL DEFAULT 0,
   rights_mac             BLOB,
   UNIQUE (chain_id, address)
@@ -163,6 +167,7 @@ CREATE TABLE pools (
   policies       TEXT NOT NULL DEFAULT '{}',
   -- From which relayer its relayers get funds, and when, as JSON; NULL: from none.
   funding        TEXT,
+  created_at     TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ')),
   rights_version INTEGER NOT NULL DEFAULT 0,
   rights_mac     BLOB
 ) STRICT;
@@ -257,6 +262,7 @@ CREATE TABLE abis (
   entries   TEXT NOT NULL,
   functions TEXT NOT NULL,
   errors    TEXT NOT NULL,
+  created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ')),
   UNIQUE (network, address)
 ) STRICT;
 

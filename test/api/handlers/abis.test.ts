@@ -94,7 +94,7 @@ test('ABIs are listed, shown as human-readable entries, refused twice, and delet
     'event Set(uint256 indexed value)',
   ]
   const { data: made } = await register({ abi: entries })
-  const listed = { id: 'counter', network: 'local', address: to, name: 'Counter' }
+  const listed = { id: 'counter', network: 'local', address: to, name: 'Counter', created_at: expect.any(String) }
   expect(made).toEqual({
     ...listed,
     abi: ['function set(uint256 value)', 'error Broke(uint256 why)', 'event Set(uint256 indexed value)'],

@@ -26,6 +26,7 @@ const bare = {
   min_gas_price: null,
   coin_token: null,
   revision: expect.any(String),
+  created_at: expect.any(String),
 }
 const unhealthy = (message: string) => ({ code: 'node_unhealthy', message })
 const unreachable = unhealthy(

@@ -62,6 +62,7 @@ test('answers 404 for another tenant’s notification in every operation', async
     url,
     has_signing_key: true,
     revision: expect.any(String),
+    created_at: expect.any(String),
   })
 })
 

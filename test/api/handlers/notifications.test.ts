@@ -10,13 +10,13 @@ const url = 'https://hooks.example.com/relayer'
 const create = ({ raw }: TestService, body: unknown) =>
   raw(listPath, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body) })
 
-const revision = expect.any(String)
+const [revision, createdAt] = [expect.any(String), expect.any(String)]
 
 test('creates, shows and lists a notification without its signing key', async () => {
   const service = await startTestService()
   const response = await create(service, { id: 'a', type: 'webhook', url, signing_key: 'whsec_C2FVsBQI' })
   expect(response.status).toBe(201)
-  const a = { id: 'a', type: 'webhook', url, has_signing_key: true, revision }
+  const a = { id: 'a', type: 'webhook', url, has_signing_key: true, revision, created_at: createdAt }
   const envelope = { success: true, error: '', pagination: { current_page: 1, per_page: 1, total_items: 1 } }
   expect(await response.json()).toEqual({ ...envelope, data: a })
 
@@ -34,7 +34,7 @@ test('generates a UUIDv7 for an absent id, and defaults to a webhook without a s
   const { client } = await startTestService()
   const { data } = await client.post(listPath, { body: { url } })
   expect(data.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
-  expect(data).toEqual({ id: data.id, type: 'webhook', url, has_signing_key: false, revision })
+  expect(data).toEqual({ id: data.id, type: 'webhook', url, has_signing_key: false, revision, created_at: createdAt })
   const { data: next } = await client.post(listPath, { body: { url, signing_key: '' } })
   expect(next.has_signing_key).toBe(false)
   expect(next.id > data.id).toBe(true)
@@ -47,7 +47,7 @@ test('refuses a taken id with 409, and leaves the first notification unchanged',
   const taken = client.post(listPath, { body: { id: 'a', url: 'https://other.example.com' } })
   await expect(taken).rejects.toMatchObject({ status: 409, message: 'Notification with this ID already exists' })
   const { data, pagination } = await client.get(listPath)
-  expect(data).toEqual([{ id: 'a', type: 'webhook', url, has_signing_key: true, revision }])
+  expect(data).toEqual([{ id: 'a', type: 'webhook', url, has_signing_key: true, revision, created_at: createdAt }])
   expect(pagination.total_items).toBe(1)
 })
 
@@ -127,7 +127,13 @@ test('keeps an absent or null signing key in a PATCH, removes it for the empty s
   ] as const
   for (const [body, expected] of steps) {
     const { data } = await client.patch(onePath, { path, body })
-    expect(data, JSON.stringify(body)).toEqual({ id: 'a', type: 'webhook', revision, ...expected })
+    expect(data, JSON.stringify(body)).toEqual({
+      id: 'a',
+      type: 'webhook',
+      revision,
+      created_at: createdAt,
+      ...expected,
+    })
     expect((await client.get(onePath, { path })).data).toEqual(data)
   }
 })
@@ -156,7 +162,7 @@ test('merges in a PATCH, in one media type, and refuses unknown members without 
   for (const type of ['application/json-patch+json', 'application/merge-patch+json'])
     expect.soft((await patch('{}', type)).status, type).toBe(415)
   const { data } = await service.client.get(listPath)
-  expect(data).toEqual([{ id: 'a', type: 'webhook', url, has_signing_key: false, revision }])
+  expect(data).toEqual([{ id: 'a', type: 'webhook', url, has_signing_key: false, revision, created_at: createdAt }])
 })
 
 test('answers 404 for an unknown notification in every operation', async () => {

@@ -63,6 +63,7 @@ test('keeps pools: create, list, change, weigh, delete; names what is wrong', as
     policies: {},
     is_funded: false,
     revision: expect.any(String),
+    created_at: expect.any(String),
   }
   expect((await client.get(base, { path })).data).toEqual(pool)
   expect((await client.get('/api/v1/pools')).data).toEqual([pool])

@@ -25,7 +25,14 @@ test('creates a relayer with its signer’s address and defaults', async () => {
     body: JSON.stringify({ ...given, id: 'a', signer_id: signerId }),
   })
   expect(response.status).toBe(201)
-  const relayer = { ...bare, id: 'a', signer_id: signerId, address, revision: expect.any(String) }
+  const relayer = {
+    ...bare,
+    id: 'a',
+    signer_id: signerId,
+    address,
+    revision: expect.any(String),
+    created_at: expect.any(String),
+  }
   expect(await response.json()).toMatchObject({
     success: true,
     data: relayer,
@@ -134,7 +141,7 @@ test('PATCH: merges by RFC 7396: keeps absent members, removes null, merges poli
     [{ notification_ids: [] }, { notification_id: null, notification_ids: [] }],
     [{ policies: null }, { policies: {} }],
   ] as const
-  let expected: object = { ...start, revision: expect.any(String) }
+  let expected: object = { ...start, revision: expect.any(String), created_at: expect.any(String) }
   for (const [body, change] of steps) {
     expected = { ...expected, ...change }
     const { data } = await client.patch(onePath, { path, body: body as never })

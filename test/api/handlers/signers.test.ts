@@ -26,13 +26,13 @@ test('accepts a plain key with and without 0x, in any case, and shows only its a
     expect(response.status).toBe(201)
     expect(await response.json()).toEqual({
       success: true,
-      data: { id: `s${index}`, type: 'local', address: cowAddress },
+      data: { id: `s${index}`, type: 'local', address: cowAddress, created_at: expect.any(String) },
       error: '',
       pagination: { current_page: 1, per_page: 1, total_items: 1 },
     })
   }
   const { data } = await service.client.get(onePath, { path: { signer_id: 's0' } })
-  expect(data).toEqual({ id: 's0', type: 'local', address: cowAddress })
+  expect(data).toEqual({ id: 's0', type: 'local', address: cowAddress, created_at: expect.any(String) })
   const list = await service.client.get(listPath)
   expect(list.data.map(({ id }) => id)).toEqual(['demo', 's0', 's1', 's2', 's3'])
   expect(await signingAddress(service, 's0')).toBe(cowAddress)

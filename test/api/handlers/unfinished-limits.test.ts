@@ -51,7 +51,7 @@ test('refuses a transaction above the limit of unfinished ones, until one of the
       expect(one.reason).toMatchObject(refused('max_pending'))
     }
   }
-  expect(await dryRun()).toMatchObject([{ status: 429, details: [{ path: 'policies/max_pending' }] }])
+  expect(await dryRun()).toMatchObject([{ http_status: 429, details: [{ path: 'policies/max_pending' }] }])
   await until('they end', async () => (await unfinished()) === 0, chain.mine)
   await send()
 })

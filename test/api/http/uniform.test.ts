@@ -104,6 +104,15 @@ test('every list that is read takes a page, and says which it is', () => {
   expect(paged.filter((id) => !lists.some(({ operationId }) => operationId === id))).toEqual([])
 })
 
+test('every resource says when it was created', () => {
+  const creates = new Set(enveloped.map(({ operationId }) => operationId))
+  const resources = enveloped.filter(
+    ({ operationId: id }) => /^get/.test(id) && creates.has(id.replace(/^get/, 'create')),
+  )
+  expect(resources.length).toBeGreaterThan(8)
+  expect(resources.filter((operation) => !dataOf(operation).required?.includes('created_at'))).toEqual([])
+})
+
 test('warnings are objects with a code and a message', () => {
   const schemas = Object.entries(contract.components.schemas as Record<string, Schema & { items?: Schema }>)
   const warned = schemas.flatMap(([name, { properties }]) =>

@@ -55,7 +55,7 @@ test('tries a given gas limit at the node before it assigns a nonce, and names t
   })
   expect(await dryRun({ data, gas_limit: 110_000 })).toMatchObject({
     accepted: false,
-    refusals: [{ status: 422, code: 'gas_limit_too_low' }],
+    refusals: [{ http_status: 422, code: 'gas_limit_too_low' }],
     gas: { needed: 2 * needed, limit: 110_000, creates_account: true },
   })
   expect(await account.transactions()).toEqual([])

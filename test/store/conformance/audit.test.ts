@@ -46,9 +46,12 @@ onEveryStore((opened) => {
     const failing = () => {
       throw new Error('after the lock')
     }
-    expect(await under('create', (auditEntry) => store.createNetwork(network, auditEntry))).toEqual([true, true])
+    expect(await under('create', (auditEntry) => store.createNetwork(network, auditEntry))).toMatchObject([
+      network,
+      true,
+    ])
     expect(await under('create again', (auditEntry) => store.createNetwork(network, auditEntry))).toEqual([
-      false,
+      undefined,
       false,
     ])
     expect(await under('fail', (auditEntry) => store.updateNetwork(network.id, failing, { auditEntry }))).toEqual([

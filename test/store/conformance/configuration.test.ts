@@ -8,13 +8,15 @@ onEveryStore((opened) => {
     const { store } = opened()
     const { total_items: before } = await store.listNetworks({ offset: 0, limit: 0 })
     const [a, b] = [networkOf(unique('n')), networkOf(unique('n'), { is_testnet: true, average_blocktime_ms: 2_000 })]
-    expect([await store.createNetwork(a), await store.createNetwork(b), await store.createNetwork(a)]).toEqual([
-      true,
-      true,
-      false,
+    const created = await store.createNetwork(a)
+    expect([created?.id, (await store.createNetwork(b))?.id, await store.createNetwork(a)]).toEqual([
+      a.id,
+      b.id,
+      undefined,
     ])
-    expect(await store.getNetwork(b.id)).toEqual({ ...b, revision: expect.any(String) })
-    const changed = withRevision('networks', { ...a, required_confirmations: 1, tags: ['x'] })
+    const createdAt = created?.created_at as string
+    expect(await store.getNetwork(b.id)).toEqual({ ...b, revision: expect.any(String), created_at: expect.any(String) })
+    const changed = withRevision('networks', { ...a, created_at: createdAt, required_confirmations: 1, tags: ['x'] })
     expect(await store.updateNetwork(a.id, () => changed)).toEqual(changed)
     expect(await store.getNetwork(a.id)).toEqual(changed)
     expect(await store.listNetworks({ offset: before, limit: 1 })).toEqual({
@@ -32,8 +34,8 @@ onEveryStore((opened) => {
   test('signers: returns the secret by getSecret only, and refuses to delete a used one', async () => {
     const { store } = opened()
     const { signer_id: id, address, network } = await addRelayer({ store })
-    expect(await store.createSigner(signerOf(id))).toBe(false)
-    expect(await store.getSigner(id)).toEqual({ id, type: 'local', address })
+    expect(await store.createSigner(signerOf(id))).toBeUndefined()
+    expect(await store.getSigner(id)).toEqual({ id, type: 'local', address, created_at: expect.any(String) })
     const secret = await store.getSecret(id)
     expect([secret?.type, Buffer.from(secret?.secret ?? []).toString()]).toEqual(['local', `secret of ${id}`])
     expect([await store.getSigner('none'), await store.getSecret('none')]).toEqual([undefined, undefined])
@@ -42,7 +44,12 @@ onEveryStore((opened) => {
     const other = signerOf(unique('s'))
     await store.createSigner(other)
     const { items } = await store.listSigners({ offset: 0, limit: 1_000 })
-    expect(items.at(-1)).toEqual({ id: other.id, type: other.type, address: other.address })
+    expect(items.at(-1)).toEqual({
+      id: other.id,
+      type: other.type,
+      address: other.address,
+      created_at: expect.any(String),
+    })
     expect([await store.deleteSigner(other.id), await store.deleteSigner(other.id)]).toEqual(['deleted', 'missing'])
   })
 
@@ -186,8 +193,15 @@ onEveryStore((opened) => {
       'too_many',
     )
     expect(await store.createNotification(notificationOf(id))).toBe('id_taken')
-    const revision = expect.any(String)
-    const shown = { id, type: 'webhook', url: 'https://hooks.example.com/a', has_signing_key: true, revision }
+    const [revision, createdAt] = [expect.any(String), expect.any(String)]
+    const shown = {
+      id,
+      type: 'webhook',
+      url: 'https://hooks.example.com/a',
+      has_signing_key: true,
+      revision,
+      created_at: createdAt,
+    }
     expect([await store.getNotification(id), await store.getNotification(id, 'other')]).toEqual([shown, undefined])
     expect(await store.listNotifications({ offset: 0, limit: 5 }, creator)).toEqual({ items: [shown], total_items: 1 })
     const rowId = (await store.targetRowId(id, creator)) as number

@@ -10,7 +10,9 @@ export function unique(word: string): string {
   return `${word}-${made}`
 }
 
-export const networkOf = (name: string, changes: Partial<Network> = {}): Omit<Network, 'revision'> => ({
+type NewNetwork = Omit<Network, 'revision' | 'created_at'>
+
+export const networkOf = (name: string, changes: Partial<NewNetwork> = {}): NewNetwork => ({
   id: `evm:${name}`,
   name,
   network_type: 'evm',
