@@ -243,19 +243,29 @@ export interface paths {
         put?: never;
         /**
          * Send a transaction
-         * @description Accepts a transaction. After a 201, the transaction has its nonce and is stored durably; it reaches the chain exactly once, or ends as `failed`, `canceled` or `expired`. A transaction that cannot succeed is refused before it gets a nonce: by a policy (403), for a low balance or a call that reverts (400), or because no node answers (503). The balance must cover this transaction and all accepted, unfinished ones. `warnings` lists conditions that may delay it.
+         * @description Accepts a transaction: after a 201 it has its nonce and is stored durably. It reaches the chain exactly once, or ends as `failed`, `canceled` or `expired`. Check `status` to follow it, and `warnings` for what may delay it.
          *
-         *     If the request names no prices, the `speed` tier sets them, and the service raises them later ([Gas prices](#/transactions/gas-prices)). While a transaction waits, `status_reason` gives the reason ([Stuck transactions](#/transactions/stuck-transactions)).
+         *     Always send an `Idempotency-Key`, and repeat the request with the same key when you receive no answer ([Idempotency](#/concepts/idempotency)). With `wait`, the answer is sent when the transaction reaches that state, ends in another way, or `wait_seconds` have passed.
          *
-         *     A transaction is final when more than half of all endpoints of the network have its receipt with the required confirmations; an endpoint that does not answer counts as one that has none. Before a nonce is signed for the first time, the service looks at the pool of a node: while another sender's transaction has the nonce there, it waits for `nonce_conflict`, and nothing is replaced unless you replace your transaction with prices.
+         *     A transaction that cannot succeed is refused before it gets a nonce:
          *
-         *     `call` names a function of a contract and its arguments in the place of `data`. With its `abi`, a custom error of the contract is named in the refusal and in `error`.
+         *     | refused with | when |
+         *     | ------------ | ---- |
+         *     | 400 `insufficient_funds` | the balance does not cover it and all accepted, unfinished ones |
+         *     | 400 `execution_reverted` | the gas estimate shows that the call reverts; `details` has the reason |
+         *     | 403 `policy_violation` | a policy of the relayer or the budget of the API key forbids it; `details` names the rule |
+         *     | 403 `relayer_paused` | the relayer is paused |
+         *     | 409 `already_sent` | another transaction of the chain has its `deduplication_id`; `transaction` names it |
+         *     | 409 `possibly_sent` | a transaction that the database does not know may be the same one |
+         *     | 422 `gas_limit_too_low` | it needs more gas than its `gas_limit` |
+         *     | 422 `idempotency_mismatch` | the key was used with another body |
+         *     | 503 `unavailable` | no node answers, or the relayer is disabled |
+         *
+         *     The body has `data`, or `call`: a function of a contract and its arguments, which the service encodes. With its `abi`, a custom error of the contract is named in the refusal and in `error`.
+         *
+         *     If the request names no prices, the `speed` tier sets them, and the service raises them later ([Gas prices](#/transactions/gas-prices)). While a transaction waits, `status_reason` gives the reason ([Stuck transactions](#/transactions/stuck-transactions)). It is final when more than half of all endpoints of the network have its receipt with the required confirmations; an endpoint that does not answer counts as one that has none. While a node has another sender's transaction with its nonce, it waits for `nonce_conflict`, and replaces nothing unless you replace your transaction with prices.
          *
          *     Do not delegate the account of a relayer that sends (EIP-7702): nodes accept one unfinished transaction of a delegated account. The warning `account_has_code` says so.
-         *
-         *     **Idempotency-Key**: always send one, and repeat the request with the same key when you receive no response. The same key and body return the first response again; the same key with another body returns 422. A key is valid per caller and relayer, for at least 24 hours, and as long as the transaction is kept unless the operator sets a shorter time.
-         *
-         *     **wait**: the response is sent when the transaction reaches the state, ends in another way, or `wait_seconds` have passed. Check `status`.
          *
          *     **Returns** 201: The accepted transaction, with its nonce. `data` is `AcceptedTransaction`.
          */

@@ -62,7 +62,7 @@ test('creates and tests a notification, redelivers its deliveries, and changes i
   const url = `${receiver.url}/new`
   await act(page, named(page, 'Edit'), async (dialog) => {
     await dialog.getByLabel('URL').fill(url)
-    await dialog.getByLabel('failed').check()
+    await dialog.getByLabel('failed', { exact: true }).check()
   })
   expect((await stage.rig.client().get(one, { path })).data).toMatchObject({ url, filter: { statuses: ['failed'] } })
   await page.getByText('every event, of transactions that are failed').waitFor()
