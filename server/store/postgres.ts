@@ -45,8 +45,8 @@ export async function openPostgresSecrets(settings: ConnectionSettings): Promise
    * was stalled counts as gone here. When it goes on, it finds a new generation, reads its rows again, and trusts none that it cannot
    * check; it writes no such row, because it cannot open the manifest.
    */
-  async function beAlone(transaction: DatabaseTransaction): Promise<void> {
-    const other = await transaction.one(otherServer, { row_id: membership.row_id })
+  async function beAlone(dbTransaction: DatabaseTransaction): Promise<void> {
+    const other = await dbTransaction.one(otherServer, { row_id: membership.row_id })
     if (other) throw new StoreError(`The database is in use by ${other.name}; stop every service on it first`)
   }
 

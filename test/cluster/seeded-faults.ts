@@ -46,8 +46,8 @@ export const clusterFaults: Record<string, Seed[]> = {
     },
     {
       file: 'server/store/queries/insert-transactions.ts',
-      text: 'readInsertState(transaction, candidates, transaction.effects.now())',
-      instead: 'readInsertState(globalThis.outside, candidates, transaction.effects.now())',
+      text: 'readInsertState(dbTransaction, candidates, dbTransaction.effects.now())',
+      instead: 'readInsertState(globalThis.outside, candidates, dbTransaction.effects.now())',
     },
     {
       file: 'server/store/queries/insert-transactions.ts',

@@ -46,8 +46,8 @@ const nonces = new Map()
   /** The event is written later, in a separate database transaction. */
   'event-outside': {
     file: 'server/store/queries/events.ts',
-    text: 'await writeEvents(transaction, rows.map(transactionEvent))',
-    instead: 'void setTimeout(writeEvents, 20_000, { ...transaction }, rows.map(transactionEvent))',
+    text: 'await writeEvents(dbTransaction, rows.map(transactionEvent))',
+    instead: 'void setTimeout(writeEvents, 20_000, { ...dbTransaction }, rows.map(transactionEvent))',
     caught_by: ['events'],
   },
 } satisfies Record<string, SeededFault>

@@ -97,8 +97,8 @@ export async function startServer(world: World, network: Network, done: Done): P
   const moves: GroupedChange<Work, boolean, undefined, number> = {
     toLock: (work) => work.row_id,
     readAhead: async () => undefined,
-    async make(transaction, requested) {
-      const moved = await transaction.allOf(
+    async make(dbTransaction, requested) {
+      const moved = await dbTransaction.allOf(
         finish,
         requested.map(({ input }) => input),
       )

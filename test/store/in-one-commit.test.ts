@@ -77,10 +77,10 @@ test('reads what was committed before, while a database transaction is open', as
   const { connection, add } = start()
   const seen: number[][] = []
   const look = async () => seen.push((await connection.read.all(select)).map(({ number }) => number))
-  await connection.write(async (transaction) => {
+  await connection.write(async (dbTransaction) => {
     add(1)
     await look()
-    expect(await transaction.all(select)).toEqual([{ number: 1 }])
+    expect(await dbTransaction.all(select)).toEqual([{ number: 1 }])
   })
   await look()
   await expect(
@@ -109,14 +109,14 @@ test('changes nothing after a database transaction has failed, by work that goes
   const { connection, rows } = start()
   const insert = sql('INSERT INTO numbers VALUES ($number)')
   const late = Promise.withResolvers<unknown>()
-  const failing = connection.write(async (transaction) => {
+  const failing = connection.write(async (dbTransaction) => {
     const goOn = async () => {
       await new Promise((resolve) => setImmediate(resolve))
-      await transaction.run(insert, { number: 2 })
+      await dbTransaction.run(insert, { number: 2 })
     }
     goOn().then(late.resolve, late.resolve)
-    await transaction.run(insert, { number: 1 })
-    await transaction.run(insert, { number: 1 })
+    await dbTransaction.run(insert, { number: 1 })
+    await dbTransaction.run(insert, { number: 1 })
   })
   await expect(failing).rejects.toMatchObject({ code: 'SQLITE_CONSTRAINT_PRIMARYKEY' })
   expect(await late.promise).toMatchObject({ message: 'The database transaction has ended' })

@@ -166,8 +166,8 @@ describe('database transactions', () => {
     const { writeCached, generation, read, auditHead } = await connected()
     const before = await generation()
     const auditEntry = entry('createNotification')
-    const failing = writeCached(async (transaction) => {
-      await transaction.run(insertNotification, { id: 'a' })
+    const failing = writeCached(async (dbTransaction) => {
+      await dbTransaction.run(insertNotification, { id: 'a' })
       throw new Error('after the insert')
     }, auditEntry)
     await expect(failing).rejects.toThrow('after the insert')
@@ -181,13 +181,13 @@ describe('database transactions', () => {
     const [refused, accepted] = [entry('refused'), entry('accepted')]
     await writeCached(async () => 'refused', refused)
     expect([await generation(), (await auditHead()).up_to, refused.recorded]).toEqual([before, 0, false])
-    await writeCached((transaction) => transaction.run(insertNotification, { id: 'a' }), accepted)
+    await writeCached((dbTransaction) => dbTransaction.run(insertNotification, { id: 'a' }), accepted)
     expect([await generation(), (await auditHead()).up_to, accepted.recorded]).toEqual([before + 1, 1, true])
   })
 
   test('repeats a single statement that was in a deadlock', async () => {
     const { write, read, url } = await connected()
-    for (const id of ['a', 'b']) await write((transaction) => transaction.run(insertNotification, { id }))
+    for (const id of ['a', 'b']) await write((dbTransaction) => dbTransaction.run(insertNotification, { id }))
     const other = await client(url)
     const lock = (id: string) => `SELECT FROM notifications WHERE id = '${id}' FOR UPDATE`
     // PostgreSQL aborts the transaction whose own deadlock_timeout has passed first.
@@ -204,19 +204,19 @@ describe('database transactions', () => {
 
   test('repeats a deadlocked database transaction as a whole, and runs the steps after its commit once', async () => {
     const { write, read } = await connected()
-    for (const id of ['a', 'b']) await write((transaction) => transaction.run(insertNotification, { id }))
+    for (const id of ['a', 'b']) await write((dbTransaction) => dbTransaction.run(insertNotification, { id }))
     const rename = sql('UPDATE notifications SET url = url || $by WHERE id = $id')
     const both = { first: Promise.withResolvers<void>(), second: Promise.withResolvers<void>() }
     let committed = 0
     const cross = (by: string, ids: [string, string], mine: PromiseWithResolvers<void>, theirs: Promise<void>) =>
-      write(async (transaction) => {
-        transaction.afterCommit(() => {
+      write(async (dbTransaction) => {
+        dbTransaction.afterCommit(() => {
           committed += 1
         })
-        await transaction.run(rename, { by, id: ids[0] })
+        await dbTransaction.run(rename, { by, id: ids[0] })
         mine.resolve()
         await theirs
-        await transaction.run(rename, { by, id: ids[1] })
+        await dbTransaction.run(rename, { by, id: ids[1] })
       })
     await Promise.all([
       cross('x', ['a', 'b'], both.first, both.second.promise),
@@ -237,15 +237,15 @@ describe('database transactions', () => {
     const token = Number(rows[0]?.token)
     const insert = (id: string, its = token) =>
       fences.run({ kind: 'sender', row_id: 7, token: its }, () =>
-        write((transaction) => transaction.run(insertNotification, { id })),
+        write((dbTransaction) => dbTransaction.run(insertNotification, { id })),
       )
     await insert('a')
     await expect(insert('b', token - 1)).rejects.toThrow(LeaseLost)
 
     const [begun, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const writing = fences.run({ kind: 'sender', row_id: 7, token }, () =>
-      write(async (transaction) => {
-        await transaction.run(insertNotification, { id: 'c' })
+      write(async (dbTransaction) => {
+        await dbTransaction.run(insertNotification, { id: 'c' })
         begun.resolve()
         await mayEnd.promise
       }),
@@ -267,13 +267,13 @@ describe('database transactions', () => {
   test('answers 503 with Retry-After after the loss of the connection, and uses another one next', async () => {
     const { write, read, url } = await connected()
     const own = await client(url)
-    const failing = write(async (transaction) => {
-      await transaction.run(insertNotification, { id: 'a' })
+    const failing = write(async (dbTransaction) => {
+      await dbTransaction.run(insertNotification, { id: 'a' })
       await own.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'")
-      await transaction.run(insertNotification, { id: 'b' })
+      await dbTransaction.run(insertNotification, { id: 'b' })
     })
     await expect(failing).rejects.toMatchObject({ code: 'unavailable', data: { retry_after_s: 1 } })
-    await write((transaction) => transaction.run(insertNotification, { id: 'c' }))
+    await write((dbTransaction) => dbTransaction.run(insertNotification, { id: 'c' }))
     expect(await read.one(countNotifications)).toEqual({ count: 1 })
   })
 
@@ -286,7 +286,7 @@ describe('database transactions', () => {
     const insert = sql('INSERT INTO numbers VALUES ($number)')
     const change = oneByOne(
       () => ({}),
-      (transaction, number: number) => transaction.run(insert, { number }),
+      (dbTransaction, number: number) => dbTransaction.run(insert, { number }),
     )
     const add = (number: number) => connection.groupCommit(change, number)
     proxy.loseCommit()
@@ -312,7 +312,7 @@ describe('database transactions', () => {
     )
     const change = oneByOne(
       ({ rows }: { number: number; rows: number }) => ({ transactions: Array<number>(rows).fill(0) }),
-      (transaction, { number }) => transaction.run(insert, { number }),
+      (dbTransaction, { number }) => dbTransaction.run(insert, { number }),
     )
     const add = (its: { number: number; rows: number }) => groupCommit(change, its)
     const inBackground = (number: number) =>
@@ -337,8 +337,8 @@ describe('database transactions', () => {
     const secret = sql(
       "INSERT INTO notifications (id, type, url) VALUES ('a', 'webhook', $url), (NULL, 'webhook', $url)",
     )
-    const error = await write((transaction) =>
-      transaction.run(secret, { url: 'https://hooks.example.com/token' }),
+    const error = await write((dbTransaction) =>
+      dbTransaction.run(secret, { url: 'https://hooks.example.com/token' }),
     ).catch((its) => its)
     expect(error).toMatchObject({ code: '23502' })
     expect(inspect(error)).not.toContain('token')
@@ -348,7 +348,10 @@ describe('database transactions', () => {
     const { write, read, auditHead } = await connected()
     await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        write((transaction) => transaction.run(insertNotification, { id: `n${index}` }), entry(`operation ${index}`)),
+        write(
+          (dbTransaction) => dbTransaction.run(insertNotification, { id: `n${index}` }),
+          entry(`operation ${index}`),
+        ),
       ),
     )
     expect((await auditHead()).up_to).toBe(20)

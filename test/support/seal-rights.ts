@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Vault } from '../../server/keys/secret-encryption.ts'
-import { readManifest, sealAll } from '../../server/store/queries/row-mac.ts'
+import { readManifest, sealAll } from '../../server/store/queries/sealed-rows.ts'
 import { RowMac } from '../../server/store/row-mac.ts'
 import { createSession } from '../../server/store/sqlite/session.ts'
 

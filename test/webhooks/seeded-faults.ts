@@ -27,8 +27,8 @@ export const seededFaults = {
   /** The event has a database transaction of its own, a little later. */
   'event-outside': {
     file: 'server/store/queries/relayers.ts',
-    text: 'if (event) await writeEvents(transaction, [event])',
-    instead: 'if (event) void setTimeout(writeEvents, 200, { ...transaction }, [event])',
+    text: 'if (event) await writeEvents(dbTransaction, [event])',
+    instead: 'if (event) void setTimeout(writeEvents, 200, { ...dbTransaction }, [event])',
     caught_by: ['undelivered', 'stories'],
   },
   /** What was delivered is settled in a while. */

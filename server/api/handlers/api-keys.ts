@@ -1,6 +1,5 @@
 import type { GrantedScopes } from '../../../generated/openapi.ts'
 import { deleted, type Handlers, page } from '../../domain/operation.ts'
-import { budgetOf } from '../../keys/budgets.ts'
 import {
   budgetUse,
   createApiKey,
@@ -10,6 +9,7 @@ import {
   updateApiKey,
 } from '../../services/api-keys.ts'
 import type { ServicesContext } from '../../services/context.ts'
+import { budgetOf } from '../../store/budgets.ts'
 
 type ApiKeys = Pick<
   Handlers,

@@ -17,10 +17,9 @@ import {
   listPoolTransactions,
   listTransactions,
 } from '../../services/transactions/list.ts'
-import { replace } from '../../services/transactions/replace.ts'
+import { replace, speedUp } from '../../services/transactions/replace.ts'
 import { send } from '../../services/transactions/send.ts'
 import { sendBatch } from '../../services/transactions/send-batch.ts'
-import { speedUp } from '../../services/transactions/speed-up.ts'
 import { placeToWait } from '../../services/transactions/wait-for-status.ts'
 import { badRequestAt, readFrom, shownDryRun } from '../http/errors.ts'
 

@@ -6,7 +6,7 @@ import { badRequest, type Field } from '../errors.ts'
 
 const wordDigits = 64
 
-/** Hex without 0x. The values must have been checked (abi-values.ts). */
+/** Hex without 0x. The values must have been checked (contract-call.ts). */
 export function encodeAbi(types: readonly ParamType[], values: readonly unknown[]): string {
   const parts = types.map((type, index) => ({ isDynamic: isDynamic(type), hex: encodeValue(type, values[index]) }))
   const headDigits = parts.reduce((sum, { isDynamic, hex }) => sum + (isDynamic ? wordDigits : hex.length), 0)

@@ -26,10 +26,10 @@ import { type PrivateSubmission, readSubmission } from '../../domain/submission.
 import { formOf, priceKindOf, type TransactionType, typeOf } from '../../domain/transaction-form.ts'
 import type { TransactionRequest } from '../../domain/transaction-request.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
-import type { Budgets } from '../../keys/budgets.ts'
 import { currentOf } from '../../sender/context.ts'
 import type { Nonces } from '../../sender/nonces/nonces.ts'
 import { callOf } from '../../sender/sign.ts'
+import type { Budgets } from '../../store/budgets.ts'
 import type { Store } from '../../store/store.ts'
 import { checkAuthorizations, requestedCeiling } from './check-request.ts'
 

@@ -1,5 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { AcceptedTransaction, SendTransactionRequest, Transaction } from '../../../generated/openapi.ts'
+import type {
+  AcceptedTransaction,
+  SendTransactionRequest,
+  SpeedUpRequest,
+  Transaction,
+} from '../../../generated/openapi.ts'
 import { highestTaken, nextPrices } from '../../domain/attempts.ts'
 import { readCall } from '../../domain/decoding/decoded-call.ts'
 import { badRequest, DomainError, type Fault, inputFault, transactionNotFound } from '../../domain/errors.ts'
@@ -35,7 +40,12 @@ import { revisionOfContent, shownTransaction } from '../../domain/show.ts'
 import { isUnmined } from '../../domain/statuses.ts'
 import { replacedSubmission } from '../../domain/submission.ts'
 import type { TransactionType } from '../../domain/transaction-form.ts'
-import { readTransactionRequest, type TransactionRequest } from '../../domain/transaction-request.ts'
+import {
+  checkPriorityFee,
+  contentOfRow,
+  readTransactionRequest,
+  type TransactionRequest,
+} from '../../domain/transaction-request.ts'
 import {
   changesOfContent,
   type TransactionRow,
@@ -43,11 +53,20 @@ import {
   type WholeTransactionRow,
   withEntry,
 } from '../../domain/transaction-rows.ts'
+import { readAmount } from '../../domain/values.ts'
 import type { Store } from '../../store/store.ts'
 import type { ServicesContext } from '../context.ts'
 import { capacityOf, checkPause, isPriced, requestedCeiling } from './check-request.ts'
 import { costColumns, defaultTier, type TransactionQuote } from './quote.ts'
-import { type Asker, type Prepared, prepare, type TransactionsContext, unwrapInsert, unwrapReplay } from './send.ts'
+import {
+  type Asker,
+  hashOf,
+  type Prepared,
+  prepare,
+  type TransactionsContext,
+  unwrapInsert,
+  unwrapReplay,
+} from './send.ts'
 
 /** What becomes of a transaction that is in no block. */
 interface Change {
@@ -377,3 +396,48 @@ const shown = (least: Prices): string =>
   least.kind === 'legacy'
     ? `gas_price ${least.gas_price}`
     : `max_fee_per_gas ${least.max_fee_per_gas}, max_priority_fee_per_gas ${least.max_priority_fee_per_gas}`
+
+/** Signs the same content again at a higher price. The content is that of the row which the price is written to. */
+export function speedUp(
+  context: TransactionsContext & Pick<ServicesContext, 'pollNow'>,
+  asker: Asker,
+  relayerId: string,
+  { transactionId, body }: { transactionId: string; body: SpeedUpRequest },
+): Promise<Transaction> {
+  const ceiling = readCeiling(body)
+  const { idempotency } = asker
+  return changeTransaction(context, asker, relayerId, {
+    transactionId,
+    requestOf: (row) => requestOf(row, body),
+    ceiling,
+    once: idempotency && { ...idempotency, body_hash: hashOf({ ...body, speed_up: transactionId }) },
+  })
+}
+
+/** Throws DomainError (400). */
+function readCeiling({ max_fee_per_gas, max_priority_fee_per_gas }: SpeedUpRequest): Ceiling {
+  const read = (amount: SpeedUpRequest['max_fee_per_gas'], name: string) =>
+    amount === undefined ? undefined : BigInt(readAmount(amount, [name]))
+  const fee = read(max_fee_per_gas, 'max_fee_per_gas')
+  const tip = read(max_priority_fee_per_gas, 'max_priority_fee_per_gas')
+  if (fee !== undefined && tip !== undefined) checkPriorityFee(fee, tip)
+  return { fee, tip }
+}
+
+const requestOf = (
+  row: WholeTransactionRow,
+  { speed = 'fastest', submission }: SpeedUpRequest,
+): TransactionRequest => ({
+  ...contentOfRow(row),
+  type: row.type,
+  tier: speed,
+  gas_price: null,
+  max_fee_per_gas: null,
+  max_priority_fee_per_gas: null,
+  // The stored ones stay.
+  valid_until: undefined,
+  reference: undefined,
+  metadata: undefined,
+  deduplication_id: null,
+  submission,
+})

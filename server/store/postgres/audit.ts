@@ -69,38 +69,38 @@ export class ServerTrail {
   }
 
   /** The lock is held until the commit, so that the chain has the order of the commits. */
-  async lock(transaction: Session): Promise<Head> {
-    return (await transaction.one(lockHead, { chain: this.#chain })) as Head
+  async lock(dbTransaction: Session): Promise<Head> {
+    return (await dbTransaction.one(lockHead, { chain: this.#chain })) as Head
   }
 
   /** Sends all statements at once. */
-  async append(transaction: Session, entries: AuditEntry[], head: Head): Promise<AuditHead> {
+  async append(dbTransaction: Session, entries: AuditEntry[], head: Head): Promise<AuditHead> {
     // The times of a chain never go back, so that the trail can be searched by time.
     const at = entries.reduce((latest, entry) => Math.max(latest, entry.at), head.at)
     const batches = batchesAfter(head, entries)
     const { up_to, hash } = batches.at(-1) as AuditHead
     const place = { chain: this.#chain, at }
     await Promise.all([
-      ...batches.map((batch) => transaction.run(insertBatch, { ...place, ...batch })),
-      transaction.run(setHead, { ...place, up_to, hash }),
+      ...batches.map((batch) => dbTransaction.run(insertBatch, { ...place, ...batch })),
+      dbTransaction.run(setHead, { ...place, up_to, hash }),
     ])
     return { up_to, hash }
   }
 
   /** Writes entries alone: see `appendAudit` of the store. */
   async appendOnce(
-    write: (work: (transaction: DatabaseTransaction) => Promise<void>) => Promise<void>,
+    write: (work: (dbTransaction: DatabaseTransaction) => Promise<void>) => Promise<void>,
     entries: AuditEntry[],
   ) {
     const before = this.#doubtful?.entries === entries ? this.#doubtful.made : undefined
     let made: AuditHead | undefined
     try {
-      await write(async (transaction) => {
+      await write(async (dbTransaction) => {
         // A former commit that is still under way holds the lock.
-        const head = await this.lock(transaction)
-        if (before && (await transaction.one(selectBatch, { chain: this.#chain, ...before }))) return
-        await countRefusals(transaction, entries)
-        made = await this.append(transaction, entries, head)
+        const head = await this.lock(dbTransaction)
+        if (before && (await dbTransaction.one(selectBatch, { chain: this.#chain, ...before }))) return
+        await countRefusals(dbTransaction, entries)
+        made = await this.append(dbTransaction, entries, head)
       })
       if (before) this.#doubtful = undefined
     } catch (error) {

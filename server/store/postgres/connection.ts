@@ -21,7 +21,7 @@ import { GroupCommit, type GroupConnection } from './group-commit.ts'
 import { joinServers, type Membership } from './membership.ts'
 import { openPool, type PoolSettings } from './pool.ts'
 import { type DurabilitySetting, prepareDatabase } from './prepare-database.ts'
-import { PostgresRights } from './row-mac.ts'
+import { PostgresRights } from './rights.ts'
 import { createSession, lister, readSnapshot, type Snapshot } from './session.ts'
 import { Signals } from './signals.ts'
 import { Fences, lockNotifications, lockRelayers, relayersKey, type Work, write } from './write.ts'
@@ -95,9 +95,9 @@ export async function connect(
 
   const writeAlone: Connection['writeAlone'] = (work, auditEntry) => {
     const fencesNow = present()
-    const locked = async (transaction: DatabaseTransaction) => {
-      await transaction.one(lockGeneration)
-      return work(transaction)
+    const locked = async (dbTransaction: DatabaseTransaction) => {
+      await dbTransaction.one(lockGeneration)
+      return work(dbTransaction)
     }
     return ordered.run(() => write(writing, alone(locked), { auditEntry, under: fencesNow }))
   }
@@ -134,13 +134,13 @@ export async function connect(
     write: (work, auditEntry) => write(writing, alone(work), { auditEntry, under: present() }),
     writeAlone,
     writeCached: (work, auditEntry) =>
-      writeAlone(async (transaction) => {
-        const before = transaction.changes()
-        const done = await work(transaction)
+      writeAlone(async (dbTransaction) => {
+        const before = dbTransaction.changes()
+        const done = await work(dbTransaction)
         // A refused change has no effect, so caches stay valid.
-        if (transaction.changes() !== before) {
-          await transaction.run(bumpGeneration)
-          transaction.afterCommit(() => {
+        if (dbTransaction.changes() !== before) {
+          await dbTransaction.run(bumpGeneration)
+          dbTransaction.afterCommit(() => {
             ownGenerations += 1
           })
         }
@@ -164,7 +164,7 @@ export async function connect(
 }
 
 /** Work that reads nothing ahead. */
-const alone = <T>(make: (transaction: DatabaseTransaction) => Promise<T>): Work<T, undefined> => ({
+const alone = <T>(make: (dbTransaction: DatabaseTransaction) => Promise<T>): Work<T, undefined> => ({
   readAhead: async () => undefined,
   make,
 })

@@ -28,7 +28,7 @@ interface Waiting<ToLock> extends Requested<never> {
 /** `ToLock`: what a change locks. */
 interface Locks<ToLock> {
   /** Takes the locks of all changes of a commit at its beginning. */
-  lock(transaction: DatabaseTransaction, wanted: ToLock[]): Promise<void>
+  lock(dbTransaction: DatabaseTransaction, wanted: ToLock[]): Promise<void>
   /** Changes with one key lock the same rows. */
   keyOf(toLock: ToLock, fence: Fence | undefined): string
   /** How many rows a change concerns. */
@@ -170,24 +170,24 @@ async function commitTogether<ToLock>(
   const results = await connection.writeFor(
     {
       // The locks are sent first, so that the reads see everything that was committed before the locks were free.
-      async readAhead(transaction) {
+      async readAhead(dbTransaction) {
         const locking = lock(
-          transaction,
+          dbTransaction,
           batch.map(({ toLock }) => toLock),
         )
         const reading = byMethod.map(([change, its]) =>
           change.readAhead(
-            transaction,
+            dbTransaction,
             its.map(({ input }) => input),
           ),
         )
         const [, ...ahead] = await Promise.all([locking, ...reading])
         return ahead
       },
-      async make(transaction, ahead) {
+      async make(dbTransaction, ahead) {
         const done = new Map<Waiting<ToLock>, unknown>()
         for (const [index, [change, its]] of byMethod.entries()) {
-          const results = await change.make(transaction, its, ahead[index])
+          const results = await change.make(dbTransaction, its, ahead[index])
           for (const [at, one] of its.entries()) done.set(one, results[at])
         }
         return done

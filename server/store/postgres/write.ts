@@ -36,8 +36,8 @@ interface WriteOptions {
 /** The work of a database transaction. */
 export interface Work<T, Ahead> {
   /** Takes locks and reads. It changes nothing, because it is sent with BEGIN, before the leases are known to be held. */
-  readAhead(transaction: DatabaseTransaction): Promise<Ahead>
-  make(transaction: DatabaseTransaction, ahead: Ahead): Promise<T>
+  readAhead(dbTransaction: DatabaseTransaction): Promise<Ahead>
+  make(dbTransaction: DatabaseTransaction, ahead: Ahead): Promise<T>
 }
 
 /**
@@ -87,7 +87,7 @@ async function writeOnce<T, Ahead>(
     // PostgreSQL answers ROLLBACK when an error was caught and the database transaction was continued.
     if (ended.value.command !== 'COMMIT') throw new Error('The database transaction was rolled back')
   }
-  const transaction: DatabaseTransaction = {
+  const dbTransaction: DatabaseTransaction = {
     ...session,
     effects,
     lockRelayers: (wanted) => lockRelayers(session, [wanted]),
@@ -110,12 +110,12 @@ async function writeOnce<T, Ahead>(
     // They are sent together, and run one after the other.
     const [begun, ahead] = await Promise.allSettled([
       client.query(beginText(under, lock_ms)),
-      work.readAhead(transaction),
+      work.readAhead(dbTransaction),
     ])
     if (begun.status === 'rejected') throw begun.reason
     fences.check(under, begun.value)
     if (ahead.status === 'rejected') throw ahead.reason
-    result = await transaction.attributed(auditEntry, () => work.make(transaction, ahead.value))
+    result = await dbTransaction.attributed(auditEntry, () => work.make(dbTransaction, ahead.value))
     for (const its of before) await its()
     await commit()
   } catch (error) {

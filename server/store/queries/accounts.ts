@@ -164,11 +164,11 @@ export async function getAccount(database: Database, chainId: number, address: s
 
 /** Remembers a transaction of the account that this service did not send. Resolves to whether it is a new one. */
 export const noteForeign = (database: Database, account: Account, { nonce, hash, block }: Foreign): Promise<boolean> =>
-  database.write(async (transaction) => {
-    await transaction.lockRelayers({ accounts: [account] })
+  database.write(async (dbTransaction) => {
+    await dbTransaction.lockRelayers({ accounts: [account] })
     const at = new Date(database.effects.now()).toISOString()
-    const isNew = (await transaction.run(setForeign, { ...account, nonce, hash, at })) > 0
-    if (block !== undefined) await transaction.run(setForeignBlock, { ...account, nonce, hash, block })
+    const isNew = (await dbTransaction.run(setForeign, { ...account, nonce, hash, at })) > 0
+    if (block !== undefined) await dbTransaction.run(setForeignBlock, { ...account, nonce, hash, block })
     return isNew
   })
 
@@ -190,15 +190,15 @@ export const raiseNonce = (
   nonce: number,
   isProven: boolean,
 ): Promise<void> =>
-  database.write(async (transaction) => {
-    await transaction.lockRelayers({ accounts: [{ chain_id, address }] })
-    await transaction.run(raise, { chain_id, address, nonce, used_below: isProven ? nonce : 0 })
+  database.write(async (dbTransaction) => {
+    await dbTransaction.lockRelayers({ accounts: [{ chain_id, address }] })
+    await dbTransaction.run(raise, { chain_id, address, nonce, used_below: isProven ? nonce : 0 })
   })
 
 export const setGenesis = (database: Database, chainId: number, address: string, genesisHash: string): Promise<void> =>
-  database.write(async (transaction) => {
-    await transaction.lockRelayers({ accounts: [{ chain_id: chainId, address }] })
-    await transaction.run(updateGenesis, { chain_id: chainId, address, genesis_hash: genesisHash })
+  database.write(async (dbTransaction) => {
+    await dbTransaction.lockRelayers({ accounts: [{ chain_id: chainId, address }] })
+    await dbTransaction.run(updateGenesis, { chain_id: chainId, address, genesis_hash: genesisHash })
   })
 
 /** The most transactions between a node's count and the last known one, in either direction. */

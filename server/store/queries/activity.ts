@@ -63,7 +63,7 @@ const sums = `sum(accepted) AS accepted, sum(mined) AS mined, sum(failed) AS fai
     max(max_inclusion_ms) AS max_inclusion_ms, sum(fee_gwei) AS fee_gwei, sum(fee_wei) AS fee_wei`
 const mayShow = `($network::text IS NULL OR network = $network::text) AND ($ids::text[] IS NULL OR id = ANY ($ids::text[]))`
 
-const select = sql<ActivityRow>(`
+const selectActivity = sql<ActivityRow>(`
   SELECT at, ${sums}, count(DISTINCT network) AS networks
   FROM activity JOIN relayers ON relayers.row_id = relayer_row_id
   WHERE period_s = $period_s AND at >= $from AND at < $to AND ${mayShow}
@@ -145,7 +145,7 @@ export async function activity(
   { period_s, from, now, ...whose }: ActivityFilter,
 ): Promise<ActivityRow[]> {
   const known = await database.read.one(range, { period_s })
-  return inTurns(database, select, within({ period_s, from, now }, known), { period_s, ...valuesOf(whose) })
+  return inTurns(database, selectActivity, within({ period_s, from, now }, known), { period_s, ...valuesOf(whose) })
 }
 
 /** The same by relayer and day (UTC). The present day, and others, may have two rows, which have to be added. */
@@ -173,10 +173,10 @@ export const repricings = (
 
 /** Adds some of the quarters of an hour that no chart shows to the days, and removes old days. `more`: it has to be called again. */
 export const pruneActivity = (database: Database, nowS: number): Promise<{ more: boolean }> =>
-  database.write(async (transaction) => {
-    const quarters = await transaction.run(removeQuarters, { before: nowS - keptS })
-    const days = await transaction.run(removeDays, { before: nowS - keptDays * dayS })
-    const callers = await transaction.run(removeCallers, { before: nowS - keptDays * dayS })
+  database.write(async (dbTransaction) => {
+    const quarters = await dbTransaction.run(removeQuarters, { before: nowS - keptS })
+    const days = await dbTransaction.run(removeDays, { before: nowS - keptDays * dayS })
+    const callers = await dbTransaction.run(removeCallers, { before: nowS - keptDays * dayS })
     return { more: [quarters, days, callers].includes(maxRemoved) }
   })
 

@@ -23,9 +23,9 @@ import {
   sql,
   type TableList,
 } from './database.ts'
-import { sealedColumns } from './row-mac.ts'
+import { sealedColumns } from './sealed-rows.ts'
 
-export interface Row {
+export interface StoredApiKey {
   id: string
   name: string
   secret_hash: Uint8Array
@@ -50,7 +50,7 @@ const maxApiKeys = 1_000
 
 const parse = (text: string | null) => (text === null ? null : JSON.parse(text))
 
-const readRow = (row: Row): ApiKeyRow =>
+const readApiKey = (row: StoredApiKey): ApiKeyRow =>
   withRevision('api_keys', {
     ...row,
     scopes: JSON.parse(row.scopes),
@@ -61,7 +61,7 @@ const readRow = (row: Row): ApiKeyRow =>
     budget: parse(row.budget),
   })
 
-const encode = (apiKey: NewApiKey) => ({
+const encodeApiKey = (apiKey: NewApiKey) => ({
   ...apiKey,
   scopes: JSON.stringify(apiKey.scopes),
   is_limited: apiKey.relayer_ids === null ? 0 : 1,
@@ -81,27 +81,27 @@ const columnsOf = (engine: Engine) => `id, name, secret_hash, former_tokens, pre
     FROM api_key_relayers JOIN relayers ON relayers.row_id = relayer_row_id WHERE api_key_row_id = api_keys.row_id
   ) END AS relayer_ids,
   pool_ids, allowed_cidrs, rate_limit, budget, expires_at, created_at, last_used_at`
-const columns = { sqlite: columnsOf('sqlite'), postgres: columnsOf('postgres') }
+const apiKeyColumns = { sqlite: columnsOf('sqlite'), postgres: columnsOf('postgres') }
 
-const list: TableList<Row, ApiKeyRow> = { table: 'api_keys', columns, read: readRow }
+const apiKeyList: TableList<StoredApiKey, ApiKeyRow> = { table: 'api_keys', columns: apiKeyColumns, read: readApiKey }
 
-const select = sql<Row>((engine) => `SELECT ${columns[engine]} FROM api_keys WHERE id = $id`)
-const selectAll = sql<Row & StoredSeal>(
-  (engine) => `SELECT ${columns[engine]}, ${sealedColumns(engine, 'api_keys')} FROM api_keys ORDER BY row_id`,
+const selectApiKey = sql<StoredApiKey>((engine) => `SELECT ${apiKeyColumns[engine]} FROM api_keys WHERE id = $id`)
+const selectAll = sql<StoredApiKey & StoredSeal>(
+  (engine) => `SELECT ${apiKeyColumns[engine]}, ${sealedColumns(engine, 'api_keys')} FROM api_keys ORDER BY row_id`,
 )
-const selectSome = sql<Row & StoredSeal>(
+const selectSome = sql<StoredApiKey & StoredSeal>(
   (engine) =>
-    `SELECT ${columns[engine]}, ${sealedColumns(engine, 'api_keys')} FROM api_keys WHERE id = ANY ($ids::text[])`,
+    `SELECT ${apiKeyColumns[engine]}, ${sealedColumns(engine, 'api_keys')} FROM api_keys WHERE id = ANY ($ids::text[])`,
 )
-const rowIdOf = sql<{ row_id: number }>('SELECT row_id FROM api_keys WHERE id = $id')
+const rowIdOfApiKey = sql<{ row_id: number }>('SELECT row_id FROM api_keys WHERE id = $id')
 const countAll = sql<{ count: number }>('SELECT count(*) AS count FROM api_keys')
-const insert = sql<{ row_id: number }>(`
+const insertApiKeyRow = sql<{ row_id: number }>(`
   INSERT INTO api_keys (
     id, name, secret_hash, scopes, is_limited, pool_ids, allowed_cidrs, rate_limit, budget, expires_at, created_at)
   VALUES ($id, $name, $secret_hash, $scopes, $is_limited, $pool_ids, $allowed_cidrs, $rate_limit, $budget, $expires_at, $created_at)
   ON CONFLICT (name) DO NOTHING RETURNING row_id`)
 const named = sql('SELECT 1 FROM api_keys WHERE name = $name AND id <> $id')
-const update = sql(`
+const updateApiKeyRow = sql(`
   UPDATE api_keys SET name = $name, scopes = $scopes, is_limited = $is_limited, pool_ids = $pool_ids, allowed_cidrs = $allowed_cidrs,
     rate_limit = $rate_limit, budget = $budget, expires_at = $expires_at
   WHERE id = $id`)
@@ -109,7 +109,7 @@ const rotate = sql(`
   UPDATE api_keys SET former_tokens = $former_tokens, previous_token_expires_at = $previous_token_expires_at,
     secret_hash = $secret_hash
   WHERE row_id = $row_id`)
-const remove = sql('DELETE FROM api_keys WHERE row_id = $row_id')
+const deleteApiKeyRow = sql('DELETE FROM api_keys WHERE row_id = $row_id')
 const ofResource = sql(`
   SELECT 1 FROM sponsorships WHERE api_key_id = $id UNION ALL SELECT 1 FROM facilitators WHERE api_key_id = $id`)
 const use = sql({
@@ -122,7 +122,7 @@ const use = sql({
     ) AS used WHERE api_keys.row_id = used.row_id`,
 })
 const keepName = sql('INSERT INTO former_api_keys (id, name) SELECT id, name FROM api_keys WHERE row_id = $row_id')
-const names = sql<{ id: string; name: string }>(`
+const selectApiKeyNames = sql<{ id: string; name: string }>(`
   SELECT id, name FROM former_api_keys WHERE id = ANY ($ids::text[])
   UNION ALL SELECT id, name FROM api_keys WHERE id = ANY ($ids::text[])`)
 const known = sql<{ id: string; row_id: number }>(
@@ -134,15 +134,15 @@ const insertRelayers = insertInto('api_key_relayers', { api_key_row_id: 'bigint'
 
 /** `too_many`: there are as many API keys as there may be. Its list of relayers is written apart. */
 export async function insertApiKey(
-  transaction: DatabaseTransaction,
+  dbTransaction: DatabaseTransaction,
   rights: Database['rights'],
   apiKey: NewApiKey,
 ): Promise<number | 'too_many' | 'name_taken'> {
-  const { count } = (await transaction.one(countAll)) as { count: number }
+  const { count } = (await dbTransaction.one(countAll)) as { count: number }
   if (count >= maxApiKeys) return 'too_many'
-  const inserted = await transaction.one(insert, encode(apiKey))
+  const inserted = await dbTransaction.one(insertApiKeyRow, encodeApiKey(apiKey))
   if (!inserted) return 'name_taken'
-  rights.inserted(transaction, 'api_keys', inserted.row_id)
+  rights.inserted(dbTransaction, 'api_keys', inserted.row_id)
   return inserted.row_id
 }
 
@@ -152,37 +152,37 @@ export const nameOfCaller = (id: string): string =>
 
 /** Whether there was one. */
 export async function removeApiKey(
-  transaction: DatabaseTransaction,
+  dbTransaction: DatabaseTransaction,
   rights: Database['rights'],
   id: string,
 ): Promise<boolean> {
-  const row = await transaction.one(rowIdOf, { id })
+  const row = await dbTransaction.one(rowIdOfApiKey, { id })
   if (!row) return false
-  await rights.deleted(transaction, 'api_keys', row.row_id)
-  await transaction.run(keepName, row)
-  await transaction.run(remove, row)
+  await rights.deleted(dbTransaction, 'api_keys', row.row_id)
+  await dbTransaction.run(keepName, row)
+  await dbTransaction.run(deleteApiKeyRow, row)
   return true
 }
 
 async function get(session: Session, id: string): Promise<ApiKeyRow | undefined> {
-  const row = await session.one(select, { id })
-  return row && readRow(row)
+  const row = await session.one(selectApiKey, { id })
+  return row && readApiKey(row)
 }
 
 /** The row ids of relayers; `unknown_relayer`: the index of the first id that does not exist. */
 async function rowIdsOf(
-  transaction: DatabaseTransaction,
+  dbTransaction: DatabaseTransaction,
   ids: string[],
 ): Promise<number[] | { unknown_relayer: number }> {
-  const rows = await transaction.all(known, { ids })
+  const rows = await dbTransaction.all(known, { ids })
   const rowIds = new Map(rows.map(({ id, row_id }) => [id, row_id]))
   const unknownRelayer = ids.findIndex((id) => !rowIds.has(id))
   return unknownRelayer >= 0 ? { unknown_relayer: unknownRelayer } : ids.map((id) => rowIds.get(id) as number)
 }
 
 /** The index of the first id that no pool has; -1: there is none. Locked until the key names them: a pool with a key is not deleted. */
-async function unknownPool(transaction: DatabaseTransaction, ids: string[]): Promise<number> {
-  const found = new Set((await transaction.all(knownPools, { ids })).map(({ id }) => id))
+async function unknownPool(dbTransaction: DatabaseTransaction, ids: string[]): Promise<number> {
+  const found = new Set((await dbTransaction.all(knownPools, { ids })).map(({ id }) => id))
   return ids.findIndex((id) => !found.has(id))
 }
 
@@ -190,14 +190,14 @@ const trusted: KeyedReads<string, string, ApiKeyRow> = {
   nameOf: (id) => id,
   async readAll({ read, rights }, ids) {
     const rows = await rights.trusted('api_keys', () => read.all(selectSome, { ids }))
-    return new Map(rows.map((row) => [row.id, readRow(row)]))
+    return new Map(rows.map((row) => [row.id, readApiKey(row)]))
   },
 }
 
-async function limitTo(transaction: DatabaseTransaction, rowId: number, relayers: number[]): Promise<void> {
-  await transaction.run(forget, { row_id: rowId })
+async function limitTo(dbTransaction: DatabaseTransaction, rowId: number, relayers: number[]): Promise<void> {
+  await dbTransaction.run(forget, { row_id: rowId })
   const rows = relayers.map((relayerRowId) => ({ api_key_row_id: rowId, relayer_row_id: relayerRowId }))
-  await transaction.runOf(insertRelayers, rows)
+  await dbTransaction.runOf(insertRelayers, rows)
 }
 
 /** `unknown_relayer`, `unknown_pool`: the index of the first id that does not exist. */
@@ -206,21 +206,21 @@ export const createApiKey = (
   apiKey: NewApiKey,
   auditEntry?: PendingAuditEntry,
 ): Promise<ApiKeyRow | 'too_many' | 'name_taken' | UnknownLimit> =>
-  database.writeCached(async (transaction) => {
-    const relayers = await rowIdsOf(transaction, apiKey.relayer_ids ?? [])
+  database.writeCached(async (dbTransaction) => {
+    const relayers = await rowIdsOf(dbTransaction, apiKey.relayer_ids ?? [])
     if (!Array.isArray(relayers)) return relayers
-    const index = await unknownPool(transaction, apiKey.pool_ids ?? [])
+    const index = await unknownPool(dbTransaction, apiKey.pool_ids ?? [])
     if (index >= 0) return { unknown_pool: index }
-    const rowId = await insertApiKey(transaction, database.rights, apiKey)
+    const rowId = await insertApiKey(dbTransaction, database.rights, apiKey)
     if (typeof rowId !== 'number') return rowId
-    await limitTo(transaction, rowId, relayers)
-    return (await get(transaction, apiKey.id)) as ApiKeyRow
+    await limitTo(dbTransaction, rowId, relayers)
+    return (await get(dbTransaction, apiKey.id)) as ApiKeyRow
   }, auditEntry)
 
 export const getApiKey = (database: Database, id: string): Promise<ApiKeyRow | undefined> => get(database.read, id)
 
 export const listApiKeys = (database: Database, slice: PageRequest): Promise<Listing<ApiKeyRow>> =>
-  database.list(list, slice)
+  database.list(apiKeyList, slice)
 
 export const updateApiKey = (
   database: Database,
@@ -228,21 +228,21 @@ export const updateApiKey = (
   { budget, ...changes }: ApiKeyChanges,
   { auditEntry, ifMatch }: Conditions = {},
 ): Promise<ApiKeyRow | 'missing' | 'name_taken' | UnknownLimit> =>
-  database.writeCached(async (transaction) => {
-    const row = await transaction.one(rowIdOf, { id })
-    const before = row && (await get(transaction, id))
+  database.writeCached(async (dbTransaction) => {
+    const row = await dbTransaction.one(rowIdOfApiKey, { id })
+    const before = row && (await get(dbTransaction, id))
     if (!before) return 'missing'
     checkRevision('api_keys', before.revision, ifMatch)
-    const relayers = await rowIdsOf(transaction, changes.relayer_ids ?? [])
+    const relayers = await rowIdsOf(dbTransaction, changes.relayer_ids ?? [])
     if (!Array.isArray(relayers)) return relayers
-    const index = await unknownPool(transaction, changes.pool_ids ?? [])
+    const index = await unknownPool(dbTransaction, changes.pool_ids ?? [])
     if (index >= 0) return { unknown_pool: index }
-    if (changes.name !== undefined && (await transaction.one(named, { id, name: changes.name }))) return 'name_taken'
-    await database.rights.updated(transaction, 'api_keys', row.row_id)
+    if (changes.name !== undefined && (await dbTransaction.one(named, { id, name: changes.name }))) return 'name_taken'
+    await database.rights.updated(dbTransaction, 'api_keys', row.row_id)
     const merged = budget ? { budget: mergeBudget(before.budget, budget) } : budget === null ? { budget } : {}
-    await transaction.run(update, encode({ ...before, ...changes, ...merged }))
-    if (changes.relayer_ids !== undefined) await limitTo(transaction, row.row_id, relayers)
-    const after = (await get(transaction, id)) as ApiKeyRow
+    await dbTransaction.run(updateApiKeyRow, encodeApiKey({ ...before, ...changes, ...merged }))
+    if (changes.relayer_ids !== undefined) await limitTo(dbTransaction, row.row_id, relayers)
+    const after = (await get(dbTransaction, id)) as ApiKeyRow
     noteChanges(auditEntry, 'api_keys', before, after)
     return after
   }, auditEntry)
@@ -257,9 +257,9 @@ export const rotateApiKey = (
   { secret_hash, previous_token_expires_at }: { secret_hash: Uint8Array; previous_token_expires_at: string | null },
   auditEntry?: PendingAuditEntry,
 ): Promise<ApiKeyRow | undefined> =>
-  database.writeCached(async (transaction) => {
-    const row = await transaction.one(rowIdOf, { id })
-    const before = row && (await get(transaction, id))
+  database.writeCached(async (dbTransaction) => {
+    const row = await dbTransaction.one(rowIdOfApiKey, { id })
+    const before = row && (await get(dbTransaction, id))
     if (!before) return undefined
     const former =
       previous_token_expires_at === null
@@ -268,10 +268,10 @@ export const rotateApiKey = (
             { secret_hash: before.secret_hash, valid_until: Date.parse(previous_token_expires_at) },
             ...decodeFormerTokens(before.former_tokens),
           ]
-    const formerTokens = encodeFormerTokens(former, transaction.effects.now())
-    await database.rights.updated(transaction, 'api_keys', row.row_id)
-    await transaction.run(rotate, { ...row, secret_hash, previous_token_expires_at, former_tokens: formerTokens })
-    return get(transaction, id)
+    const formerTokens = encodeFormerTokens(former, dbTransaction.effects.now())
+    await database.rights.updated(dbTransaction, 'api_keys', row.row_id)
+    await dbTransaction.run(rotate, { ...row, secret_hash, previous_token_expires_at, former_tokens: formerTokens })
+    return get(dbTransaction, id)
   }, auditEntry)
 
 export const deleteApiKey = (
@@ -279,23 +279,23 @@ export const deleteApiKey = (
   id: string,
   { auditEntry, ifMatch }: Conditions = {},
 ): Promise<Deletion> =>
-  database.writeCached(async (transaction) => {
-    const before = ifMatch && (await get(transaction, id))
+  database.writeCached(async (dbTransaction) => {
+    const before = ifMatch && (await get(dbTransaction, id))
     if (before) checkRevision('api_keys', before.revision, ifMatch)
-    if (await transaction.one(ofResource, { id })) return 'in_use'
-    return (await removeApiKey(transaction, database.rights, id)) ? 'deleted' : 'missing'
+    if (await dbTransaction.one(ofResource, { id })) return 'in_use'
+    return (await removeApiKey(dbTransaction, database.rights, id)) ? 'deleted' : 'missing'
   }, auditEntry)
 
 /** By the id of a caller: the name of an API key, also of a revoked one. */
 export async function callerNames({ read }: Database, ids: string[]): Promise<Map<string, string>> {
-  const rows = ids.length === 0 ? [] : await read.all(names, { ids })
+  const rows = ids.length === 0 ? [] : await read.all(selectApiKeyNames, { ids })
   return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
 /** All of them, for the authentication of requests; there are at most 1,000. */
 // API keys that another program changed grant no rights, and do not affect the others.
 export const apiKeys = async (database: Database): Promise<ApiKeyRow[]> =>
-  (await database.rights.trusted('api_keys', () => database.read.all(selectAll))).map(readRow)
+  (await database.rights.trusted('api_keys', () => database.read.all(selectAll))).map(readApiKey)
 
 /** One of them; undefined when there is none, or another program changed it. */
 export const apiKey = (database: Database, id: string): Promise<ApiKeyRow | undefined> =>
@@ -304,5 +304,5 @@ export const apiKey = (database: Database, id: string): Promise<ApiKeyRow | unde
 /** Stores the time of the last use, by id. */
 export async function noteApiKeyUses(database: Database, uses: ReadonlyMap<string, string>): Promise<void> {
   const rows = [...uses].map(([id, at]) => ({ id, at }))
-  await database.write((transaction) => transaction.runOf(use, rows))
+  await database.write((dbTransaction) => dbTransaction.runOf(use, rows))
 }

@@ -112,7 +112,7 @@ interface AttemptChange extends Pick<TransactionUpdate, 'attempt' | 'key_request
  * earlier ones.
  */
 export async function writeAttempts(
-  transaction: DatabaseTransaction,
+  dbTransaction: DatabaseTransaction,
   changes: AttemptChange[],
   now: number,
 ): Promise<void> {
@@ -126,11 +126,11 @@ export async function writeAttempts(
   const refused = changes.flatMap(({ row, refused }) => (refused ? { ...refused, transaction_row_id: row.row_id } : []))
   const rowIds = (rows: { transaction_row_id: number }[]) => rows.map(({ transaction_row_id }) => transaction_row_id)
   for (const { row, attempt, key_request_id } of changes) {
-    if (attempt) transaction.record(signatureEntry(row, attempt, now, key_request_id))
+    if (attempt) dbTransaction.record(signatureEntry(row, attempt, now, key_request_id))
   }
   await Promise.all([
-    ...(made.length > 0 ? [transaction.runOf(insertAttempts, made)] : []),
-    ...(taken.length > 0 ? [transaction.runOf(setTaken, taken, { timestamp, row_ids: rowIds(taken) })] : []),
-    ...(refused.length > 0 ? [transaction.runOf(setRefusal, refused, { row_ids: rowIds(refused) })] : []),
+    ...(made.length > 0 ? [dbTransaction.runOf(insertAttempts, made)] : []),
+    ...(taken.length > 0 ? [dbTransaction.runOf(setTaken, taken, { timestamp, row_ids: rowIds(taken) })] : []),
+    ...(refused.length > 0 ? [dbTransaction.runOf(setRefusal, refused, { row_ids: rowIds(refused) })] : []),
   ])
 }

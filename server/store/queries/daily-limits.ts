@@ -4,7 +4,7 @@ import { unfinishedStatuses } from '../../domain/statuses.ts'
 import type { Account, OverLimit, Spend } from '../../domain/transaction-rows.ts'
 import { type Database, type DatabaseTransaction, oneByOne, type Session, selectForEach, sql } from './database.ts'
 import { knownPayment, type SignedPayment, writePayment } from './signed-payments.ts'
-import { type Row, statusIn } from './transaction-rows.ts'
+import { type StoredTransaction, statusIn } from './transaction-rows.ts'
 
 const bucketMs = 300_000
 /** A day has 288 complete time steps and the current one, so a sum reads at most 289 rows. */
@@ -310,7 +310,7 @@ export async function correctSpending(session: Session, corrections: Correction[
   }
 }
 
-type Spender = Pick<Row, 'row_id' | 'chain_id' | 'from'>
+type Spender = Pick<StoredTransaction, 'row_id' | 'chain_id' | 'from'>
 
 const amounts = sql<{ amount: string }>(`
   SELECT amount FROM spending
@@ -325,53 +325,53 @@ const spentOf = async (session: Session, rowId: number) => (await session.one(se
  * holds the lock of the account's relayer.
  */
 async function takeSpending(
-  transaction: DatabaseTransaction,
+  dbTransaction: DatabaseTransaction,
   account: Account,
   spending: Spend[],
   before?: string | null,
 ) {
-  const limits = await readDailyLimits(transaction, [{ account, spending }], transaction.effects.now())
+  const limits = await readDailyLimits(dbTransaction, [{ account, spending }], dbTransaction.effects.now())
   const taken = limits.spend(account, spending, readSpent(before))
-  if (!('outcome' in taken)) await limits.write(transaction)
+  if (!('outcome' in taken)) await limits.write(dbTransaction)
   return taken
 }
 
 /** Counts the amounts beyond those that are already counted for the transaction. */
 export async function takeMoreSpending(
-  transaction: DatabaseTransaction,
+  dbTransaction: DatabaseTransaction,
   { row_id, chain_id, from }: Spender,
   spends: Spend[],
 ): Promise<OverLimit | undefined> {
-  const before = await spentOf(transaction, row_id)
-  const taken = await takeSpending(transaction, { chain_id, address: from }, spends, before)
+  const before = await spentOf(dbTransaction, row_id)
+  const taken = await takeSpending(dbTransaction, { chain_id, address: from }, spends, before)
   if ('outcome' in taken) return taken
-  await transaction.run(setSpent, { row_id, spent: taken.spent })
+  await dbTransaction.run(setSpent, { row_id, spent: taken.spent })
   return undefined
 }
 
 /** Counts the amounts once more, for another nonce: earlier attempts may still be mined. */
 export async function takeSpendingAgain(
-  transaction: DatabaseTransaction,
+  dbTransaction: DatabaseTransaction,
   { row_id, chain_id, from }: Spender,
   spends: Spend[],
   isSigned: boolean,
 ): Promise<OverLimit | undefined> {
-  const taken = await takeSpending(transaction, { chain_id, address: from }, spends)
+  const taken = await takeSpending(dbTransaction, { chain_id, address: from }, spends)
   if ('outcome' in taken) return taken
-  const before = await spentOf(transaction, row_id)
+  const before = await spentOf(dbTransaction, row_id)
   const spent = bothSpent(isSigned ? withoutFees(before) : before, taken.spent)
-  await transaction.run(setSpent, { row_id, spent })
+  await dbTransaction.run(setSpent, { row_id, spent })
   return undefined
 }
 
 /** Takes back what transactions counted, from all whose limits counted it. */
-export async function giveSpendingBack(transaction: DatabaseTransaction, spenders: Spender[]): Promise<void> {
+export async function giveSpendingBack(dbTransaction: DatabaseTransaction, spenders: Spender[]): Promise<void> {
   const corrections: Correction[] = []
   for (const { row_id, chain_id, from } of spenders) {
-    corrections.push(...takenBack({ chain_id, address: from }, await spentOf(transaction, row_id)))
-    await transaction.run(setSpent, { row_id, spent: null })
+    corrections.push(...takenBack({ chain_id, address: from }, await spentOf(dbTransaction, row_id)))
+    await dbTransaction.run(setSpent, { row_id, spent: null })
   }
-  await correctSpending(transaction, corrections)
+  await correctSpending(dbTransaction, corrections)
 }
 
 /**
@@ -384,15 +384,15 @@ export const takeGapFills = (
   wanted: number,
   limit: number,
 ): Promise<number> =>
-  database.write(async (transaction) => {
-    await transaction.lockRelayers({ accounts: [{ chain_id, address }] })
-    const bucket = bucketAt(transaction.effects.now())
+  database.write(async (dbTransaction) => {
+    await dbTransaction.lockRelayers({ accounts: [{ chain_id, address }] })
+    const bucket = bucketAt(dbTransaction.effects.now())
     const place = { chain_id, address, asset: gapFill }
-    const taken = await transaction.all(amounts, { ...place, oldest: oldestBucket(bucket, 'hour') })
+    const taken = await dbTransaction.all(amounts, { ...place, oldest: oldestBucket(bucket, 'hour') })
     const sum = taken.reduce((count, { amount }) => count + Number(amount), 0)
     const granted = Math.max(0, Math.min(wanted, limit - sum))
-    await transaction.run(prune, { ...place, oldest: oldestBucket(bucket) })
-    await correctSpending(transaction, [{ ...place, bucket, change: BigInt(granted) }])
+    await dbTransaction.run(prune, { ...place, oldest: oldestBucket(bucket) })
+    await correctSpending(dbTransaction, [{ ...place, bucket, change: BigInt(granted) }])
     return granted
   })
 
@@ -412,13 +412,13 @@ type CountResult = { spent: string | null; valid_before?: number } | OverLimit |
 
 const spends = oneByOne(
   ({ account, spending }: CountedSignature) => ({ accounts: [account], names: keysIn(spending) }),
-  async (transaction, { account, spending, spent, payment }): Promise<CountResult> => {
-    const known = payment && (await knownPayment(transaction, account, payment))
+  async (dbTransaction, { account, spending, spent, payment }): Promise<CountResult> => {
+    const known = payment && (await knownPayment(dbTransaction, account, payment))
     if (known && known.request_hash !== payment.request_hash) return { outcome: 'mismatch' }
-    const taken = await takeSpending(transaction, account, spending, known ? known.spent : spent)
+    const taken = await takeSpending(dbTransaction, account, spending, known ? known.spent : spent)
     if (!payment || 'outcome' in taken) return taken
     const its = { ...payment, ...known, ...taken }
-    await writePayment(transaction, account, its)
+    await writePayment(dbTransaction, account, its)
     return its
   },
 )
@@ -431,9 +431,9 @@ export const spend = (
 ): Promise<CountResult> => database.groupCommit(spends, signature, auditEntry)
 
 export const unspend = (database: Database, account: Account, spent: string): Promise<void> =>
-  database.write(async (transaction) => {
-    await transaction.lockRelayers({ accounts: [account] })
-    await correctSpending(transaction, takenBack(account, spent))
+  database.write(async (dbTransaction) => {
+    await dbTransaction.lockRelayers({ accounts: [account] })
+    await correctSpending(dbTransaction, takenBack(account, spent))
   })
 
 /** The result that `spend` would have, without counting. `transactionRowId`: only the spending beyond that transaction's counts. */

@@ -102,22 +102,22 @@ export interface GroupedChange<In, Out, Ahead = unknown, ToLock = RelayersToLock
   /** They are made before other changes of the commit, which could change what they have read ahead. One kind at most. */
   isFirst?: true
   /** Reads what they need, under the locks of their relayers. It changes nothing. */
-  readAhead(transaction: DatabaseTransaction, inputs: In[]): Promise<Ahead>
+  readAhead(dbTransaction: DatabaseTransaction, inputs: In[]): Promise<Ahead>
   /** Makes them, and records their audit entries. Resolves to their results, in the same order. */
-  make(transaction: DatabaseTransaction, requested: Requested<In>[], ahead: Ahead): Promise<Out[]>
+  make(dbTransaction: DatabaseTransaction, requested: Requested<In>[], ahead: Ahead): Promise<Out[]>
 }
 
 /** A kind of change that is made alone. */
 export const oneByOne = <In, Out, ToLock = RelayersToLock>(
   toLock: (input: In) => ToLock,
-  one: (transaction: DatabaseTransaction, input: In) => Promise<Out>,
+  one: (dbTransaction: DatabaseTransaction, input: In) => Promise<Out>,
 ): GroupedChange<In, Out, undefined, ToLock> => ({
   toLock,
   readAhead: async () => undefined,
-  async make(transaction, requested) {
+  async make(dbTransaction, requested) {
     const done: Out[] = []
     for (const { auditEntry, input } of requested) {
-      done.push(await transaction.attributed(auditEntry, () => one(transaction, input)))
+      done.push(await dbTransaction.attributed(auditEntry, () => one(dbTransaction, input)))
     }
     return done
   },
@@ -226,11 +226,11 @@ export interface Trust {
 export interface Rights extends Trust {
   /** Starts checking rows and sealing changes. Throws StoreError when the schema has triggers of other programs. */
   protect(guard: RightsGuard, report: (fault: RightsFault) => void): Promise<void>
-  inserted(transaction: DatabaseTransaction, table: RightsTable, rowId: number): void
+  inserted(dbTransaction: DatabaseTransaction, table: RightsTable, rowId: number): void
   /** Must be called before the change. Throws DomainError (503) when the row is not trusted. */
-  updated(transaction: DatabaseTransaction, table: RightsTable, rowId: number): Promise<void>
+  updated(dbTransaction: DatabaseTransaction, table: RightsTable, rowId: number): Promise<void>
   /** Must be called before the row is deleted. */
-  deleted(transaction: DatabaseTransaction, table: RightsTable, rowId: number): Promise<void>
+  deleted(dbTransaction: DatabaseTransaction, table: RightsTable, rowId: number): Promise<void>
 }
 
 type ListedTable =
@@ -274,11 +274,11 @@ export interface Database {
   /**
    * Runs `work` in one database transaction; an error rolls it back. `auditEntry`: committed with its changes, if there are any.
    */
-  write<T>(work: (transaction: DatabaseTransaction) => Promise<T>, auditEntry?: PendingAuditEntry): Promise<T>
+  write<T>(work: (dbTransaction: DatabaseTransaction) => Promise<T>, auditEntry?: PendingAuditEntry): Promise<T>
   /** Like `write`, for changes of configuration: one at a time. */
-  writeAlone<T>(work: (transaction: DatabaseTransaction) => Promise<T>, auditEntry?: PendingAuditEntry): Promise<T>
+  writeAlone<T>(work: (dbTransaction: DatabaseTransaction) => Promise<T>, auditEntry?: PendingAuditEntry): Promise<T>
   /** Like `writeAlone`, for changes of rows that servers cache: with a new generation if it changes a row. */
-  writeCached<T>(work: (transaction: DatabaseTransaction) => Promise<T>, auditEntry?: PendingAuditEntry): Promise<T>
+  writeCached<T>(work: (dbTransaction: DatabaseTransaction) => Promise<T>, auditEntry?: PendingAuditEntry): Promise<T>
   /** The MACs of rows that grant rights. */
   rights: Rights
   /**

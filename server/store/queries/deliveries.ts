@@ -13,7 +13,7 @@ import {
   selectForEach,
   sql,
 } from './database.ts'
-import { sealedColumns } from './row-mac.ts'
+import { sealedColumns } from './sealed-rows.ts'
 import { dataColumn, withData } from './transaction-rows.ts'
 
 /** The number of attempts in a response: the last ones of a delivery. */
@@ -23,10 +23,10 @@ const states: Delivery['status'][] = ['pending', 'delivered', 'failed']
 type Counts = Pick<NotificationHealth, 'pending' | 'failed'>
 type Health = Pick<NotificationHealth, 'disabled_reason' | 'last_success_at' | 'failing_since'>
 type BlockRow = { block: number; oldest: string; newest: string } & Record<Delivery['status'], number>
-type Row = Omit<Delivery, 'attempts' | 'next_attempt_at'> & { row_id: number; next_at: number }
+type StoredDelivery = Omit<Delivery, 'attempts' | 'next_attempt_at'> & { row_id: number; next_at: number }
 
 /** `attempts`: oldest first. */
-const show = ({ row_id: _, next_at, ...row }: Row, attempts: DeliveryAttempt[]): Delivery => ({
+const show = ({ row_id: _, next_at, ...row }: StoredDelivery, attempts: DeliveryAttempt[]): Delivery => ({
   ...row,
   next_attempt_at: row.status === 'pending' ? new Date(next_at).toISOString() : null,
   attempts,
@@ -39,17 +39,17 @@ function countIn(row: BlockRow, wanted: Delivery['status'][], since: string): Bl
   return { block: row.block, count: row.newest < since ? 0 : isCut ? undefined : sum }
 }
 
-const columns = `deliveries.row_id, deliveries.id, events.id AS event_id, events.event, events.sequence, deliveries.status,
+const deliveryColumns = `deliveries.row_id, deliveries.id, events.id AS event_id, events.event, events.sequence, deliveries.status,
   deliveries.created_at, next_at, relayers.id AS relayer_id, transactions.id AS transaction_id, transactions.nonce`
 /** The subject of an event of a transaction is its id. */
 const from = `deliveries JOIN events ON events.row_id = event_row_id
   LEFT JOIN relayers ON relayers.row_id = events.relayer_row_id
   LEFT JOIN transactions ON transactions.id = events.subject`
-const select = sql<Row>(`
-  SELECT ${columns} FROM ${from}
+const selectDelivery = sql<StoredDelivery>(`
+  SELECT ${deliveryColumns} FROM ${from}
   WHERE deliveries.row_id = ANY ($row_ids::bigint[]) ORDER BY deliveries.row_id DESC`)
-const one = sql<Row>(`
-  SELECT ${columns} FROM ${from}
+const one = sql<StoredDelivery>(`
+  SELECT ${deliveryColumns} FROM ${from}
   WHERE notification_row_id = $notification_row_id AND deliveries.id = $id`)
 const blocks = sql<BlockRow>(`
   SELECT block, oldest, newest, pending, delivered, failed FROM delivery_blocks
@@ -83,7 +83,7 @@ async function showAll(database: Database, rowIds: number[]): Promise<Delivery[]
   const shown: Delivery[] = []
   for (let at = 0; at < rowIds.length; at += stepRows) {
     if (at > 0) await yieldToEventLoop()
-    const step = await database.read.all(select, { row_ids: rowIds.slice(at, at + stepRows) })
+    const step = await database.read.all(selectDelivery, { row_ids: rowIds.slice(at, at + stepRows) })
     const attempts = new Map<number, DeliveryAttempt[]>(step.map(({ row_id }) => [row_id, []]))
     const found = await database.read.allOf(
       selectLastAttempts,
@@ -114,9 +114,9 @@ const listOf = (
 })
 
 /** Locks the notification until the commit. */
-async function isDisabled(transaction: DatabaseTransaction, notificationRowId: number): Promise<boolean> {
-  await transaction.lockNotifications([notificationRowId])
-  return (await transaction.one(health, { notification_row_id: notificationRowId }))?.disabled_reason != null
+async function isDisabled(dbTransaction: DatabaseTransaction, notificationRowId: number): Promise<boolean> {
+  await dbTransaction.lockNotifications([notificationRowId])
+  return (await dbTransaction.one(health, { notification_row_id: notificationRowId }))?.disabled_reason != null
 }
 
 export async function listDeliveries(
@@ -136,15 +136,15 @@ export const redeliver = (
   id: string,
   auditEntry?: PendingAuditEntry,
 ): Promise<Delivery | 'missing' | 'disabled'> =>
-  database.write(async (transaction) => {
-    const isOff = await isDisabled(transaction, notificationRowId)
-    const row = await transaction.one(one, { notification_row_id: notificationRowId, id })
+  database.write(async (dbTransaction) => {
+    const isOff = await isDisabled(dbTransaction, notificationRowId)
+    const row = await dbTransaction.one(one, { notification_row_id: notificationRowId, id })
     if (!row) return 'missing'
     if (isOff) return 'disabled'
-    await transaction.run(again, { now: database.effects.now(), row_id: row.row_id })
-    const attempts = await transaction.allOf(selectLastAttempts, [{ delivery_row_id: row.row_id }])
+    await dbTransaction.run(again, { now: database.effects.now(), row_id: row.row_id })
+    const attempts = await dbTransaction.allOf(selectLastAttempts, [{ delivery_row_id: row.row_id }])
     return show(
-      (await transaction.one(one, { notification_row_id: notificationRowId, id })) as Row,
+      (await dbTransaction.one(one, { notification_row_id: notificationRowId, id })) as StoredDelivery,
       attempts.map(({ delivery_row_id: _, ...attempt }) => attempt),
     )
   }, auditEntry)
@@ -157,10 +157,10 @@ export async function redeliverFailed(
   auditEntry?: PendingAuditEntry,
 ): Promise<number | 'disabled'> {
   const begun = await database.write(
-    async (transaction) =>
-      (await isDisabled(transaction, notificationRowId))
+    async (dbTransaction) =>
+      (await isDisabled(dbTransaction, notificationRowId))
         ? undefined
-        : beginBulkChange(transaction, 'redeliver', notificationRowId, since),
+        : beginBulkChange(dbTransaction, 'redeliver', notificationRowId, since),
     auditEntry,
   )
   if (begun === undefined) return 'disabled'
@@ -176,11 +176,11 @@ export const retryDeliveries = (
   notificationRowId: number,
   auditEntry: PendingAuditEntry,
 ): Promise<number | 'disabled'> =>
-  database.write(async (transaction) => {
-    if (await isDisabled(transaction, notificationRowId)) return 'disabled'
-    const waiting = { notification_row_id: notificationRowId, now: transaction.effects.now() }
-    const { count } = (await transaction.one(countWaiting, waiting)) as { count: number }
-    if (count > 0) await beginBulkChange(transaction, 'retry', notificationRowId)
+  database.write(async (dbTransaction) => {
+    if (await isDisabled(dbTransaction, notificationRowId)) return 'disabled'
+    const waiting = { notification_row_id: notificationRowId, now: dbTransaction.effects.now() }
+    const { count } = (await dbTransaction.one(countWaiting, waiting)) as { count: number }
+    if (count > 0) await beginBulkChange(dbTransaction, 'retry', notificationRowId)
     return count
   }, auditEntry)
 
@@ -206,7 +206,7 @@ const selectTarget = sql<Target & StoredSeal>(
   SELECT id, url, signing_key, former_key, former_until, disabled_reason, failing_since, ${sealedColumns(engine, 'notifications')}
   FROM notifications WHERE row_id = $row_id`,
 )
-const rowIdOf = sql<{ row_id: number }>(
+const rowIdOfDelivery = sql<{ row_id: number }>(
   'SELECT row_id FROM notifications WHERE id = $id AND ($creator::text IS NULL OR created_by = $creator)',
 )
 const due = sql<DueDelivery>(
@@ -240,19 +240,19 @@ const disable = sql('UPDATE notifications SET disabled_reason = $reason WHERE ro
 /** The age up to which a delivery is retried out of turn: longer than the retry schedule. */
 const retriedMs = 120 * 3_600_000
 
-async function settleOne(transaction: DatabaseTransaction, settlement: Settlement): Promise<void> {
+async function settleOne(dbTransaction: DatabaseTransaction, settlement: Settlement): Promise<void> {
   const { delivery_row_id, notification_row_id, attempt, disable: reason, recovered, ...verdict } = settlement
   const { at } = attempt
   // The delivery was deleted with its notification.
-  if ((await transaction.run(settle, { delivery_row_id, ...verdict })) === 0) return
-  await transaction.run(insertAttempt, { delivery_row_id, ...attempt })
-  await transaction.run(verdict.status === 'delivered' ? succeed : fail, { at, notification_row_id })
+  if ((await dbTransaction.run(settle, { delivery_row_id, ...verdict })) === 0) return
+  await dbTransaction.run(insertAttempt, { delivery_row_id, ...attempt })
+  await dbTransaction.run(verdict.status === 'delivered' ? succeed : fail, { at, notification_row_id })
   // Older ones would be repeated for ever, where one event fails and the others do not.
-  const since = new Date(transaction.effects.now() - retriedMs).toISOString()
-  if (recovered) await beginBulkChange(transaction, 'retry', notification_row_id, since)
+  const since = new Date(dbTransaction.effects.now() - retriedMs).toISOString()
+  if (recovered) await beginBulkChange(dbTransaction, 'retry', notification_row_id, since)
   if (reason === undefined) return
-  await transaction.run(disable, { reason, notification_row_id })
-  await beginBulkChange(transaction, 'give_up', notification_row_id)
+  await dbTransaction.run(disable, { reason, notification_row_id })
+  await beginBulkChange(dbTransaction, 'give_up', notification_row_id)
 }
 
 /** The row ids of the notifications that have pending deliveries. */
@@ -263,7 +263,7 @@ export const getTarget = (database: Database, rowId: number): Promise<Target | u
   database.rights.require('notifications', () => database.read.one(selectTarget, { row_id: rowId }))
 
 export const targetRowId = async (database: Database, id: string, creator?: string): Promise<number | undefined> =>
-  (await database.read.one(rowIdOf, { id, creator: creator ?? null }))?.row_id
+  (await database.read.one(rowIdOfDelivery, { id, creator: creator ?? null }))?.row_id
 
 /** The due deliveries, oldest first; of each subject only the earliest pending one. */
 export const dueDeliveries = (database: Database, rowId: number, time: number, limit: number): Promise<DueDelivery[]> =>
@@ -305,7 +305,7 @@ interface BulkChange {
   up_to: number
 }
 
-const insert = sql<BulkChange>(
+const insertDeliveryRow = sql<BulkChange>(
   (engine) => `
   INSERT INTO bulk_changes AS known (kind, notification_row_id, since, done_to, up_to)
   VALUES ($kind, $notification_row_id, $since, 0, (SELECT coalesce(max(row_id), 0) FROM deliveries))
@@ -350,46 +350,46 @@ const removals = [
  * was not committed.
  */
 export async function beginBulkChange(
-  transaction: DatabaseTransaction,
+  dbTransaction: DatabaseTransaction,
   kind: BulkChangeKind,
   notificationRowId: number,
   since = '',
 ): Promise<{ changed: number; isDone: boolean }> {
-  const change = await transaction.one(insert, { kind, notification_row_id: notificationRowId, since })
-  return changeBatch(transaction, change as BulkChange)
+  const change = await dbTransaction.one(insertDeliveryRow, { kind, notification_row_id: notificationRowId, since })
+  return changeBatch(dbTransaction, change as BulkChange)
 }
 
 /** The number of changed deliveries, and whether it was the last batch. */
-async function changeBatch(transaction: DatabaseTransaction, { row_id, ...change }: BulkChange) {
-  const { changed, done_to } = await (change.kind === 'remove' ? removeSome : changeSome)(transaction, change)
-  if (done_to === undefined) await transaction.run(end, { row_id })
-  else await transaction.run(advance, { row_id, done_to })
+async function changeBatch(dbTransaction: DatabaseTransaction, { row_id, ...change }: BulkChange) {
+  const { changed, done_to } = await (change.kind === 'remove' ? removeSome : changeSome)(dbTransaction, change)
+  if (done_to === undefined) await dbTransaction.run(end, { row_id })
+  else await dbTransaction.run(advance, { row_id, done_to })
   return { changed, isDone: done_to === undefined }
 }
 
 /** `done_to`: the last row id of the batch; undefined: it was the last one. */
 type Batch = { changed: number; done_to: number | undefined }
 
-async function removeSome(transaction: DatabaseTransaction, change: Omit<BulkChange, 'row_id'>): Promise<Batch> {
+async function removeSome(dbTransaction: DatabaseTransaction, change: Omit<BulkChange, 'row_id'>): Promise<Batch> {
   const { notification_row_id, done_to } = change
-  const rowIds = (await transaction.all(any, { notification_row_id })).map(({ row_id }) => row_id)
-  for (const removal of removals) await transaction.run(removal, { row_ids: rowIds })
+  const rowIds = (await dbTransaction.all(any, { notification_row_id })).map(({ row_id }) => row_id)
+  for (const removal of removals) await dbTransaction.run(removal, { row_ids: rowIds })
   return { changed: rowIds.length, done_to: rowIds.length < maxRemoved ? undefined : done_to }
 }
 
-async function changeSome(transaction: DatabaseTransaction, change: Omit<BulkChange, 'row_id'>): Promise<Batch> {
+async function changeSome(dbTransaction: DatabaseTransaction, change: Omit<BulkChange, 'row_id'>): Promise<Batch> {
   const { kind, notification_row_id, since, done_to, up_to } = change
-  const known = await transaction.one(state, { notification_row_id })
+  const known = await dbTransaction.one(state, { notification_row_id })
   // If the notification was deleted, enabled or disabled meanwhile, that replaces this change.
   if (!known || (kind === 'give_up') !== (known.disabled_reason !== null)) return { changed: 0, done_to: undefined }
   const status = kind === 'redeliver' ? 'failed' : 'pending'
-  const rows = await transaction.all(inState, { notification_row_id, status, done_to, up_to })
+  const rows = await dbTransaction.all(inState, { notification_row_id, status, done_to, up_to })
   const rowIds = rows.filter(({ created_at }) => created_at >= since).map(({ row_id }) => row_id)
-  const now = transaction.effects.now()
+  const now = dbTransaction.effects.now()
   const changed =
     kind === 'give_up'
-      ? await transaction.run(failBulkChanges, { row_ids: rowIds })
-      : await transaction.run(kind === 'retry' ? retry : againBulkChanges, { now, row_ids: rowIds })
+      ? await dbTransaction.run(failBulkChanges, { row_ids: rowIds })
+      : await dbTransaction.run(kind === 'retry' ? retry : againBulkChanges, { now, row_ids: rowIds })
   return { changed, done_to: rows.length < maxBatch ? undefined : rows.at(-1)?.row_id }
 }
 
@@ -398,13 +398,13 @@ async function changeSome(transaction: DatabaseTransaction, change: Omit<BulkCha
  * unfinished bulk change; false when there is none.
  */
 export const continueBulkChange = (database: Database): Promise<boolean> =>
-  database.write(async (transaction) => {
-    const change = await transaction.one(oldest)
+  database.write(async (dbTransaction) => {
+    const change = await dbTransaction.one(oldest)
     if (!change) return false
-    await transaction.lockNotifications([change.notification_row_id])
+    await dbTransaction.lockNotifications([change.notification_row_id])
     // It may have ended or started over before the lock.
-    const current = await transaction.one(lockOldest, { row_id: change.row_id })
-    if (current) await changeBatch(transaction, current)
+    const current = await dbTransaction.one(lockOldest, { row_id: change.row_id })
+    if (current) await changeBatch(dbTransaction, current)
     return true
   })
 

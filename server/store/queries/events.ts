@@ -22,7 +22,7 @@ import { dataColumn, withData } from './transaction-rows.ts'
 /** Events that are read at once: an event may contain 128 KB of data as hex. */
 const stepRows = 20
 
-const select = sql<EventRow & { data: Uint8Array | null }>(`
+const selectEvent = sql<EventRow & { data: Uint8Array | null }>(`
   SELECT sequence, event, body, ${dataColumn('events')} FROM events
   WHERE relayer_row_id = $relayer_row_id AND sequence > $after ORDER BY sequence LIMIT $limit`)
 const last = sql<{ last: number }>(
@@ -46,7 +46,7 @@ export async function events(
   while (found.length < limit && characters < maxEventCharacters) {
     const size = Math.min(stepRows, limit - found.length)
     const from = found.at(-1)?.sequence ?? after
-    const rows = await database.read.all(select, { relayer_row_id: relayerRowId, after: from, limit: size })
+    const rows = await database.read.all(selectEvent, { relayer_row_id: relayerRowId, after: from, limit: size })
     for (const { data, ...event } of rows) {
       if (characters >= maxEventCharacters) break
       const body = withData(event.body, data)
@@ -118,7 +118,7 @@ const statesFor = sql<StateRow>(
   (engine) => `${stateIn[engine]('wanted.relayer_row_id')}
   FROM (SELECT DISTINCT relayer_row_id FROM transactions WHERE row_id = ANY ($row_ids::bigint[])) AS wanted`,
 )
-const insert = sql({
+const insertEventRow = sql({
   sqlite: `
     INSERT INTO events (id, relayer_row_id, sequence, event, subject, body, data_row_id, created_at)
     VALUES ($id, $relayer_row_id, $sequence, $event, $subject, $body, $data_row_id, $timestamp)`,
@@ -165,31 +165,31 @@ function note(known: Map<number, State>, rows: StateRow[]): void {
 
 /** Reads ahead what events of these relayers need. */
 export async function prepareEvents(
-  transaction: DatabaseTransaction,
+  dbTransaction: DatabaseTransaction,
   relayerRowIds: number[],
 ): Promise<Map<number, State>> {
-  const known = inTransaction.get(transaction) ?? new Map<number, State>()
-  inTransaction.set(transaction, known)
+  const known = inTransaction.get(dbTransaction) ?? new Map<number, State>()
+  inTransaction.set(dbTransaction, known)
   const unknown = [...new Set(relayerRowIds)].filter((rowId) => !known.has(rowId))
   if (unknown.length === 0) return known
   const wanted = unknown.map((relayerRowId) => ({ relayer_row_id: relayerRowId }))
-  note(known, await transaction.allOf(selectStates, wanted))
+  note(known, await dbTransaction.allOf(selectStates, wanted))
   return known
 }
 
 /** The same for the relayers of transactions. */
-export async function prepareEventsFor(transaction: DatabaseTransaction, transactionRowIds: number[]): Promise<void> {
-  note(await prepareEvents(transaction, []), await transaction.all(statesFor, { row_ids: transactionRowIds }))
+export async function prepareEventsFor(dbTransaction: DatabaseTransaction, transactionRowIds: number[]): Promise<void> {
+  note(await prepareEvents(dbTransaction, []), await dbTransaction.all(statesFor, { row_ids: transactionRowIds }))
 }
 
 /**
  * Writes events and their deliveries, inside the database transaction of the change, so that both are committed or neither. The caller
  * holds the locks of the relayers' rows, so that sequences follow each other.
  */
-export async function writeEvents(transaction: DatabaseTransaction, all: NewEvent[]): Promise<void> {
+export async function writeEvents(dbTransaction: DatabaseTransaction, all: NewEvent[]): Promise<void> {
   if (all.length === 0) return
   const known = await prepareEvents(
-    transaction,
+    dbTransaction,
     all.map(({ relayer_row_id }) => relayer_row_id),
   )
   const rows: (Event & { place: number })[] = []
@@ -199,41 +199,41 @@ export async function writeEvents(transaction: DatabaseTransaction, all: NewEven
     state.last += 1
     const { relayer_row_id, event, subject, data_row_id } = its
     const sequence = state.last
-    const { body, ...rest } = serializeEvent(its, sequence, transaction.effects)
+    const { body, ...rest } = serializeEvent(its, sequence, dbTransaction.effects)
     const row = { relayer_row_id, sequence, event, subject, data_row_id, ...rest }
     rows.push({ ...row, body, place: rows.length })
     for (const { row_id: notificationRowId, filter } of state.listeners) {
       if (!isWanted(filter, its)) continue
-      const deliveryId = transaction.effects.makeId()
+      const deliveryId = dbTransaction.effects.makeId()
       const place = deliveries.length
       deliveries.push({ ...row, notification_row_id: notificationRowId, delivery_id: deliveryId, place })
     }
   }
   // They are sent together, and run one after the other.
   await Promise.all([
-    transaction.runOf(insert, rows),
-    ...(deliveries.length > 0 ? [transaction.runOf(deliver, deliveries)] : []),
+    dbTransaction.runOf(insertEventRow, rows),
+    ...(deliveries.length > 0 ? [dbTransaction.runOf(deliver, deliveries)] : []),
   ])
 }
 
 /** Writes that the status of each transaction has changed. */
-export async function writeStatusEvents(transaction: DatabaseTransaction, rows: TransactionRow[]): Promise<void> {
-  await writeEvents(transaction, rows.map(transactionEvent))
-  transaction.afterCommit(() => {
-    for (const { status } of rows) transaction.effects.observer?.moved?.(status)
+export async function writeStatusEvents(dbTransaction: DatabaseTransaction, rows: TransactionRow[]): Promise<void> {
+  await writeEvents(dbTransaction, rows.map(transactionEvent))
+  dbTransaction.afterCommit(() => {
+    for (const { status } of rows) dbTransaction.effects.observer?.moved?.(status)
   })
 }
 
 /** Writes that a transaction waits, for the reason that it holds. */
 export async function writeWaitEvent(
-  transaction: DatabaseTransaction,
+  dbTransaction: DatabaseTransaction,
   row: TransactionRow & { wait_reason: WaitReason | null },
 ): Promise<void> {
-  await writeEvents(transaction, [waitEvent(row)])
+  await writeEvents(dbTransaction, [waitEvent(row)])
   const { relayer_id, id: transactionId, nonce, wait_reason } = row
   const [reason, waitReason] = [shownReason(row), wait_reason ?? 'other']
   const wait = { relayer_id, transaction_id: transactionId, nonce, wait_reason: waitReason, reason }
-  transaction.afterCommit(() => transaction.effects.observer?.waits?.(wait))
+  dbTransaction.afterCommit(() => dbTransaction.effects.observer?.waits?.(wait))
 }
 
 /** An event before it has an id and a sequence number. */

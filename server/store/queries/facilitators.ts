@@ -18,9 +18,9 @@ interface NewFacilitator extends FacilitatorRules {
   created_at: string
 }
 
-type Row = Omit<FacilitatorRow, keyof FacilitatorRules | 'revision'> & { rules: string }
+type StoredFacilitator = Omit<FacilitatorRow, keyof FacilitatorRules | 'revision'> & { rules: string }
 
-const owners = keyOwners<Row, FacilitatorRow>(
+const owners = keyOwners<StoredFacilitator, FacilitatorRow>(
   'facilitators',
   {
     names: ['id', 'network', 'chain_id', 'pool_id', 'pool_row_id', 'rules', 'api_key_id', 'created_at'],
@@ -40,8 +40,8 @@ export const createFacilitator = (
   apiKey: NewApiKey,
   auditEntry?: PendingAuditEntry,
 ): Promise<FacilitatorRow | OwnerRefusal> =>
-  createOwner({ database, owners }, apiKey, auditEntry, async (transaction) => {
-    const pool = await transaction.one(selectPool, { id: given.pool_id })
+  createOwner({ database, owners }, apiKey, auditEntry, async (dbTransaction) => {
+    const pool = await dbTransaction.one(selectPool, { id: given.pool_id })
     if (!pool) return 'unknown_pool'
     const { row_id: poolRowId, network, chain_id } = pool
     return { ...given, network, chain_id, pool_row_id: poolRowId }

@@ -63,16 +63,16 @@ export async function noteFunding(
   // Read first, because it rarely changes and a write costs a commit.
   const before = await database.read.one(note, { relayer_row_id: relayerRowId })
   if (before?.status === status && before.reason === reason) return
-  await database.write(async (transaction) => {
-    await transaction.lockRelayers({ relayers: [relayerRowId] })
-    const row = await relayerByRowId(database.rights, transaction, relayerRowId)
+  await database.write(async (dbTransaction) => {
+    await dbTransaction.lockRelayers({ relayers: [relayerRowId] })
+    const row = await relayerByRowId(database.rights, dbTransaction, relayerRowId)
     if (!row) return
     const since = before?.status === status ? before.since : new Date(database.effects.now()).toISOString()
-    await transaction.run(setNote, { relayer_row_id: relayerRowId, status, reason, since })
+    await dbTransaction.run(setNote, { relayer_row_id: relayerRowId, status, reason, since })
     const wasBlocked = before !== undefined && isBlocked(before.status)
     if (before?.status === status || (!isBlocked(status) && !wasBlocked)) return
-    await writeEvents(transaction, [fundingEvent(row, status, reason)])
-    transaction.afterCommit(() =>
+    await writeEvents(dbTransaction, [fundingEvent(row, status, reason)])
+    dbTransaction.afterCommit(() =>
       database.effects.observer?.fundingChanged?.({ relayer_id: row.id, state: status, reason }),
     )
   })

@@ -33,11 +33,11 @@ export const knownOf = async (
 
 /** Stores the answers to the first requests with a key. */
 export const rememberAnswers = async (
-  transaction: DatabaseTransaction,
+  dbTransaction: DatabaseTransaction,
   answers: (AskedKey & Omit<KnownAnswer, 'data'> & { data_row_id: number | null })[],
 ): Promise<void> => {
   const rows = answers.map(({ key, ...answer }) => ({ ...answer, idempotency_key: key }))
-  if (rows.length > 0) await transaction.runOf(insertAnswers, rows)
+  if (rows.length > 0) await dbTransaction.runOf(insertAnswers, rows)
 }
 
 /** The first response to the idempotency key of a batch; undefined for a new key. `holder`: its `idempotencyScope`. */

@@ -19,13 +19,13 @@ import type { DailyLimits } from './daily-limits.ts'
 import {
   bytesOf,
   hexOf,
+  type InsertedRow,
   newRow,
-  read,
+  readShown,
+  readTransaction,
   recallRow,
   rememberRow,
   type ShownRow,
-  type StoredRow,
-  show,
 } from './transaction-rows.ts'
 
 /** The state that is read before several transactions are accepted together. It follows each acceptance, and is written once for all. */
@@ -67,7 +67,7 @@ interface InsertAccount extends Account, ReservationSums {
 
 /** The rows of one accepted transaction. */
 export interface InsertedTransaction {
-  row: StoredRow
+  row: InsertedRow
   shown: TransactionRow
   data: Buffer | null
   known: (KnownAnswer & { caller: string; key: string; pool_row_id?: number }) | undefined
@@ -203,7 +203,7 @@ function record(
     sponsored: sponsored ? sponsoredOf(sponsored, state.limits.bucket) : null,
     exclusive_key: sponsored?.exclusive_key ?? null,
   })
-  const shown = { ...read(row), data }
+  const shown = { ...readTransaction(row), data }
   const dataBytes = data === null ? null : Buffer.from(data.slice(2), 'hex')
   const answer = idempotency && {
     ...idempotency,
@@ -251,7 +251,7 @@ export const rememberAnswer = (row: ShownRow, warnings: StoredAnswer['warnings']
 })
 
 export const answerOf = ({ row, warnings }: StoredAnswer, data: string | null): AcceptedTransaction => ({
-  ...shownTransaction(show(recallRow(row), data)),
+  ...shownTransaction(readShown(recallRow(row), data)),
   warnings,
 })
 

@@ -137,7 +137,7 @@ const insertRows = sql({
 })
 
 /** Writes what was accepted, in an order in which each row comes after those that it refers to. */
-export async function writeInserted(transaction: DatabaseTransaction, state: InsertState): Promise<void> {
+export async function writeInserted(dbTransaction: DatabaseTransaction, state: InsertState): Promise<void> {
   const { accepted, accounts, limits } = state
   if (accepted.length === 0) return
   const data = accepted.flatMap(({ row, data }) => (data === null ? [] : { row_id: row.data_row_id, data }))
@@ -152,17 +152,17 @@ export async function writeInserted(transaction: DatabaseTransaction, state: Ins
   const described = accepted.flatMap(({ row }) => (row.metadata === null ? [] : row.row_id))
   const changed = [...accounts.values()].flatMap(({ isChanged, ...account }) => (isChanged ? account : []))
   await Promise.all([
-    ...(data.length > 0 ? [transaction.runOf(insertData, data)] : []),
-    transaction.runOf(
+    ...(data.length > 0 ? [dbTransaction.runOf(insertData, data)] : []),
+    dbTransaction.runOf(
       insertRows,
       accepted.map(({ row }) => row),
     ),
-    indexMetadata(transaction, described),
-    ...(named.length > 0 ? [transaction.runOf(insertDeduplicationIds, named)] : []),
-    rememberAnswers(transaction, answers),
-    insertRefills(transaction, accepted),
-    insertPayments(transaction, accepted),
-    transaction.runOf(setAccounts, changed),
-    limits.write(transaction),
+    indexMetadata(dbTransaction, described),
+    ...(named.length > 0 ? [dbTransaction.runOf(insertDeduplicationIds, named)] : []),
+    rememberAnswers(dbTransaction, answers),
+    insertRefills(dbTransaction, accepted),
+    insertPayments(dbTransaction, accepted),
+    dbTransaction.runOf(setAccounts, changed),
+    limits.write(dbTransaction),
   ])
 }

@@ -58,23 +58,23 @@ const candidatesOf = (wanted: Wanted): NewTransaction[] =>
   isForPool(wanted) ? wanted.candidates.map(({ transaction }) => transaction) : [wanted]
 
 /** What the acceptance of some transactions depends on. The caller holds the locks of the relayers. */
-async function readAhead(transaction: DatabaseTransaction, wanted: Wanted[]): Promise<Ahead> {
+async function readAhead(dbTransaction: DatabaseTransaction, wanted: Wanted[]): Promise<Ahead> {
   const candidates = wanted.flatMap(candidatesOf)
   const relayers = wanted.flatMap((one) => (isForPool(one) ? [] : one.relayer_row_id))
   const [state, pools] = await Promise.all([
-    readInsertState(transaction, candidates, transaction.effects.now()),
-    readPoolState(transaction, wanted.filter(isForPool)),
-    prepareEvents(transaction, relayers),
+    readInsertState(dbTransaction, candidates, dbTransaction.effects.now()),
+    readPoolState(dbTransaction, wanted.filter(isForPool)),
+    prepareEvents(dbTransaction, relayers),
   ])
   return { state, pools }
 }
 
 async function create(
-  transaction: DatabaseTransaction,
+  dbTransaction: DatabaseTransaction,
   wanted: { input: Wanted; auditEntry?: PendingAuditEntry | undefined }[],
   { state, pools }: Ahead,
 ): Promise<Accepted[]> {
-  const createdAt = new Date(transaction.effects.now()).toISOString()
+  const createdAt = new Date(dbTransaction.effects.now()).toISOString()
   const creations = wanted.map(({ input, auditEntry }) => {
     const origin = { created_at: createdAt, caller: auditEntry?.caller ?? ownCaller }
     return isForPool(input)
@@ -82,13 +82,13 @@ async function create(
       : { creation: insertTransaction(state, { ...origin, pool_row_id: null, pool_id: null }, input) }
   })
   await Promise.all([
-    writeInserted(transaction, state),
+    writeInserted(dbTransaction, state),
     writeOrders(
-      transaction,
+      dbTransaction,
       creations.flatMap((its: Accepted) => its.order ?? []),
     ),
     writeStatusEvents(
-      transaction,
+      dbTransaction,
       state.accepted.map(({ shown }) => shown),
     ),
   ])
@@ -106,13 +106,13 @@ const creations: GroupedChange<Wanted, PoolInsertResult, Ahead> = {
     names: candidatesOf(wanted).flatMap(namesToLock),
   }),
   readAhead,
-  async make(transaction, requested, ahead) {
-    const made = await create(transaction, requested, ahead)
+  async make(dbTransaction, requested, ahead) {
+    const made = await create(dbTransaction, requested, ahead)
     // A refused transaction has no effect, so it gets no audit entry.
     for (const [index, { auditEntry }] of requested.entries()) {
       const { creation, relayer_id } = made[index] as Accepted
       if (auditEntry && creation.outcome === 'created') {
-        transaction.record(relayer_id === undefined ? auditEntry : { ...auditEntry, relayer_id })
+        dbTransaction.record(relayer_id === undefined ? auditEntry : { ...auditEntry, relayer_id })
       }
     }
     return made.map(({ creation }) => creation)
@@ -149,29 +149,29 @@ export async function moveInPool(
   PoolInsertResult | { outcome: 'missing' } | { outcome: 'signed'; row: TransactionRow } | { outcome: 'ordered' }
 > {
   try {
-    return await database.write(async (transaction) => {
+    return await database.write(async (dbTransaction) => {
       const { transaction: other } = wanted.candidates[0] as PoolTransaction['candidates'][number]
-      await transaction.lockRelayers({
+      await dbTransaction.lockRelayers({
         relayers: [relayer_row_id, ...candidatesOf(wanted).map((one) => one.relayer_row_id)],
         pools: [wanted.pool_row_id],
         names: candidatesOf(wanted).flatMap(namesToLock),
       })
-      const row = await transactionById(transaction, relayer_row_id, id)
+      const row = await transactionById(dbTransaction, relayer_row_id, id)
       if (row?.pool_row_id !== wanted.pool_row_id) return { outcome: 'missing' }
-      const isFree = row.status === 'pending' && row.intent === 'send' && !(await isSigned(transaction, row.row_id))
+      const isFree = row.status === 'pending' && row.intent === 'send' && !(await isSigned(dbTransaction, row.row_id))
       if (!isFree) return { outcome: 'signed', row: withoutData(row) }
-      if (await transaction.one(orderOfTransaction, { row_id: row.row_id })) return { outcome: 'ordered' }
+      if (await dbTransaction.one(orderOfTransaction, { row_id: row.row_id })) return { outcome: 'ordered' }
       const reason = `Moved to another relayer as ${other.id}`
-      await endUnmined(transaction, { relayer_row_id, id }, { intent: 'cancel', status_reason: reason })
+      await endUnmined(dbTransaction, { relayer_row_id, id }, { intent: 'cancel', status_reason: reason })
       const [accepted] = await create(
-        transaction,
+        dbTransaction,
         [{ input: wanted, auditEntry }],
-        await readAhead(transaction, [wanted]),
+        await readAhead(dbTransaction, [wanted]),
       )
       const { creation, relayer_id } = accepted as Accepted
       if (!('row_id' in creation)) throw new Refused(0, creation)
-      await transaction.run(moveDeduplicationId, { from: row.row_id, to: creation.row_id })
-      transaction.record({ ...auditEntry, relayer_id: relayer_id as string })
+      await dbTransaction.run(moveDeduplicationId, { from: row.row_id, to: creation.row_id })
+      dbTransaction.record({ ...auditEntry, relayer_id: relayer_id as string })
       return creation
     })
   } catch (error) {
@@ -191,23 +191,23 @@ export async function createTransactions(
   idempotency: NewTransaction['idempotency'],
 ): Promise<BatchCreation> {
   try {
-    return await database.write(async (transaction) => {
+    return await database.write(async (dbTransaction) => {
       const first = transactions[0] as Wanted
       const { relayer_row_id } = candidatesOf(first)[0] as NewTransaction
-      await transaction.lockRelayers({
+      await dbTransaction.lockRelayers({
         relayers: [relayer_row_id],
         pools: isForPool(first) ? [first.pool_row_id] : [],
         names: transactions.flatMap(candidatesOf).flatMap(namesToLock),
       })
       const holder = idempotencyScope(relayer_row_id, idempotency?.pool_row_id)
-      const known = idempotency && (await knownOf(transaction, holder, idempotency))
+      const known = idempotency && (await knownOf(dbTransaction, holder, idempotency))
       if (known) return answerBatchAgain(known, idempotency.body_hash)
-      const ahead = await readAhead(transaction, transactions)
+      const ahead = await readAhead(dbTransaction, transactions)
       const requested = transactions.map((input) => ({ input, auditEntry }))
-      const creations = await create(transaction, requested, ahead)
+      const creations = await create(dbTransaction, requested, ahead)
       const accepted = creations.map(({ creation }, index) => {
         if (!('row_id' in creation)) throw new Refused(index, creation)
-        transaction.record({ ...auditEntry, subject: creation.transaction.id })
+        dbTransaction.record({ ...auditEntry, subject: creation.transaction.id })
         return creation.transaction
       })
       const inserted = ahead.state.accepted
@@ -221,7 +221,7 @@ export async function createTransactions(
           })),
         )
         const row = { relayer_row_id: holder, transaction_row_id: last.row.row_id, answer, data_row_id: null }
-        await rememberAnswers(transaction, [{ ...idempotency, ...row }])
+        await rememberAnswers(dbTransaction, [{ ...idempotency, ...row }])
       }
       return { outcome: 'created', transactions: accepted }
     })

@@ -4,7 +4,7 @@ import type { Conditions, NewApiKey, PendingAuditEntry } from '../../domain/rows
 import { withoutSeal } from '../row-mac.ts'
 import { insertApiKey, removeApiKey } from './api-keys.ts'
 import { type Database, type DatabaseTransaction, type Session, type StoredSeal, sql, type Values } from './database.ts'
-import { sealedColumns } from './row-mac.ts'
+import { sealedColumns } from './sealed-rows.ts'
 
 /* Resources with an API key of their own, which is made and removed with them: sponsorships and facilitators. */
 
@@ -59,20 +59,20 @@ export const createOwner = <Row extends { id: string }, Owner extends Owned>(
   apiKey: NewApiKey,
   auditEntry: PendingAuditEntry | undefined,
   complete: (
-    transaction: DatabaseTransaction,
+    dbTransaction: DatabaseTransaction,
   ) => Promise<(Omit<Owner, 'row_id' | 'revision' | 'api_key_id'> & { id: string }) | OwnerRefusal>,
 ): Promise<Owner | OwnerRefusal> =>
-  database.writeCached(async (transaction) => {
+  database.writeCached(async (dbTransaction) => {
     const { table, by, encode, insert, list } = owners
-    const given = await complete(transaction)
+    const given = await complete(dbTransaction)
     if (typeof given === 'string') return given
-    if (await transaction.one(by.id, { id: given.id })) return 'id_taken'
-    const key = await insertApiKey(transaction, database.rights, apiKey)
+    if (await dbTransaction.one(by.id, { id: given.id })) return 'id_taken'
+    const key = await insertApiKey(dbTransaction, database.rights, apiKey)
     if (typeof key !== 'number') return key === 'too_many' ? 'too_many_keys' : 'key_name_taken'
     const values = encode({ ...given, api_key_id: apiKey.id } as never)
-    const created = (await transaction.one(insert, values)) as { row_id: number }
-    database.rights.inserted(transaction, table, created.row_id)
-    return list.read(withoutSeal((await transaction.one(by.row_id, created)) as Row & StoredSeal) as Row)
+    const created = (await dbTransaction.one(insert, values)) as { row_id: number }
+    database.rights.inserted(dbTransaction, table, created.row_id)
+    return list.read(withoutSeal((await dbTransaction.one(by.row_id, created)) as Row & StoredSeal) as Row)
   }, auditEntry)
 
 /** Undefined: there is none. Throws DomainError (412). */
@@ -82,15 +82,15 @@ export const updateOwner = <Row extends { id: string }, Owner extends Owned>(
   changeOf: (before: Owner) => Partial<NoInfer<Owner>>,
   { auditEntry, ifMatch }: Conditions = {},
 ): Promise<Owner | undefined> =>
-  database.writeCached(async (transaction) => {
+  database.writeCached(async (dbTransaction) => {
     const { table, encode, change } = owners
-    const before = (await findOwner(owners, database, transaction, { id })) as (Owner & Members<Kind>) | undefined
+    const before = (await findOwner(owners, database, dbTransaction, { id })) as (Owner & Members<Kind>) | undefined
     if (!before) return undefined
     checkRevision(table, before.revision, ifMatch)
     const after = withRevision(table, { ...before, ...changeOf(before) })
     noteChanges(auditEntry, table, before, after)
-    await database.rights.updated(transaction, table, before.row_id)
-    await transaction.run(change, { row_id: before.row_id, ...encode(after) })
+    await database.rights.updated(dbTransaction, table, before.row_id)
+    await dbTransaction.run(change, { row_id: before.row_id, ...encode(after) })
     return after
   }, auditEntry)
 
@@ -100,12 +100,12 @@ export const deleteOwner = <Row extends { id: string }, Owner extends Owned>(
   id: string,
   { auditEntry, ifMatch }: Conditions = {},
 ): Promise<boolean> =>
-  database.writeCached(async (transaction) => {
-    const row = await findOwner(owners, database, transaction, { id })
+  database.writeCached(async (dbTransaction) => {
+    const row = await findOwner(owners, database, dbTransaction, { id })
     if (!row) return false
     checkRevision(owners.table, row.revision, ifMatch)
-    await database.rights.deleted(transaction, owners.table, row.row_id)
-    await transaction.run(owners.remove, { row_id: row.row_id })
-    await removeApiKey(transaction, database.rights, row.api_key_id)
+    await database.rights.deleted(dbTransaction, owners.table, row.row_id)
+    await dbTransaction.run(owners.remove, { row_id: row.row_id })
+    await removeApiKey(dbTransaction, database.rights, row.api_key_id)
     return true
   }, auditEntry)

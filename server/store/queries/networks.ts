@@ -3,10 +3,10 @@ import { noteChanges } from '../../domain/changes.ts'
 import { checkRevision, withRevision } from '../../domain/revision.ts'
 import type { Conditions, Deletion, Listing, PageRequest, PendingAuditEntry } from '../../domain/rows.ts'
 import { type Database, type Session, type StoredSeal, sql, type TableList } from './database.ts'
-import { sealedColumns } from './row-mac.ts'
+import { sealedColumns } from './sealed-rows.ts'
 
 type JsonColumn = 'rpc_urls' | 'explorer_urls' | 'features' | 'tags' | 'private_rpc_urls' | 'submission' | 'coin_token'
-type Row = Omit<Network, JsonColumn | 'is_testnet' | 'revision' | 'warnings'> & {
+type StoredNetwork = Omit<Network, JsonColumn | 'is_testnet' | 'revision' | 'warnings'> & {
   rpc_urls: string
   explorer_urls: string
   features: string
@@ -23,9 +23,9 @@ type NewNetwork = Omit<Network, 'revision' | 'warnings' | 'created_at'>
 
 const written = `id, name, network_type, chain_id, rpc_urls, symbol, required_confirmations, average_blocktime_ms,
   is_testnet, explorer_urls, features, tags, private_rpc_urls, submission, min_priority_fee_per_gas, min_gas_price, coin_token`
-const columns = `${written}, created_at`
+const networkColumns = `${written}, created_at`
 
-const readRow = (row: Row): Network =>
+const readNetwork = (row: StoredNetwork): Network =>
   withRevision('networks', {
     ...row,
     rpc_urls: JSON.parse(row.rpc_urls),
@@ -38,9 +38,9 @@ const readRow = (row: Row): Network =>
     is_testnet: row.is_testnet === 1,
   })
 
-const list: TableList<Row, Network> = { table: 'networks', columns, read: readRow }
+const networkList: TableList<StoredNetwork, Network> = { table: 'networks', columns: networkColumns, read: readNetwork }
 
-const encode = (network: NewNetwork): Omit<Row, 'created_at'> => ({
+const encodeNetwork = (network: NewNetwork): Omit<StoredNetwork, 'created_at'> => ({
   ...network,
   rpc_urls: JSON.stringify(network.rpc_urls),
   explorer_urls: JSON.stringify(network.explorer_urls),
@@ -52,27 +52,27 @@ const encode = (network: NewNetwork): Omit<Row, 'created_at'> => ({
   is_testnet: network.is_testnet ? 1 : 0,
 })
 
-const select = sql<Row & StoredSeal>(
-  (engine) => `SELECT ${columns}, ${sealedColumns(engine, 'networks')} FROM networks WHERE id = $id`,
+const selectNetwork = sql<StoredNetwork & StoredSeal>(
+  (engine) => `SELECT ${networkColumns}, ${sealedColumns(engine, 'networks')} FROM networks WHERE id = $id`,
 )
-const insert = sql<Row & { row_id: number }>(`
+const insertNetworkRow = sql<StoredNetwork & { row_id: number }>(`
   INSERT INTO networks (${written})
   VALUES ($id, $name, $network_type, $chain_id, $rpc_urls, $symbol, $required_confirmations, $average_blocktime_ms,
     $is_testnet, $explorer_urls, $features, $tags, $private_rpc_urls, $submission, $min_priority_fee_per_gas, $min_gas_price, $coin_token)
-  ON CONFLICT DO NOTHING RETURNING row_id, ${columns}`)
+  ON CONFLICT DO NOTHING RETURNING row_id, ${networkColumns}`)
 const update = sql(`
   UPDATE networks SET rpc_urls = $rpc_urls, symbol = $symbol, required_confirmations = $required_confirmations,
     average_blocktime_ms = $average_blocktime_ms, is_testnet = $is_testnet, explorer_urls = $explorer_urls,
     features = $features, tags = $tags, private_rpc_urls = $private_rpc_urls, submission = $submission,
     min_priority_fee_per_gas = $min_priority_fee_per_gas, min_gas_price = $min_gas_price, coin_token = $coin_token
   WHERE row_id = $row_id`)
-const every = sql<Row>(`SELECT ${columns} FROM networks`)
+const every = sql<StoredNetwork>(`SELECT ${networkColumns} FROM networks`)
 const custom = sql<{ network: string; custom_rpc_urls: string }>(
   `SELECT DISTINCT network, custom_rpc_urls FROM relayers WHERE custom_rpc_urls <> '[]'`,
 )
-const rowIdOf = sql<{ row_id: number }>('SELECT row_id FROM networks WHERE id = $id')
+const rowIdOfNetwork = sql<{ row_id: number }>('SELECT row_id FROM networks WHERE id = $id')
 const used = sql('SELECT 1 FROM relayers WHERE network = (SELECT name FROM networks WHERE id = $id) LIMIT 1')
-const remove = sql('DELETE FROM networks WHERE row_id = $row_id')
+const deleteNetworkRow = sql('DELETE FROM networks WHERE row_id = $row_id')
 const ofNetwork = (table: string) =>
   sql(`DELETE FROM ${table} WHERE network = (SELECT name FROM networks WHERE row_id = $row_id)`)
 const [removeAbis, removePools] = [ofNetwork('abis'), ofNetwork('pools')]
@@ -83,10 +83,10 @@ async function trusted(
   session: Session,
   id: string,
 ): Promise<{ row_id: number; network: Network } | undefined> {
-  const found = await database.rights.require('networks', () => session.one(select, { id }), id)
+  const found = await database.rights.require('networks', () => session.one(selectNetwork, { id }), id)
   if (!found) return undefined
   const { row_id, ...row } = found
-  return { row_id, network: readRow(row) }
+  return { row_id, network: readNetwork(row) }
 }
 
 export const createNetwork = (
@@ -94,23 +94,23 @@ export const createNetwork = (
   network: NewNetwork,
   auditEntry?: PendingAuditEntry,
 ): Promise<Network | undefined> =>
-  database.writeCached(async (transaction) => {
-    const found = await transaction.one(insert, encode(network))
+  database.writeCached(async (dbTransaction) => {
+    const found = await dbTransaction.one(insertNetworkRow, encodeNetwork(network))
     if (!found) return undefined
     const { row_id: rowId, ...row } = found
-    database.rights.inserted(transaction, 'networks', rowId)
-    return readRow(row)
+    database.rights.inserted(dbTransaction, 'networks', rowId)
+    return readNetwork(row)
   }, auditEntry)
 
 export const getNetwork = async (database: Database, id: string): Promise<Network | undefined> =>
   (await trusted(database, database.read, id))?.network
 
 export const listNetworks = (database: Database, slice: PageRequest): Promise<Listing<Network>> =>
-  database.list(list, slice)
+  database.list(networkList, slice)
 
 /** Each network with its own URLs (empty `custom_rpc_urls`), and with the URLs of each of its relayers that has its own. */
 export async function namedEndpoints(database: Database): Promise<{ network: Network; custom_rpc_urls: RpcUrl[] }[]> {
-  const networks = (await database.read.all(every)).map(readRow)
+  const networks = (await database.read.all(every)).map(readNetwork)
   const byName = new Map(networks.map((network) => [network.name, network]))
   const own = networks.map((network) => ({ network, custom_rpc_urls: [] as RpcUrl[] }))
   const customs = (await database.read.all(custom)).flatMap(({ network: name, custom_rpc_urls }) => {
@@ -126,14 +126,14 @@ export const updateNetwork = (
   change: (network: Network) => Network,
   { auditEntry, ifMatch }: Conditions = {},
 ): Promise<Network | undefined> =>
-  database.writeCached(async (transaction) => {
-    const found = await trusted(database, transaction, id)
+  database.writeCached(async (dbTransaction) => {
+    const found = await trusted(database, dbTransaction, id)
     if (!found) return undefined
     checkRevision('networks', found.network.revision, ifMatch)
     const changed = withRevision('networks', change(found.network))
     noteChanges(auditEntry, 'networks', found.network, changed)
-    await database.rights.updated(transaction, 'networks', found.row_id)
-    await transaction.run(update, { ...encode(changed), row_id: found.row_id })
+    await database.rights.updated(dbTransaction, 'networks', found.row_id)
+    await dbTransaction.run(update, { ...encodeNetwork(changed), row_id: found.row_id })
     return changed
   }, auditEntry)
 
@@ -143,15 +143,15 @@ export const deleteNetwork = (
   id: string,
   { auditEntry, ifMatch }: Conditions = {},
 ): Promise<Deletion> =>
-  database.writeCached(async (transaction) => {
-    const row = await transaction.one(rowIdOf, { id })
+  database.writeCached(async (dbTransaction) => {
+    const row = await dbTransaction.one(rowIdOfNetwork, { id })
     if (!row) return 'missing'
-    const before = ifMatch && (await trusted(database, transaction, id))
+    const before = ifMatch && (await trusted(database, dbTransaction, id))
     if (before) checkRevision('networks', before.network.revision, ifMatch)
-    if (await transaction.one(used, { id })) return 'in_use'
-    await database.rights.deleted(transaction, 'networks', row.row_id)
-    await transaction.run(removeAbis, row)
-    await transaction.run(removePools, row)
-    await transaction.run(remove, row)
+    if (await dbTransaction.one(used, { id })) return 'in_use'
+    await database.rights.deleted(dbTransaction, 'networks', row.row_id)
+    await dbTransaction.run(removeAbis, row)
+    await dbTransaction.run(removePools, row)
+    await dbTransaction.run(deleteNetworkRow, row)
     return 'deleted'
   }, auditEntry)

@@ -66,35 +66,35 @@ async function aboveBlocks(database: Database, account: Account, latest: number)
 
 /** Gives lower nonces to one batch. */
 async function moveBatch(
-  transaction: DatabaseTransaction,
+  dbTransaction: DatabaseTransaction,
   account: Account,
   place: Place,
 ): Promise<Place & { moved: number; isEnd: boolean }> {
-  await transaction.lockRelayers({ accounts: [account] })
+  await dbTransaction.lockRelayers({ accounts: [account] })
   const { chain_id, address } = account
-  const rows = await from(transaction, account, place.next)
-  let free = Math.max(place.free, await usedBelowOf(transaction, account))
+  const rows = await from(dbTransaction, account, place.next)
+  let free = Math.max(place.free, await usedBelowOf(dbTransaction, account))
   let moved = 0
   let passed = 0
   for (const { row_id, nonce, is_signed, is_in_block } of rows) {
     if (is_in_block) free = Math.max(free, nonce + 1)
     if (is_signed || nonce < free) continue
     // Others may have taken nonces between two batches.
-    while (free < nonce && (await transaction.one(isHeld, { chain_id, address, nonce: free }))) {
+    while (free < nonce && (await dbTransaction.one(isHeld, { chain_id, address, nonce: free }))) {
       free += 1
       passed += 1
       if (passed >= batchRows) return { free, next: nonce, moved, isEnd: false }
     }
     if (free !== nonce) {
-      await transaction.run(renumber, { nonce: free, row_id })
+      await dbTransaction.run(renumber, { nonce: free, row_id })
       moved += 1
     }
     free += 1
   }
   const last = rows.at(-1)
   if (last !== undefined && rows.length === batchRows) return { free, next: last.nonce + 1, moved, isEnd: false }
-  const [highest] = await below(transaction, account, Number.MAX_SAFE_INTEGER, 1)
-  await setNonce(transaction, account, Math.max(free, (highest?.nonce ?? -1) + 1))
+  const [highest] = await below(dbTransaction, account, Number.MAX_SAFE_INTEGER, 1)
+  await setNonce(dbTransaction, account, Math.max(free, (highest?.nonce ?? -1) + 1))
   return { free, next: free, moved, isEnd: true }
 }
 
@@ -129,7 +129,7 @@ export async function compactNonces(
   const first = Math.max(await aboveBlocks(database, account, latest), await usedBelowOf(database.read, account))
   let moved = 0
   for (let place: Place = { free: first, next: first }; ; await yieldToEventLoop()) {
-    const batch = await database.write((transaction) => moveBatch(transaction, account, place))
+    const batch = await database.write((dbTransaction) => moveBatch(dbTransaction, account, place))
     moved += batch.moved
     if (batch.isEnd) return { moved, gaps: await gapsFrom(database, account, batch.free) }
     place = batch

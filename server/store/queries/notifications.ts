@@ -15,13 +15,13 @@ import { type Database, type Session, sql, type TableList } from './database.ts'
 import { beginBulkChange } from './deliveries.ts'
 import { hexOf } from './transaction-rows.ts'
 
-type Row = Pick<Notification, 'id' | 'type' | 'url' | 'created_at'> & {
+type StoredNotification = Pick<Notification, 'id' | 'type' | 'url' | 'created_at'> & {
   signing_key: Uint8Array | null
   filter: string | null
 }
 
 /** Of the signing key, which is encrypted, only its fingerprint leaves this file. */
-function readRow({ signing_key, ...row }: Row): Notification {
+function readNotification({ signing_key, ...row }: StoredNotification): Notification {
   const { id, type, url, created_at } = row
   const filter = row.filter === null ? null : JSON.parse(row.filter)
   const revision = revisionOf('notifications', { type, url, filter, signing_key: signing_key && hexOf(signing_key) })
@@ -31,19 +31,21 @@ function readRow({ signing_key, ...row }: Row): Notification {
 
 const encodeFilter = (filter: NotificationFilter | null): string | null => filter && JSON.stringify(filter)
 
-const columns = 'id, type, url, signing_key, filter, created_at'
+const notificationColumns = 'id, type, url, signing_key, filter, created_at'
 
 interface Known {
   row_id: number
   created_by: string
 }
 
-const select = sql<Row>(`
-  SELECT ${columns} FROM notifications
+const selectNotification = sql<StoredNotification>(`
+  SELECT ${notificationColumns} FROM notifications
   WHERE id = $id AND ($creator::text IS NULL OR created_by = $creator)`)
 // `createNotification` limits the number of rows of one creator.
-const selectOf = sql<Row>(`SELECT ${columns} FROM notifications WHERE created_by = $creator ORDER BY row_id`)
-const insert = sql<{ row_id: number }>(`
+const selectOf = sql<StoredNotification>(
+  `SELECT ${notificationColumns} FROM notifications WHERE created_by = $creator ORDER BY row_id`,
+)
+const insertNotificationRow = sql<{ row_id: number }>(`
   INSERT INTO notifications (id, type, url, signing_key, created_by, filter)
   VALUES ($id, $type, $url, $signing_key, $created_by, $filter)
   ON CONFLICT DO NOTHING RETURNING row_id`)
@@ -68,13 +70,17 @@ const used = sql(
     OR $id IN (SELECT value FROM ${engine === 'sqlite' ? 'json_each(other_notification_ids)' : 'json_array_elements_text(other_notification_ids::json)'})
   LIMIT 1`,
 )
-const remove = sql('DELETE FROM notifications WHERE row_id = $row_id')
+const deleteNotificationRow = sql('DELETE FROM notifications WHERE row_id = $row_id')
 
-const list: TableList<Row, Notification> = { table: 'notifications', columns, read: readRow }
+const notificationList: TableList<StoredNotification, Notification> = {
+  table: 'notifications',
+  columns: notificationColumns,
+  read: readNotification,
+}
 
 async function get(session: Session, id: string, creator: string | undefined) {
-  const row = await session.one(select, { id, creator: creator ?? null })
-  return row && readRow(row)
+  const row = await session.one(selectNotification, { id, creator: creator ?? null })
+  return row && readNotification(row)
 }
 
 const isForeign = ({ created_by }: Known, creator: string | undefined) =>
@@ -87,12 +93,12 @@ export const createNotification = (
   auditEntry?: PendingAuditEntry,
   maxOfCreator?: number,
 ): Promise<Notification | 'id_taken' | 'too_many'> =>
-  database.writeAlone(async (transaction) => {
+  database.writeAlone(async (dbTransaction) => {
     if (maxOfCreator !== undefined) {
-      const { count } = (await transaction.one(countOf, { created_by })) as { count: number }
+      const { count } = (await dbTransaction.one(countOf, { created_by })) as { count: number }
       if (count >= maxOfCreator) return 'too_many'
     }
-    const row = await transaction.one(insert, {
+    const row = await dbTransaction.one(insertNotificationRow, {
       id,
       type,
       url,
@@ -101,8 +107,8 @@ export const createNotification = (
       filter: encodeFilter(filter),
     })
     if (!row) return 'id_taken'
-    database.rights.inserted(transaction, 'notifications', row.row_id)
-    return (await get(transaction, id, undefined)) as Notification
+    database.rights.inserted(dbTransaction, 'notifications', row.row_id)
+    return (await get(dbTransaction, id, undefined)) as Notification
   }, auditEntry)
 
 /** Here and below, `creator` limits the method to the notifications of one creator; others are treated as missing. */
@@ -114,9 +120,9 @@ export async function listNotifications(
   slice: PageRequest,
   creator?: string,
 ): Promise<Listing<Notification>> {
-  if (creator === undefined) return database.list(list, slice)
+  if (creator === undefined) return database.list(notificationList, slice)
   const rows = await database.read.all(selectOf, { creator })
-  return { items: rows.slice(slice.offset, slice.offset + slice.limit).map(readRow), total_items: rows.length }
+  return { items: rows.slice(slice.offset, slice.offset + slice.limit).map(readNotification), total_items: rows.length }
 }
 
 export const updateNotification = (
@@ -125,24 +131,24 @@ export const updateNotification = (
   { signing_key, filter, former_until, ...target }: NotificationChanges,
   { auditEntry, ifMatch, creator }: Conditions & { creator?: string | undefined } = {},
 ): Promise<Notification | undefined> =>
-  database.writeAlone(async (transaction) => {
-    const known = await transaction.one(lockToUpdate, { id })
-    const before = await get(transaction, id, creator)
+  database.writeAlone(async (dbTransaction) => {
+    const known = await dbTransaction.one(lockToUpdate, { id })
+    const before = await get(dbTransaction, id, creator)
     if (!known || !before) return undefined
     checkRevision('notifications', before.revision, ifMatch)
     const { row_id } = known
     const { type = null, url = null } = target
     const isTarget = type !== null || url !== null
     if (isTarget || signing_key !== undefined || filter !== undefined)
-      await database.rights.updated(transaction, 'notifications', row_id)
-    if (isTarget) await transaction.run(updateTarget, { row_id, type, url })
-    if (signing_key !== undefined) await transaction.run(updateKey, { row_id, signing_key, former_until })
+      await database.rights.updated(dbTransaction, 'notifications', row_id)
+    if (isTarget) await dbTransaction.run(updateTarget, { row_id, type, url })
+    if (signing_key !== undefined) await dbTransaction.run(updateKey, { row_id, signing_key, former_until })
     if (filter !== undefined) {
       const merged = mergePatch(before.filter ?? {}, filter)
       const isEmpty = Object.keys(merged).length === 0
-      await transaction.run(updateFilter, { row_id, filter: encodeFilter(isEmpty ? null : merged) })
+      await dbTransaction.run(updateFilter, { row_id, filter: encodeFilter(isEmpty ? null : merged) })
     }
-    const after = await get(transaction, id, creator)
+    const after = await get(dbTransaction, id, creator)
     const key = before.has_signing_key ? 'former' : null
     const nextKey = signing_key === undefined ? key : signing_key && 'new'
     noteChanges(
@@ -159,16 +165,16 @@ export const deleteNotification = (
   id: string,
   { auditEntry, ifMatch, creator }: Conditions & { creator?: string | undefined } = {},
 ): Promise<Deletion> =>
-  database.writeCached(async (transaction) => {
-    const known = await transaction.one(lockToDelete, { id })
+  database.writeCached(async (dbTransaction) => {
+    const known = await dbTransaction.one(lockToDelete, { id })
     // Checked before any change, because a change would commit the audit entry as a success.
     if (!known || isForeign(known, creator)) return 'missing'
-    const before = ifMatch && (await get(transaction, id, creator))
+    const before = ifMatch && (await get(dbTransaction, id, creator))
     if (before) checkRevision('notifications', before.revision, ifMatch)
-    if (await transaction.one(used, { id })) return 'in_use'
+    if (await dbTransaction.one(used, { id })) return 'in_use'
     const { row_id } = known
-    await beginBulkChange(transaction, 'remove', row_id)
-    await database.rights.deleted(transaction, 'notifications', row_id)
-    await transaction.run(remove, { row_id })
+    await beginBulkChange(dbTransaction, 'remove', row_id)
+    await database.rights.deleted(dbTransaction, 'notifications', row_id)
+    await dbTransaction.run(deleteNotificationRow, { row_id })
     return 'deleted'
   }, auditEntry)

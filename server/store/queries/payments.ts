@@ -20,27 +20,29 @@ export interface PaymentRow extends Omit<NewPayment, 'facilitator_row_id'>, Omit
   transaction_error: TransactionError | null
 }
 
-type Row = Omit<PaymentRow, 'transaction_error'> & { transaction_error: string | null }
+type StoredPayment = Omit<PaymentRow, 'transaction_error'> & { transaction_error: string | null }
 
-const names = [
+const paymentColumns = [
   ...['facilitator_row_id', 'facilitator_id', 'id', 'relayer_row_id', 'relayer_id', 'transaction_id'],
   ...['asset', 'payer', 'pay_to', 'amount', 'nonce', 'valid_before', 'created_at'],
 ]
 const bigints = new Set(['facilitator_row_id', 'relayer_row_id'])
 // The row of its transaction says how far it is: it may be reopened by a reorganization.
-const select = `
-  SELECT payments.row_id, ${names.map((name) => `payments.${name}`).join(', ')}, payments.status, payments.hash, error_reason,
+const selectPayment = `
+  SELECT payments.row_id, ${paymentColumns.map((name) => `payments.${name}`).join(', ')}, payments.status, payments.hash, error_reason,
     transactions.status AS transaction_status, transactions.hash AS transaction_hash,
     transactions.error AS transaction_error
   FROM payments LEFT JOIN transactions ON transactions.id = payments.transaction_id`
-const selectOne = sql<Row>(`${select} WHERE facilitator_row_id = $facilitator_row_id AND payments.id = $id`)
+const selectOne = sql<StoredPayment>(
+  `${selectPayment} WHERE facilitator_row_id = $facilitator_row_id AND payments.id = $id`,
+)
 const maxAtOnce = 100
-const selectOpen = sql<Row>(`
-  ${select} WHERE facilitator_row_id = $facilitator_row_id AND payments.status = 'pending' AND payments.row_id > $after
+const selectOpen = sql<StoredPayment>(`
+  ${selectPayment} WHERE facilitator_row_id = $facilitator_row_id AND payments.status = 'pending' AND payments.row_id > $after
   ORDER BY payments.row_id LIMIT ${maxAtOnce}`)
 const maxListed = 1_000
-const selectNewest = sql<Row>(`
-  ${select} WHERE facilitator_row_id = $facilitator_row_id ORDER BY payments.row_id DESC LIMIT $limit OFFSET $offset`)
+const selectNewest = sql<StoredPayment>(`
+  ${selectPayment} WHERE facilitator_row_id = $facilitator_row_id ORDER BY payments.row_id DESC LIMIT $limit OFFSET $offset`)
 const countNewest = sql<{ count: number }>(`
   SELECT COUNT(*) AS count
   FROM (SELECT 1 FROM payments WHERE facilitator_row_id = $facilitator_row_id LIMIT ${maxListed}) AS newest`)
@@ -48,14 +50,14 @@ const withOpen = sql<{ row_id: number }>(
   "SELECT DISTINCT facilitator_row_id AS row_id FROM payments WHERE status = 'pending'",
 )
 const insertPaymentRows = insertInto('payments', {
-  ...Object.fromEntries(names.map((name) => [name, bigints.has(name) ? 'bigint' : 'text'] as const)),
+  ...Object.fromEntries(paymentColumns.map((name) => [name, bigints.has(name) ? 'bigint' : 'text'] as const)),
   status: 'text',
 })
 const end = sql<{ row_id: number }>(`
   UPDATE payments SET status = $status, hash = $hash, error_reason = $error_reason
   WHERE row_id = $row_id AND status = 'pending' RETURNING row_id`)
 
-const readRow = ({ transaction_error: error, ...row }: Row): PaymentRow => ({
+const readPayment = ({ transaction_error: error, ...row }: StoredPayment): PaymentRow => ({
   ...row,
   transaction_error: error === null ? null : JSON.parse(error),
 })
@@ -66,7 +68,7 @@ export async function getPayment(
   id: string,
 ): Promise<PaymentRow | undefined> {
   const row = await database.read.one(selectOne, { facilitator_row_id: facilitatorRowId, id })
-  return row && readRow(row)
+  return row && readPayment(row)
 }
 
 /** The last payments of a facilitator, newest first: so many that counting them costs little. */
@@ -79,7 +81,7 @@ export async function listPayments(
   const { count = 0 } = (await database.read.one(countNewest, its)) ?? {}
   const left = Math.max(0, Math.min(limit, count - offset))
   const rows = left === 0 ? [] : await database.read.all(selectNewest, { ...its, offset, limit: left })
-  return { items: rows.map(readRow), total_items: count }
+  return { items: rows.map(readPayment), total_items: count }
 }
 
 /** The next payments after this row id whose outcome is not known. */
@@ -88,31 +90,34 @@ export const openPayments = async (
   facilitatorRowId: number,
   after: number,
 ): Promise<PaymentRow[]> =>
-  (await database.read.all(selectOpen, { facilitator_row_id: facilitatorRowId, after })).map(readRow)
+  (await database.read.all(selectOpen, { facilitator_row_id: facilitatorRowId, after })).map(readPayment)
 
 /** The row ids of facilitators with payments whose outcome is not known. */
 export const facilitatorsAtWork = async (database: Database): Promise<number[]> =>
   (await database.read.all(withOpen)).map(({ row_id }) => row_id)
 
 /** Records the payments among accepted transactions. */
-export async function insertPayments(transaction: DatabaseTransaction, accepted: InsertedTransaction[]): Promise<void> {
+export async function insertPayments(
+  dbTransaction: DatabaseTransaction,
+  accepted: InsertedTransaction[],
+): Promise<void> {
   const rows = accepted.flatMap(({ payment, row: { id, relayer_row_id, relayer_id, created_at } }) =>
     payment ? { ...payment, relayer_row_id, relayer_id, transaction_id: id, created_at, status: 'pending' } : [],
   )
-  if (rows.length > 0) await transaction.runOf(insertPaymentRows, rows)
+  if (rows.length > 0) await dbTransaction.runOf(insertPaymentRows, rows)
 }
 
 type Outcome = { status: 'settled'; hash: string } | { status: 'failed'; error_reason: string }
 
 const ends = oneByOne(
   ({ payment }: { payment: PaymentRow; outcome: Outcome }) => ({ relayers: [payment.relayer_row_id] }),
-  async (transaction, { payment, outcome }) => {
+  async (dbTransaction, { payment, outcome }) => {
     const { row_id, relayer_row_id, facilitator_id } = payment
     const ended = { hash: null, error_reason: null, ...outcome }
-    if (!(await transaction.one(end, { row_id, ...ended }))) return
+    if (!(await dbTransaction.one(end, { row_id, ...ended }))) return
     const payload = { facilitator_id, payment: showPayment({ ...payment, ...ended }) }
     const event = outcome.status === 'settled' ? 'payment_settled' : 'payment_failed'
-    await writeEvents(transaction, [
+    await writeEvents(dbTransaction, [
       {
         ...{ relayer_row_id, event, subject: payment.transaction_id, data_row_id: null },
         payload: { payload_type: event, ...payload } as never,

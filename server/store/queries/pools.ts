@@ -27,11 +27,11 @@ import {
   type Trust,
 } from './database.ts'
 import { type Order, orderOf, type PoolState } from './insert-rules.ts'
-import { sealedColumns } from './row-mac.ts'
+import { sealedColumns } from './sealed-rows.ts'
 import { firstsInLine, nothing, unfinishedOfAll } from './transaction-reads.ts'
 import { changeFunding } from './treasuries.ts'
 
-type Row = Omit<PoolRow, 'revision' | 'relayers' | 'policies' | 'funding' | 'coin_token'> & {
+type StoredPool = Omit<PoolRow, 'revision' | 'relayers' | 'policies' | 'funding' | 'coin_token'> & {
   relayers: string
   policies: string
   funding: string | null
@@ -47,9 +47,9 @@ const listed = (engine: Engine) => `
   (SELECT coin_token FROM networks WHERE networks.name = pools.network) AS coin_token, (SELECT ${relayersIn[engine]} FROM (
     SELECT relayers.id, address, weight FROM pool_relayers JOIN relayers ON relayers.row_id = relayer_row_id
     WHERE pool_row_id = pools.row_id ORDER BY relayer_row_id) AS its) AS relayers`
-const columns = { sqlite: listed('sqlite'), postgres: listed('postgres') }
+const poolColumns = { sqlite: listed('sqlite'), postgres: listed('postgres') }
 
-const readRow = ({ relayers, policies, funding, ...row }: Row): PoolRow =>
+const readPool = ({ relayers, policies, funding, ...row }: StoredPool): PoolRow =>
   withRevision('pools', {
     ...row,
     funding: funding === null ? null : JSON.parse(funding),
@@ -58,15 +58,15 @@ const readRow = ({ relayers, policies, funding, ...row }: Row): PoolRow =>
     relayers: JSON.parse(relayers),
   })
 
-const list: TableList<Row, PoolRow> = { table: 'pools', columns, read: readRow }
+const poolList: TableList<StoredPool, PoolRow> = { table: 'pools', columns: poolColumns, read: readPool }
 
-const select = sql<Row & StoredSeal>(
-  (engine) => `SELECT ${columns[engine]}, ${sealedColumns(engine, 'pools')} FROM pools WHERE id = $id`,
+const selectPool = sql<StoredPool & StoredSeal>(
+  (engine) => `SELECT ${poolColumns[engine]}, ${sealedColumns(engine, 'pools')} FROM pools WHERE id = $id`,
 )
 const network = sql('SELECT 1 FROM networks WHERE name = $network')
-const rowIdOf = sql<{ row_id: number }>('SELECT row_id FROM pools WHERE id = $id')
+const rowIdOfPool = sql<{ row_id: number }>('SELECT row_id FROM pools WHERE id = $id')
 const keepId = sql('INSERT INTO pool_ids (id) VALUES ($id) ON CONFLICT DO NOTHING')
-const insert = sql(`
+const insertPoolRow = sql(`
   INSERT INTO pools (row_id, id, name, network, policies)
   SELECT row_id, id, $name::text, $network::text, $policies::text FROM pool_ids
   WHERE id = $id ON CONFLICT DO NOTHING`)
@@ -94,39 +94,39 @@ const add = sql(`
 const weigh = sql(`
   UPDATE pool_relayers SET weight = $weight
   WHERE pool_row_id = $pool_row_id AND relayer_row_id = (SELECT row_id FROM relayers WHERE id = $relayer_id)`)
-const remove = sql('DELETE FROM pools WHERE id = $id')
+const deletePoolRow = sql('DELETE FROM pools WHERE id = $id')
 
 /** Throws DomainError (503) for a row that another program has changed. */
 export async function poolById(rights: Trust, session: Session, id: string): Promise<PoolRow | undefined> {
-  const row = await rights.require('pools', () => session.one(select, { id }), id)
-  return row && readRow(row)
+  const row = await rights.require('pools', () => session.one(selectPool, { id }), id)
+  return row && readPool(row)
 }
 
 /** As this database transaction has changed it: its new MAC is written before the commit. */
-const readOne = async (transaction: DatabaseTransaction, id: string) =>
-  readRow(withoutSeal((await transaction.one(select, { id })) as Row & StoredSeal))
+const readOne = async (dbTransaction: DatabaseTransaction, id: string) =>
+  readPool(withoutSeal((await dbTransaction.one(selectPool, { id })) as StoredPool & StoredSeal))
 
 /** Gives the pool these relayers and weights. Throws UnknownRelayer, which undoes what was changed before. */
 async function withRelayers(
-  transaction: DatabaseTransaction,
+  dbTransaction: DatabaseTransaction,
   id: string,
   relayerIds: string[],
   weights: Record<string, number> = {},
 ): Promise<PoolRow> {
-  const { row_id: poolRowId, network } = (await transaction.one(select, { id })) as Row
+  const { row_id: poolRowId, network } = (await dbTransaction.one(selectPool, { id })) as StoredPool
   const rowIds: number[] = []
   for (const [index, relayerId] of relayerIds.entries()) {
-    const its = await transaction.one(member, { id: relayerId, network })
+    const its = await dbTransaction.one(member, { id: relayerId, network })
     if (!its) throw new UnknownRelayer(['relayer_ids', index])
     rowIds.push(its.row_id)
   }
-  await transaction.run(removeOthers, { pool_row_id: poolRowId, row_ids: rowIds })
+  await dbTransaction.run(removeOthers, { pool_row_id: poolRowId, row_ids: rowIds })
   for (const relayerRowId of rowIds)
-    await transaction.run(add, { pool_row_id: poolRowId, relayer_row_id: relayerRowId })
+    await dbTransaction.run(add, { pool_row_id: poolRowId, relayer_row_id: relayerRowId })
   for (const [relayerId, weight] of Object.entries(weights))
-    if ((await transaction.run(weigh, { pool_row_id: poolRowId, relayer_id: relayerId, weight })) === 0)
+    if ((await dbTransaction.run(weigh, { pool_row_id: poolRowId, relayer_id: relayerId, weight })) === 0)
       throw new UnknownRelayer(['weights', relayerId])
-  return readOne(transaction, id)
+  return readOne(dbTransaction, id)
 }
 
 async function orUnknown<T>(change: Promise<T>) {
@@ -145,16 +145,17 @@ export const createPool = (
   auditEntry?: PendingAuditEntry,
 ): Promise<PoolRow | 'id_taken' | 'unknown_network' | { unknown_relayer: Field }> =>
   orUnknown(
-    database.writeCached(async (transaction) => {
-      if (!(await transaction.one(network, { network: pool.network }))) return 'unknown_network'
-      await transaction.run(keepId, { id: pool.id })
-      if ((await transaction.run(insert, { ...pool, policies: JSON.stringify(policies) })) === 0) return 'id_taken'
+    database.writeCached(async (dbTransaction) => {
+      if (!(await dbTransaction.one(network, { network: pool.network }))) return 'unknown_network'
+      await dbTransaction.run(keepId, { id: pool.id })
+      if ((await dbTransaction.run(insertPoolRow, { ...pool, policies: JSON.stringify(policies) })) === 0)
+        return 'id_taken'
       database.rights.inserted(
-        transaction,
+        dbTransaction,
         'pools',
-        (await transaction.one(rowIdOf, { id: pool.id }))?.row_id as number,
+        (await dbTransaction.one(rowIdOfPool, { id: pool.id }))?.row_id as number,
       )
-      return withRelayers(transaction, pool.id, relayer_ids, weights)
+      return withRelayers(dbTransaction, pool.id, relayer_ids, weights)
     }, auditEntry),
   )
 
@@ -162,7 +163,7 @@ export const getPool = (database: Database, id: string): Promise<PoolRow | undef
   poolById(database.rights, database.read, id)
 
 export const listPools = (database: Database, slice: PageRequest): Promise<Listing<PoolRow>> =>
-  database.list(list, slice)
+  database.list(poolList, slice)
 
 /** `circle`: a relayer would get its funds from itself, over any number of treasuries. */
 export const updatePool = (
@@ -180,15 +181,15 @@ export const updatePool = (
   orUnknown(
     changeFunding(
       database,
-      async (transaction) => {
-        const pool = await poolById(database.rights, transaction, id)
+      async (dbTransaction) => {
+        const pool = await poolById(database.rights, dbTransaction, id)
         if (!pool) return 'missing'
         checkRevision('pools', pool.revision, ifMatch)
-        await database.rights.updated(transaction, 'pools', pool.row_id)
+        await database.rights.updated(dbTransaction, 'pools', pool.row_id)
         const { name = pool.name, policies = (current) => current } = changes
-        await transaction.run(change, { id, name, policies: JSON.stringify(policies(pool.policies)) })
+        await dbTransaction.run(change, { id, name, policies: JSON.stringify(policies(pool.policies)) })
         const after = await withRelayers(
-          transaction,
+          dbTransaction,
           id,
           relayer_ids ?? pool.relayers.map(({ relayer_id }) => relayer_id),
           weights,
@@ -209,16 +210,16 @@ export const setPoolFunding = (
 ): Promise<PoolRow | 'missing' | 'unknown_treasury' | 'circle'> =>
   changeFunding(
     database,
-    async (transaction) => {
-      const pool = await poolById(database.rights, transaction, id)
+    async (dbTransaction) => {
+      const pool = await poolById(database.rights, dbTransaction, id)
       if (!pool) return 'missing'
       checkRevision('funding', fundingRevision(pool.funding), ifMatch)
       noteChanges(auditEntry, 'funding', pool.funding, funding)
-      if (funding && !(await transaction.one(member, { id: funding.from, network: pool.network })))
+      if (funding && !(await dbTransaction.one(member, { id: funding.from, network: pool.network })))
         return 'unknown_treasury'
-      await database.rights.updated(transaction, 'pools', pool.row_id)
-      await transaction.run(writeFunding, { row_id: pool.row_id, funding: funding && JSON.stringify(funding) })
-      await transaction.run(forgetNotes, { row_id: pool.row_id })
+      await database.rights.updated(dbTransaction, 'pools', pool.row_id)
+      await dbTransaction.run(writeFunding, { row_id: pool.row_id, funding: funding && JSON.stringify(funding) })
+      await dbTransaction.run(forgetNotes, { row_id: pool.row_id })
       return { ...pool, funding }
     },
     auditEntry,
@@ -235,16 +236,16 @@ export const deletePool = (
 ): Promise<Deletion | 'sponsors' | 'settles' | 'circle'> =>
   changeFunding(
     database,
-    async (transaction) => {
-      const row = await transaction.one(rowIdOf, { id })
+    async (dbTransaction) => {
+      const row = await dbTransaction.one(rowIdOfPool, { id })
       if (!row) return 'missing'
-      const before = ifMatch && (await poolById(database.rights, transaction, id))
+      const before = ifMatch && (await poolById(database.rights, dbTransaction, id))
       if (before) checkRevision('pools', before.revision, ifMatch)
-      if (await transaction.one(itsKeys, { id })) return 'in_use'
-      if (await transaction.one(itsSponsorships, row)) return 'sponsors'
-      if (await transaction.one(itsFacilitators, row)) return 'settles'
-      await database.rights.deleted(transaction, 'pools', row.row_id)
-      await transaction.run(remove, { id })
+      if (await dbTransaction.one(itsKeys, { id })) return 'in_use'
+      if (await dbTransaction.one(itsSponsorships, row)) return 'sponsors'
+      if (await dbTransaction.one(itsFacilitators, row)) return 'settles'
+      await database.rights.deleted(dbTransaction, 'pools', row.row_id)
+      await dbTransaction.run(deletePoolRow, { id })
       return 'deleted'
     },
     auditEntry,
@@ -310,8 +311,8 @@ export async function readPoolState(session: Session, wanted: PoolTransaction[])
 }
 
 /** Their transactions are written before. */
-export const writeOrders = async (transaction: DatabaseTransaction, orders: Order[]): Promise<void> => {
-  if (orders.length > 0) await transaction.runOf(insertPoolOrders, orders)
+export const writeOrders = async (dbTransaction: DatabaseTransaction, orders: Order[]): Promise<void> => {
+  if (orders.length > 0) await dbTransaction.runOf(insertPoolOrders, orders)
 }
 
 /** The number of unfinished transactions of each relayer, and whether the first of them waits for something. */

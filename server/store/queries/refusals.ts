@@ -20,7 +20,7 @@ export interface Refusals extends RefusedBy {
   changed_at: number | null
 }
 
-type Row = Omit<Refusals, 'is_acknowledged'> & { acknowledged_at: number }
+type StoredRefusal = Omit<Refusals, 'is_acknowledged'> & { acknowledged_at: number }
 
 const count = sql(`
   INSERT INTO refusals (resource, id, rule, count, since, last_at, caller, reason)
@@ -37,7 +37,7 @@ const acknowledge = sql(`
   UPDATE refusals SET acknowledged_at = $at WHERE resource = $resource AND id = $id AND rule = $rule`)
 // A count may be stored after its resource was deleted.
 const nameOfKey = (id: string) => `coalesce(${nameOfCaller(id)}, ${id})`
-const select = sql<Row>(`
+const selectRefusal = sql<StoredRefusal>(`
   SELECT refusals.*, ${nameOfKey('refusals.caller')} AS caller_name, rule_changes.caller AS changed_by,
     ${nameOfKey('rule_changes.caller')} AS changed_by_name, rule_changes.at AS changed_at
   FROM refusals LEFT JOIN rule_changes USING (resource, id)
@@ -68,7 +68,7 @@ const nameOf = ({ resource, id, rule }: RefusedBy) => JSON.stringify([resource, 
 
 /** What rules refused since they were changed, the newest first; up to 1,000. */
 export async function refusals({ read }: Database): Promise<Refusals[]> {
-  const rows = await read.all(select)
+  const rows = await read.all(selectRefusal)
   return rows.map(({ acknowledged_at, ...row }) => ({ ...row, is_acknowledged: row.last_at <= acknowledged_at }))
 }
 

@@ -22,7 +22,7 @@ import {
   type Trust,
 } from './database.ts'
 import { changeEvent, lowBalanceEvent, writeEvents } from './events.ts'
-import { sealedColumns } from './row-mac.ts'
+import { sealedColumns } from './sealed-rows.ts'
 import { changeFunding, isTreasury } from './treasuries.ts'
 
 type Stored =
@@ -33,7 +33,7 @@ type Stored =
   | 'notification_ids'
   | 'funding'
   | 'coin_token'
-type Row = Omit<RelayerRow, Stored | 'revision'> & {
+type StoredRelayer = Omit<RelayerRow, Stored | 'revision'> & {
   notification_id: string | null
   other_notification_ids: string | null
   paused: 0 | 1
@@ -44,11 +44,11 @@ type Row = Omit<RelayerRow, Stored | 'revision'> & {
   coin_token: string | null
 }
 
-const columns = `row_id, id, name, network, network_type, paused, address, signer_id, notification_id, other_notification_ids,
+const relayerColumns = `row_id, id, name, network, network_type, paused, address, signer_id, notification_id, other_notification_ids,
   policies, custom_rpc_urls, system_disabled, disabled_reason, chain_id, funding, created_at,
   (SELECT coin_token FROM networks WHERE networks.name = relayers.network) AS coin_token`
 
-const readRow = ({ notification_id, other_notification_ids, ...row }: Row): RelayerRow =>
+const readRelayer = ({ notification_id, other_notification_ids, ...row }: StoredRelayer): RelayerRow =>
   withRevision('relayers', {
     ...row,
     notification_ids: notification_id === null ? [] : [notification_id, ...JSON.parse(other_notification_ids ?? '[]')],
@@ -61,7 +61,7 @@ const readRow = ({ notification_id, other_notification_ids, ...row }: Row): Rela
   })
 
 /** The columns whose stored form differs from the contract's. */
-const encode = (relayer: NewRelayer) => ({
+const encodeRelayer = (relayer: NewRelayer) => ({
   paused: relayer.paused ? (1 as const) : (0 as const),
   system_disabled: relayer.system_disabled ? (1 as const) : (0 as const),
   policies: JSON.stringify(relayer.policies),
@@ -71,16 +71,18 @@ const encode = (relayer: NewRelayer) => ({
     relayer.notification_ids.length > 1 ? JSON.stringify(relayer.notification_ids.slice(1)) : null,
 })
 
-type Sealed = Row & StoredSeal
+type Sealed = StoredRelayer & StoredSeal
 
-const sealed = (engine: Engine) => `${columns}, ${sealedColumns(engine, 'relayers')}`
-const select = sql<Sealed>((engine) => `SELECT ${sealed(engine)} FROM relayers WHERE id = $id`)
+const sealed = (engine: Engine) => `${relayerColumns}, ${sealedColumns(engine, 'relayers')}`
+const selectRelayer = sql<Sealed>((engine) => `SELECT ${sealed(engine)} FROM relayers WHERE id = $id`)
 const selectByRowId = sql<Sealed>((engine) => `SELECT ${sealed(engine)} FROM relayers WHERE row_id = $row_id`)
-const selectSome = sql<Row>(`SELECT ${columns} FROM relayers WHERE id = ANY ($ids::text[]) ORDER BY row_id`)
+const selectSome = sql<StoredRelayer>(
+  `SELECT ${relayerColumns} FROM relayers WHERE id = ANY ($ids::text[]) ORDER BY row_id`,
+)
 const selectOn = sql<Sealed>(
   (engine) => `SELECT ${sealed(engine)} FROM relayers WHERE address = $address ORDER BY row_id`,
 )
-const rowIdOf = sql<{ row_id: number }>('SELECT row_id FROM relayers WHERE id = $id')
+const rowIdOfRelayer = sql<{ row_id: number }>('SELECT row_id FROM relayers WHERE id = $id')
 const networkOf = sql<StoredSeal & Pick<Network, 'id' | 'chain_id'>>(
   (engine) => `SELECT id, chain_id, ${sealedColumns(engine, 'networks')} FROM networks WHERE name = $name`,
 )
@@ -90,13 +92,13 @@ const signerOf = sql<StoredSeal & Pick<Signer, 'id' | 'address'>>(
 // Locked until the relayer refers to it: the list of the others is no foreign key.
 const creatorOf = sql<{ created_by: string }>('SELECT created_by FROM notifications WHERE id = $id FOR KEY SHARE')
 const sameAddress = sql('SELECT 1 FROM relayers WHERE chain_id = $chain_id AND address = $address')
-const insert = sql<Row>(`
+const insertRelayerRow = sql<StoredRelayer>(`
   INSERT INTO relayers (id, name, network, network_type, chain_id, paused, address, signer_id, notification_id,
     other_notification_ids, policies, custom_rpc_urls, system_disabled, disabled_reason)
   VALUES ($id, $name, $network, $network_type, $chain_id, $paused, $address, $signer_id, $notification_id,
     $other_notification_ids, $policies, $custom_rpc_urls, $system_disabled, $disabled_reason)
-  RETURNING ${columns}`)
-const update = sql(`
+  RETURNING ${relayerColumns}`)
+const updateRelayerRow = sql(`
   UPDATE relayers SET name = $name, paused = $paused, notification_id = $notification_id,
     other_notification_ids = $other_notification_ids, policies = $policies,
     custom_rpc_urls = $custom_rpc_urls, system_disabled = $system_disabled, disabled_reason = $disabled_reason
@@ -119,34 +121,38 @@ const lowBalance = sql<{ low_balance: 0 | 1 }>('SELECT low_balance FROM relayers
 const setLowBalance = sql(
   'UPDATE relayers SET low_balance = $low_balance WHERE row_id = $row_id AND low_balance <> $low_balance',
 )
-const remove = sql('DELETE FROM relayers WHERE row_id = $row_id')
+const deleteRelayerRow = sql('DELETE FROM relayers WHERE row_id = $row_id')
 const remember = sql('INSERT INTO former_relayers (row_id, relayer_id) VALUES ($row_id, $id)')
 const takeOverKeys = sql(`
   UPDATE idempotency SET relayer_row_id = $row_id
   WHERE relayer_row_id IN (SELECT row_id FROM former_relayers WHERE relayer_id = $id)`)
 const forget = sql('DELETE FROM former_relayers WHERE relayer_id = $id')
 
-const list: TableList<Row, RelayerRow> = { table: 'relayers', columns, read: readRow }
+const relayerList: TableList<StoredRelayer, RelayerRow> = {
+  table: 'relayers',
+  columns: relayerColumns,
+  read: readRelayer,
+}
 
 /** Throws DomainError (503) for a row that another program has changed, as `relayerByRowId` does. */
 async function relayerById(rights: Trust, session: Session, id: string): Promise<RelayerRow | undefined> {
-  const row = await rights.require('relayers', () => session.one(select, { id }), id)
-  return row && readRow(row)
+  const row = await rights.require('relayers', () => session.one(selectRelayer, { id }), id)
+  return row && readRelayer(row)
 }
 
 export async function relayerByRowId(rights: Trust, session: Session, rowId: number) {
   const row = await rights.require('relayers', () => session.one(selectByRowId, { row_id: rowId }))
-  return row && readRow(row)
+  return row && readRelayer(row)
 }
 
 /** Whether one of them does not exist, or was created by another than `creator`. */
 async function isUnknown(
-  transaction: DatabaseTransaction,
+  dbTransaction: DatabaseTransaction,
   notificationIds: string[],
   creator?: string,
 ): Promise<boolean> {
   for (const id of notificationIds) {
-    const its = await transaction.one(creatorOf, { id })
+    const its = await dbTransaction.one(creatorOf, { id })
     if (its === undefined || (creator !== undefined && creator !== its.created_by)) return true
   }
   return false
@@ -157,22 +163,31 @@ export const createRelayer = (
   relayer: NewRelayer,
   auditEntry?: PendingAuditEntry,
 ): Promise<RelayerRow | RelayerObstacle> =>
-  database.writeCached(async (transaction) => {
-    if (await transaction.one(rowIdOf, { id: relayer.id })) return 'id_taken'
+  database.writeCached(async (dbTransaction) => {
+    if (await dbTransaction.one(rowIdOfRelayer, { id: relayer.id })) return 'id_taken'
     const { network: name, signer_id } = relayer
-    const network = await database.rights.require('networks', () => transaction.one(networkOf, { name }), `evm:${name}`)
+    const network = await database.rights.require(
+      'networks',
+      () => dbTransaction.one(networkOf, { name }),
+      `evm:${name}`,
+    )
     if (!network) return 'unknown_network'
-    const findSigner = () => transaction.one(signerOf, { id: signer_id })
+    const findSigner = () => dbTransaction.one(signerOf, { id: signer_id })
     const signer = await database.rights.require('signers', findSigner, signer_id)
     if (!signer) return 'unknown_signer'
-    if (await isUnknown(transaction, relayer.notification_ids)) return 'unknown_notification'
+    if (await isUnknown(dbTransaction, relayer.notification_ids)) return 'unknown_notification'
     const [{ chain_id }, { address }] = [network, signer]
-    if (await transaction.one(sameAddress, { chain_id, address })) return 'address_taken'
-    const row = (await transaction.one(insert, { ...relayer, ...encode(relayer), address, chain_id })) as Row
-    database.rights.inserted(transaction, 'relayers', row.row_id)
-    await transaction.run(takeOverKeys, { row_id: row.row_id, id: row.id })
-    await transaction.run(forget, { id: row.id })
-    return readRow(row)
+    if (await dbTransaction.one(sameAddress, { chain_id, address })) return 'address_taken'
+    const row = (await dbTransaction.one(insertRelayerRow, {
+      ...relayer,
+      ...encodeRelayer(relayer),
+      address,
+      chain_id,
+    })) as StoredRelayer
+    database.rights.inserted(dbTransaction, 'relayers', row.row_id)
+    await dbTransaction.run(takeOverKeys, { row_id: row.row_id, id: row.id })
+    await dbTransaction.run(forget, { id: row.id })
+    return readRelayer(row)
   }, auditEntry)
 
 export const getRelayer = (database: Database, id: string): Promise<RelayerRow | undefined> =>
@@ -183,7 +198,7 @@ export const getRelayerByRowId = (database: Database, rowId: number): Promise<Re
 
 /** All relayers with an address, on any chain. */
 export async function relayersOn(database: Database, address: string): Promise<RelayerRow[]> {
-  return (await database.rights.requireAll('relayers', () => database.read.all(selectOn, { address }))).map(readRow)
+  return (await database.rights.requireAll('relayers', () => database.read.all(selectOn, { address }))).map(readRelayer)
 }
 
 /** `ids`: only these; absent: all. */
@@ -192,9 +207,9 @@ export async function listRelayers(
   slice: PageRequest,
   ids?: ReadonlySet<string>,
 ): Promise<Listing<RelayerRow>> {
-  if (ids === undefined) return database.list(list, slice)
+  if (ids === undefined) return database.list(relayerList, slice)
   const rows = await database.read.all(selectSome, { ids: [...ids] })
-  return { items: rows.slice(slice.offset, slice.offset + slice.limit).map(readRow), total_items: rows.length }
+  return { items: rows.slice(slice.offset, slice.offset + slice.limit).map(readRelayer), total_items: rows.length }
 }
 
 /** `creator`: only this creator's notifications may be attached; absent: any. */
@@ -204,25 +219,25 @@ export const updateRelayer = (
   change: (relayer: RelayerRow) => RelayerRow,
   { auditEntry, ifMatch, creator }: Conditions & { creator?: string | undefined } = {},
 ): Promise<RelayerRow | 'missing' | 'unknown_notification'> =>
-  database.writeCached(async (transaction) => {
-    const found = await transaction.one(rowIdOf, { id })
+  database.writeCached(async (dbTransaction) => {
+    const found = await dbTransaction.one(rowIdOfRelayer, { id })
     if (!found) return 'missing'
-    await transaction.lockRelayers({ relayers: [found.row_id] })
-    const before = await relayerById(database.rights, transaction, id)
+    await dbTransaction.lockRelayers({ relayers: [found.row_id] })
+    const before = await relayerById(database.rights, dbTransaction, id)
     if (!before) return 'missing'
     checkRevision('relayers', before.revision, ifMatch)
     const changed = withRevision('relayers', change(before))
     noteChanges(auditEntry, 'relayers', before, changed)
     const added = changed.notification_ids.filter((its) => !before.notification_ids.includes(its))
-    if (await isUnknown(transaction, added, creator)) return 'unknown_notification'
-    await database.rights.updated(transaction, 'relayers', before.row_id)
+    if (await isUnknown(dbTransaction, added, creator)) return 'unknown_notification'
+    await database.rights.updated(dbTransaction, 'relayers', before.row_id)
     const { funding: _, coin_token: __, ...itsColumns } = changed
-    await transaction.run(update, { ...itsColumns, ...encode(changed) })
+    await dbTransaction.run(updateRelayerRow, { ...itsColumns, ...encodeRelayer(changed) })
     const event = changeEvent(before, changed)
-    if (event) await writeEvents(transaction, [event])
+    if (event) await writeEvents(dbTransaction, [event])
     const { disabled_reason } = changed
     if (before.disabled_reason !== disabled_reason) {
-      transaction.afterCommit(() => database.effects.observer?.relayerChanged?.({ relayer_id: id, disabled_reason }))
+      dbTransaction.afterCommit(() => database.effects.observer?.relayerChanged?.({ relayer_id: id, disabled_reason }))
     }
     return changed
   }, auditEntry)
@@ -236,17 +251,17 @@ export const setFunding = (
 ): Promise<RelayerRow | 'missing' | 'unknown_treasury' | 'circle'> =>
   changeFunding(
     database,
-    async (transaction) => {
-      const found = await transaction.one(rowIdOf, { id })
-      const before = found && (await relayerById(database.rights, transaction, id))
+    async (dbTransaction) => {
+      const found = await dbTransaction.one(rowIdOfRelayer, { id })
+      const before = found && (await relayerById(database.rights, dbTransaction, id))
       if (!before) return 'missing'
       checkRevision('funding', fundingRevision(before.funding), ifMatch)
       noteChanges(auditEntry, 'funding', before.funding, funding)
       const { chain_id } = before
-      if (funding && !(await transaction.one(onChain, { id: funding.from, chain_id }))) return 'unknown_treasury'
-      await database.rights.updated(transaction, 'relayers', before.row_id)
-      await transaction.run(writeFunding, { row_id: before.row_id, funding: funding && JSON.stringify(funding) })
-      await transaction.run(forgetNote, { row_id: before.row_id })
+      if (funding && !(await dbTransaction.one(onChain, { id: funding.from, chain_id }))) return 'unknown_treasury'
+      await database.rights.updated(dbTransaction, 'relayers', before.row_id)
+      await dbTransaction.run(writeFunding, { row_id: before.row_id, funding: funding && JSON.stringify(funding) })
+      await dbTransaction.run(forgetNote, { row_id: before.row_id })
       return { ...before, funding }
     },
     auditEntry,
@@ -260,11 +275,11 @@ export async function noteBalance(
 ): Promise<void> {
   // Read first, because the value rarely changes and a write costs a commit.
   if (((await database.read.one(lowBalance, { row_id: rowId }))?.low_balance === 1) === is_low) return
-  await database.write(async (transaction) => {
-    await transaction.lockRelayers({ relayers: [rowId] })
-    const isChanged = (await transaction.run(setLowBalance, { row_id: rowId, low_balance: is_low ? 1 : 0 })) === 1
-    const row = isChanged && is_low ? await relayerByRowId(database.rights, transaction, rowId) : undefined
-    if (row) await writeEvents(transaction, [lowBalanceEvent(row, balance, min_balance)])
+  await database.write(async (dbTransaction) => {
+    await dbTransaction.lockRelayers({ relayers: [rowId] })
+    const isChanged = (await dbTransaction.run(setLowBalance, { row_id: rowId, low_balance: is_low ? 1 : 0 })) === 1
+    const row = isChanged && is_low ? await relayerByRowId(database.rights, dbTransaction, rowId) : undefined
+    if (row) await writeEvents(dbTransaction, [lowBalanceEvent(row, balance, min_balance)])
   })
 }
 
@@ -275,22 +290,22 @@ export const deleteRelayer = (
   id: string,
   { auditEntry, ifMatch }: Conditions = {},
 ): Promise<Deletion | 'treasury'> =>
-  database.writeCached(async (transaction) => {
-    const row = await transaction.one(rowIdOf, { id })
+  database.writeCached(async (dbTransaction) => {
+    const row = await dbTransaction.one(rowIdOfRelayer, { id })
     if (!row) return 'missing'
     // Waits for the transactions that are being accepted; later ones find no relayer.
-    await transaction.one(lockToDelete, row)
-    const before = ifMatch && (await relayerById(database.rights, transaction, id))
+    await dbTransaction.one(lockToDelete, row)
+    const before = ifMatch && (await relayerById(database.rights, dbTransaction, id))
     if (before) checkRevision('relayers', before.revision, ifMatch)
-    if (await transaction.one(unfinished, row)) return 'in_use'
-    if (await transaction.one(isTreasury, { id })) return 'treasury'
+    if (await dbTransaction.one(unfinished, row)) return 'in_use'
+    if (await dbTransaction.one(isTreasury, { id })) return 'treasury'
     // The MACs of API keys and pools cover their lists of relayers, which become shorter.
-    for (const key of await transaction.all(limitedKeys, row))
-      await database.rights.updated(transaction, 'api_keys', key.row_id)
-    for (const pool of await transaction.all(itsPools, row))
-      await database.rights.updated(transaction, 'pools', pool.row_id)
-    await database.rights.deleted(transaction, 'relayers', row.row_id)
-    await transaction.run(remove, row)
-    await transaction.run(remember, { row_id: row.row_id, id })
+    for (const key of await dbTransaction.all(limitedKeys, row))
+      await database.rights.updated(dbTransaction, 'api_keys', key.row_id)
+    for (const pool of await dbTransaction.all(itsPools, row))
+      await database.rights.updated(dbTransaction, 'pools', pool.row_id)
+    await database.rights.deleted(dbTransaction, 'relayers', row.row_id)
+    await dbTransaction.run(deleteRelayerRow, row)
+    await dbTransaction.run(remember, { row_id: row.row_id, id })
     return 'deleted'
   }, auditEntry)

@@ -44,7 +44,7 @@ function oldOf<Row extends Aged>(rows: Row[], before: string): Row[] {
 const nextAfter = (old: Aged[], limit: number): number | undefined =>
   old.length === limit ? old.at(-1)?.row_id : undefined
 
-type Prune = (transaction: DatabaseTransaction, before: string, after: number) => Promise<Pruned>
+type Prune = (dbTransaction: DatabaseTransaction, before: string, after: number) => Promise<Pruned>
 
 // The length of a relayer's list is computed from its lowest and highest sequence, so rows are removed only from the low end.
 const nextRelayer = sql<{ relayer_row_id: number }>(
@@ -101,49 +101,52 @@ const removeDeliveries = [remove('delivery_attempts', 'delivery_row_id'), remove
 const removeEvents = [remove('events', 'row_id')]
 
 async function removeAll(
-  transaction: DatabaseTransaction,
+  dbTransaction: DatabaseTransaction,
   removals: Statement<object>[],
   rows: Aged[],
 ): Promise<number> {
   const rowIds = rows.map(({ row_id }) => row_id)
-  for (const its of removals) await transaction.run(its, { row_ids: rowIds })
+  for (const its of removals) await dbTransaction.run(its, { row_ids: rowIds })
   return rowIds.length
 }
 
-async function mayEnd(transaction: DatabaseTransaction, { chain_id, from, nonce }: AgedTransaction): Promise<boolean> {
-  return nonce === null || Boolean((await transaction.one(usedAbove, { chain_id, from, nonce }))?.is_used)
+async function mayEnd(
+  dbTransaction: DatabaseTransaction,
+  { chain_id, from, nonce }: AgedTransaction,
+): Promise<boolean> {
+  return nonce === null || Boolean((await dbTransaction.one(usedAbove, { chain_id, from, nonce }))?.is_used)
 }
 
 const prunes: Record<Prunable, Prune> = {
-  async transactions(transaction, before, after) {
-    const next = await transaction.one(nextRelayer, { after })
+  async transactions(dbTransaction, before, after) {
+    const next = await dbTransaction.one(nextRelayer, { after })
     if (!next) return { removed: 0, next: undefined }
     const { relayer_row_id } = next
-    await transaction.lockRelayers({ relayers: [relayer_row_id] })
+    await dbTransaction.lockRelayers({ relayers: [relayer_row_id] })
     const old: Aged[] = []
-    for (const row of await transaction.all(oldest, { relayer_row_id })) {
-      if (!isFinal(row.status) || row.at >= before || !(await mayEnd(transaction, row))) break
+    for (const row of await dbTransaction.all(oldest, { relayer_row_id })) {
+      if (!isFinal(row.status) || row.at >= before || !(await mayEnd(dbTransaction, row))) break
       old.push(row)
     }
-    const removed = await removeAll(transaction, removeTransactions, old)
+    const removed = await removeAll(dbTransaction, removeTransactions, old)
     return { removed, next: removed === maxParents ? after : relayer_row_id }
   },
-  async idempotency(transaction, before, after) {
-    const old = oldOf(await transaction.all(known, { after }), before)
+  async idempotency(dbTransaction, before, after) {
+    const old = oldOf(await dbTransaction.all(known, { after }), before)
     // While its transaction is unfinished, a caller may still repeat the request.
     const mayGo = old.filter(({ status }) => isFinal(status))
-    return { removed: await removeAll(transaction, removeIdempotency, mayGo), next: nextAfter(old, maxRows) }
+    return { removed: await removeAll(dbTransaction, removeIdempotency, mayGo), next: nextAfter(old, maxRows) }
   },
-  async deliveries(transaction, before, after) {
-    const old = oldOf(await transaction.all(delivered, { after }), before)
-    await transaction.lockNotifications([...new Set(old.map((row) => row.notification_row_id))])
-    const mayGo = await transaction.all(finished, { row_ids: old.map(({ row_id }) => row_id) })
-    return { removed: await removeAll(transaction, removeDeliveries, mayGo), next: nextAfter(old, maxParents) }
+  async deliveries(dbTransaction, before, after) {
+    const old = oldOf(await dbTransaction.all(delivered, { after }), before)
+    await dbTransaction.lockNotifications([...new Set(old.map((row) => row.notification_row_id))])
+    const mayGo = await dbTransaction.all(finished, { row_ids: old.map(({ row_id }) => row_id) })
+    return { removed: await removeAll(dbTransaction, removeDeliveries, mayGo), next: nextAfter(old, maxParents) }
   },
-  async events(transaction, before, after) {
-    const old = oldOf(await transaction.all(happened, { after }), before)
+  async events(dbTransaction, before, after) {
+    const old = oldOf(await dbTransaction.all(happened, { after }), before)
     const mayGo = old.filter(({ is_held }) => !is_held)
-    return { removed: await removeAll(transaction, removeEvents, mayGo), next: nextAfter(old, maxRows) }
+    return { removed: await removeAll(dbTransaction, removeEvents, mayGo), next: nextAfter(old, maxRows) }
   },
 }
 
@@ -162,7 +165,7 @@ const newest = sql<{ at: string | null }>(`
  * first, then `next` of the previous call.
  */
 export const prune = (database: Database, kind: Prunable, before: string, after: number): Promise<Pruned> =>
-  database.write((transaction) => prunes[kind](transaction, before, after))
+  database.write((dbTransaction) => prunes[kind](dbTransaction, before, after))
 
 /**
  * The last trusted wall clock time, in milliseconds since the Unix epoch. Before the first `believeTime`: the time of the newest
@@ -174,4 +177,4 @@ export async function believedTime(database: Database): Promise<number | undefin
 }
 
 export const believeTime = async (database: Database, ms: number): Promise<void> =>
-  void (await database.write((transaction) => transaction.run(believe, { ms })))
+  void (await database.write((dbTransaction) => dbTransaction.run(believe, { ms })))

@@ -153,7 +153,7 @@ const lastCharacter = '\u{10ffff}'
 /** `12`, and `nonce 12` or `#12` for nothing else. */
 const nonceForm = /^(?:nonce\s+|#)?(\d{1,15})$/i
 
-interface Row extends Pick<SearchResult, 'nonce' | 'reference' | 'value' | 'created_at'> {
+interface StoredFound extends Pick<SearchResult, 'nonce' | 'reference' | 'value' | 'created_at'> {
   row_id: number
   relayer_row_id: number
   id: string
@@ -165,18 +165,18 @@ interface Row extends Pick<SearchResult, 'nonce' | 'reference' | 'value' | 'crea
 }
 
 /** A transaction that a text finds. `is_whole`: the text is the whole of what it was found by. */
-interface FoundTransaction extends Row, Pick<SearchResult, 'found_by' | 'matched'> {
+interface FoundTransaction extends StoredFound, Pick<SearchResult, 'found_by' | 'matched'> {
   is_whole: boolean
 }
 
-const columns = 'row_id, relayer_row_id, id, relayer_id, status, nonce, reference, value, created_at, "to"'
+const foundColumns = 'row_id, relayer_row_id, id, relayer_id, status, nonce, reference, value, created_at, "to"'
 
 /** The last $limit transactions of each relayer in the order. `where` names it as $relayer_row_id. */
 function ofRelayers(where: string, order = 'sequence DESC', postgres = { where, order }) {
   const one = (its: { where: string; order: string }, relayer: string) =>
-    `SELECT * FROM (SELECT ${columns} FROM transactions WHERE ${its.where.replaceAll('$relayer_row_id', relayer)}
+    `SELECT * FROM (SELECT ${foundColumns} FROM transactions WHERE ${its.where.replaceAll('$relayer_row_id', relayer)}
       ORDER BY ${its.order} LIMIT $limit::bigint) AS last`
-  return selectForEach<Row>({ relayer_row_id: 'bigint' }, (record, engine) =>
+  return selectForEach<StoredFound>({ relayer_row_id: 'bigint' }, (record, engine) =>
     one(engine === 'sqlite' ? { where, order } : postgres, `${record}relayer_row_id`),
   )
 }
@@ -184,16 +184,16 @@ const account = (column: string) => `(SELECT ${column} FROM relayers WHERE row_i
 
 /** Of all transactions, by the hash of any of their attempts. */
 const byHash = (where: string) =>
-  sql<Row>(`
-    SELECT ${columns}, matched_hash FROM (SELECT transaction_row_id, hash AS matched_hash FROM attempts WHERE ${where}) AS its
+  sql<StoredFound>(`
+    SELECT ${foundColumns}, matched_hash FROM (SELECT transaction_row_id, hash AS matched_hash FROM attempts WHERE ${where}) AS its
       JOIN transactions ON transactions.row_id = its.transaction_row_id`)
 
 /** Searches of all transactions. `pool`: a condition for those of a pool, or nothing. */
 const globalSearches = (pool: string) => ({
-  id: sql<Row>(`SELECT ${columns} FROM transactions WHERE id = $text`),
+  id: sql<StoredFound>(`SELECT ${foundColumns} FROM transactions WHERE id = $text`),
   hash: byHash('hash = $lower'),
-  id_prefix: sql<Row>(
-    `SELECT ${columns} FROM transactions WHERE ${pool} id >= $lower AND id < $end ORDER BY id DESC LIMIT ${maxOfPrefix}`,
+  id_prefix: sql<StoredFound>(
+    `SELECT ${foundColumns} FROM transactions WHERE ${pool} id >= $lower AND id < $end ORDER BY id DESC LIMIT ${maxOfPrefix}`,
   ),
   hash_prefix: byHash(`hash >= $lower AND hash < $end ORDER BY hash LIMIT ${maxOfPrefix}`),
 })
@@ -277,16 +277,16 @@ async function rowsOf(
   limit: number,
   { search, values: wanted }: Wanted,
   { relayers, pool_row_id }: Area,
-): Promise<{ rows: Row[]; count: number }> {
+): Promise<{ rows: StoredFound[]; count: number }> {
   const [statement, values] =
     pool_row_id === undefined ? [searches[search], wanted] : [poolSearches[search], { ...wanted, pool_row_id }]
-  const newest = (rows: Row[]) => rows.sort((a, b) => b.row_id - a.row_id).slice(0, many)
+  const newest = (rows: StoredFound[]) => rows.sort((a, b) => b.row_id - a.row_id).slice(0, many)
   if (isGlobal.has(search)) {
     const among = new Set(relayers.map(({ relayer_row_id }) => relayer_row_id))
     const seen = (await read.all(statement, values)).filter(({ relayer_row_id }) => among.has(relayer_row_id))
     return { rows: newest(seen), count: seen.length }
   }
-  let rows: Row[] = []
+  let rows: StoredFound[] = []
   let count = 0
   const step = Math.ceil(turnRows / limit)
   for (let at = 0; at < relayers.length; at += step) {
@@ -301,7 +301,7 @@ async function rowsOf(
 
 const matchedIn = (
   foundBy: SearchResult['found_by'],
-  { id, to, nonce, reference, matched_hash }: Row,
+  { id, to, nonce, reference, matched_hash }: StoredFound,
   text: string,
 ) => {
   const values = { id, hash: matched_hash, receiver: to, nonce, reference, metadata: text }

@@ -1,7 +1,7 @@
 import type { AuditEntry, MasterKeyCheck, RightsFault, RightsGuard, RightsProof } from '../../domain/rows.ts'
 import { type RightsState, RowMac, rightsTables } from '../row-mac.ts'
 import { type Database, type DatabaseTransaction, type Session, StoreError, sql } from './database.ts'
-import { lockManifest, scanRights, sealAll } from './row-mac.ts'
+import { lockManifest, scanRights, sealAll } from './sealed-rows.ts'
 
 /** All secrets and MACs of a database, for operators' commands. */
 export interface SecretsStore {
@@ -45,7 +45,7 @@ export const sealedColumns = [
   ['notifications', 'former_key'],
 ] as const
 
-const columns = sealedColumns.map(([table, column]) => ({
+const secretColumns = sealedColumns.map(([table, column]) => ({
   table,
   select: sql<{ row_id: number; id: string; sealed: Uint8Array }>(
     `SELECT row_id, id, ${column} AS sealed FROM ${table} WHERE ${column} IS NOT NULL ORDER BY row_id`,
@@ -58,14 +58,14 @@ const highestVersion = sql<{ version: number }>(`
     ${rightsTables.map((table) => `SELECT coalesce(max(rights_version), 0) AS version FROM ${table}`).join(' UNION ALL ')}
   ) AS versions`)
 
-async function lockedVersion(transaction: DatabaseTransaction, guard: RightsGuard): Promise<number> {
-  return new RowMac(guard).openManifest((await transaction.one(lockManifest))?.sealed)?.version ?? 0
+async function lockedVersion(dbTransaction: DatabaseTransaction, guard: RightsGuard): Promise<number> {
+  return new RowMac(guard).openManifest((await dbTransaction.one(lockManifest))?.sealed)?.version ?? 0
 }
 
 /** The last assigned version. Throws UntrustedRows, because a new MAC would make a foreign row trusted. */
-async function checkedVersion(transaction: DatabaseTransaction, guard: RightsGuard): Promise<number> {
-  const version = await lockedVersion(transaction, guard)
-  const { faults } = await scanRights(transaction, new RowMac(guard))
+async function checkedVersion(dbTransaction: DatabaseTransaction, guard: RightsGuard): Promise<number> {
+  const version = await lockedVersion(dbTransaction, guard)
+  const { faults } = await scanRights(dbTransaction, new RowMac(guard))
   if (faults.length > 0) throw new UntrustedRows(faults)
   return version
 }
@@ -74,7 +74,7 @@ interface SecretsDatabase extends Pick<Database, 'read' | 'writeCached'> {
   /** Statements that see the same state. */
   snapshot(work: (session: Session) => Promise<RightsState>): Promise<RightsState>
   /** Throws StoreError when another server uses the database. */
-  beAlone(transaction: DatabaseTransaction): Promise<void>
+  beAlone(dbTransaction: DatabaseTransaction): Promise<void>
 }
 
 /** All secrets and MACs, for a rotation of the master key. */
@@ -87,35 +87,35 @@ export const secrets = ({
   masterKeyCheck: () => readMasterKeyCheck(read),
   faults: async (guard) => (await snapshot((session) => scanRights(session, new RowMac(guard)))).faults,
   acceptRights: (guard, entry) =>
-    writeCached(async (transaction) => {
-      await beAlone(transaction)
-      transaction.record(entry)
+    writeCached(async (dbTransaction) => {
+      await beAlone(dbTransaction)
+      dbTransaction.record(entry)
       // The new versions must exceed all earlier ones, even if the manifest is lost.
-      const highest = (await transaction.one(highestVersion))?.version ?? 0
-      return sealAll(transaction, new RowMac(guard), Math.max(await lockedVersion(transaction, guard), highest))
+      const highest = (await dbTransaction.one(highestVersion))?.version ?? 0
+      return sealAll(dbTransaction, new RowMac(guard), Math.max(await lockedVersion(dbTransaction, guard), highest))
     }),
   reseal: (change, newCheck, { from, to }, entry) =>
-    writeCached(async (transaction) => {
-      await beAlone(transaction)
-      const version = from ? await checkedVersion(transaction, from) : 0
+    writeCached(async (dbTransaction) => {
+      await beAlone(dbTransaction)
+      const version = from ? await checkedVersion(dbTransaction, from) : 0
       let count = 0
-      for (const { table, select, update } of columns) {
-        for (const { row_id, id, sealed } of await transaction.all(select)) {
-          await transaction.run(update, { row_id, sealed: change(sealed, `${table}:${id}`) })
+      for (const { table, select, update } of secretColumns) {
+        for (const { row_id, id, sealed } of await dbTransaction.all(select)) {
+          await dbTransaction.run(update, { row_id, sealed: change(sealed, `${table}:${id}`) })
           count += 1
         }
       }
-      await sealAll(transaction, new RowMac(to), version)
+      await sealAll(dbTransaction, new RowMac(to), version)
       // Their MACs are under the old key.
-      await transaction.run(forgetLogins)
-      await writeMasterKeyCheck(transaction, newCheck)
-      transaction.record(entry)
+      await dbTransaction.run(forgetLogins)
+      await writeMasterKeyCheck(dbTransaction, newCheck)
+      dbTransaction.record(entry)
       return count
     }),
 })
 
 /** All columns of secrets are in these tables. */
-export const secretTables = [...new Set(columns.map(({ table }) => table))]
+export const secretTables = [...new Set(secretColumns.map(({ table }) => table))]
 
 /** The row of `vault_check`. */
 interface MasterKeyRow {
@@ -129,7 +129,7 @@ const masterKeyCheckOf = ({ sealed, wrapped_by, wrapped_key }: MasterKeyRow): Ma
   wrapped: wrapped_by === null || wrapped_key === null ? null : { by: wrapped_by, bytes: wrapped_key },
 })
 
-const select = sql<MasterKeyRow>('SELECT sealed, wrapped_by, wrapped_key FROM vault_check')
+const selectSecret = sql<MasterKeyRow>('SELECT sealed, wrapped_by, wrapped_key FROM vault_check')
 const upsert = sql(`
   INSERT INTO vault_check (id, sealed, wrapped_by, wrapped_key) VALUES (1, $sealed, $by, $bytes)
   ON CONFLICT (id) DO UPDATE
@@ -139,7 +139,7 @@ const upsert = sql(`
 export const masterKeyCheck = ({ read }: Database): Promise<MasterKeyCheck | undefined> => readMasterKeyCheck(read)
 
 async function readMasterKeyCheck(session: Session): Promise<MasterKeyCheck | undefined> {
-  const row = await session.one(select)
+  const row = await session.one(selectSecret)
   return row && masterKeyCheckOf(row)
 }
 
@@ -162,16 +162,16 @@ export async function protect(
   prove: (held: MasterKeyCheck | undefined) => RightsProof,
   report: (fault: RightsFault) => void,
 ): Promise<{ first_sealed: number }> {
-  const { proof, first_sealed } = await writeAlone(async (transaction) => {
-    const held = await readMasterKeyCheck(transaction)
+  const { proof, first_sealed } = await writeAlone(async (dbTransaction) => {
+    const held = await readMasterKeyCheck(dbTransaction)
     // Without its proof, a database in use would be taken for a new one, and its rows would be trusted.
-    if (held === undefined && (await transaction.one(anyRow))) {
+    if (held === undefined && (await dbTransaction.one(anyRow))) {
       throw new StoreError('The database has rows, but the proof of its master key (vault_check) is missing')
     }
     const proof = prove(held)
     if (proof.is_protected) return { proof, first_sealed: 0 }
-    const firstSealed = await sealAll(transaction, new RowMac(proof.guard), 0)
-    await writeMasterKeyCheck(transaction, proof)
+    const firstSealed = await sealAll(dbTransaction, new RowMac(proof.guard), 0)
+    await writeMasterKeyCheck(dbTransaction, proof)
     return { proof, first_sealed: firstSealed }
   })
   await rights.protect(proof.guard, report)

@@ -67,7 +67,7 @@ const selectServers = sql<ServerRow>({
 /** The row ids say how old they are: no row between them is removed. */
 const maxKept = 1_000
 
-const insert = sql(`
+const insertAcknowledgement = sql(`
   INSERT INTO incidents (at, server, severity, subject, text) VALUES ($at, $server, $severity, $subject, $text)`)
 const removeOld = sql(`DELETE FROM incidents WHERE row_id <= (SELECT max(row_id) FROM incidents) - ${maxKept}`)
 const newest = sql<Incident>(`
@@ -92,10 +92,10 @@ export const servers = (database: Database): Promise<ServerRow[]> => database.re
 
 /** Keeps them with the newest ones. */
 export const addIncidents = (database: Database, added: Incident[]): Promise<void> =>
-  database.write(async (transaction) => {
+  database.write(async (dbTransaction) => {
     for (const { at, server, severity, subject, text } of added)
-      await transaction.run(insert, { at, server, severity, subject, text })
-    await transaction.run(removeOld)
+      await dbTransaction.run(insertAcknowledgement, { at, server, severity, subject, text })
+    await dbTransaction.run(removeOld)
   })
 
 /** Those of all servers, the newest first. */
@@ -126,7 +126,7 @@ const insertProblems = sql(`
   INSERT INTO acknowledgements (problem_id, caller, at, until, note) VALUES ($problem_id, $caller, $at, $until, $note)
   ON CONFLICT (problem_id) DO UPDATE
     SET caller = excluded.caller, at = excluded.at, until = excluded.until, note = excluded.note`)
-const remove = sql('DELETE FROM acknowledgements WHERE problem_id = $problem_id')
+const deleteAcknowledgementRow = sql('DELETE FROM acknowledgements WHERE problem_id = $problem_id')
 
 /** `from`: seconds since the Unix epoch. The counts are kept by the quarter of an hour. */
 export async function failuresSince(database: Database, from: number): Promise<Failures[]> {
@@ -171,10 +171,10 @@ export const acknowledge = (
   its: Acknowledgement,
   auditEntry?: PendingAuditEntry,
 ): Promise<void> =>
-  database.write(async (transaction) => {
-    await transaction.run(removeOldProblems, { now: its.at })
-    await transaction.run(insertProblems, { problem_id: id, ...its })
-    if (refused_by) await acknowledgeRefusals(transaction, refused_by, Date.parse(its.at))
+  database.write(async (dbTransaction) => {
+    await dbTransaction.run(removeOldProblems, { now: its.at })
+    await dbTransaction.run(insertProblems, { problem_id: id, ...its })
+    if (refused_by) await acknowledgeRefusals(dbTransaction, refused_by, Date.parse(its.at))
   }, auditEntry)
 
 export const deleteAcknowledgement = (
@@ -182,7 +182,10 @@ export const deleteAcknowledgement = (
   problemId: string,
   auditEntry?: PendingAuditEntry,
 ): Promise<void> =>
-  database.write(async (transaction) => void (await transaction.run(remove, { problem_id: problemId })), auditEntry)
+  database.write(
+    async (dbTransaction) => void (await dbTransaction.run(deleteAcknowledgementRow, { problem_id: problemId })),
+    auditEntry,
+  )
 
 /** Counts stop here, so that reading the gauges never delays a request for long. */
 const maxCounted = 20_000

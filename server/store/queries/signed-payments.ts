@@ -9,9 +9,9 @@ export interface SignedPayment {
 }
 
 /** `spent`: what limits have counted for it. */
-type Row = SignedPayment & { spent: string | null }
+type StoredSignedPayment = SignedPayment & { spent: string | null }
 
-const select = sql<Row>(`
+const selectSignedPayment = sql<StoredSignedPayment>(`
   SELECT nonce, request_hash, valid_before, spent FROM signed_payments
   WHERE chain_id = $chain_id AND address = $address AND nonce = $nonce`)
 const write = sql(`
@@ -23,13 +23,16 @@ const removeExpired = sql(`
 
 /** What was signed first, until it has expired. The caller holds the lock of the account's relayers. */
 export async function knownPayment(
-  transaction: DatabaseTransaction,
+  dbTransaction: DatabaseTransaction,
   { chain_id, address }: Account,
   { nonce }: SignedPayment,
-): Promise<Row | undefined> {
-  await transaction.run(removeExpired, { chain_id, address, now: Math.floor(transaction.effects.now() / 1_000) })
-  return transaction.one(select, { chain_id, address, nonce })
+): Promise<StoredSignedPayment | undefined> {
+  await dbTransaction.run(removeExpired, { chain_id, address, now: Math.floor(dbTransaction.effects.now() / 1_000) })
+  return dbTransaction.one(selectSignedPayment, { chain_id, address, nonce })
 }
 
-export const writePayment = (session: Session, { chain_id, address }: Account, payment: Row): Promise<number> =>
-  session.run(write, { chain_id, address, ...payment })
+export const writePayment = (
+  session: Session,
+  { chain_id, address }: Account,
+  payment: StoredSignedPayment,
+): Promise<number> => session.run(write, { chain_id, address, ...payment })

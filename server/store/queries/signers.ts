@@ -1,68 +1,70 @@
 import type { Signer } from '../../../generated/openapi.ts'
 import type { Deletion, Listing, LoginTrust, PageRequest, PendingAuditEntry, SignerRow } from '../../domain/rows.ts'
 import { type Database, type StoredSeal, sql, type TableList } from './database.ts'
-import { sealedColumns } from './row-mac.ts'
+import { sealedColumns } from './sealed-rows.ts'
 
-const select = sql<Signer>('SELECT id, type, address, created_at FROM signers WHERE id = $id')
+const selectSigner = sql<Signer>('SELECT id, type, address, created_at FROM signers WHERE id = $id')
 const selectSecret = sql<StoredSeal & Pick<SignerRow, 'id' | 'type' | 'secret'>>(
   (engine) => `SELECT id, type, secret, ${sealedColumns(engine, 'signers')} FROM signers WHERE id = $id`,
 )
-const insert = sql<Signer & { row_id: number }>(`
+const insertSignerRow = sql<Signer & { row_id: number }>(`
   INSERT INTO signers (id, type, address, secret) VALUES ($id, $type, $address, $secret)
   ON CONFLICT DO NOTHING RETURNING row_id, id, type, address, created_at`)
-const rowIdOf = sql<{ row_id: number }>('SELECT row_id FROM signers WHERE id = $id')
+const rowIdOfSigner = sql<{ row_id: number }>('SELECT row_id FROM signers WHERE id = $id')
 const used = sql('SELECT 1 FROM relayers WHERE signer_id = $id LIMIT 1')
-const remove = sql('DELETE FROM signers WHERE row_id = $row_id')
+const deleteSignerRow = sql('DELETE FROM signers WHERE row_id = $row_id')
 
 export const createSigner = (
   database: Database,
   { id, type, address, secret }: SignerRow,
   auditEntry?: PendingAuditEntry,
 ): Promise<Signer | undefined> =>
-  database.writeCached(async (transaction) => {
-    const found = await transaction.one(insert, { id, type, address, secret })
+  database.writeCached(async (dbTransaction) => {
+    const found = await dbTransaction.one(insertSignerRow, { id, type, address, secret })
     if (!found) return undefined
     const { row_id: rowId, ...signer } = found
-    database.rights.inserted(transaction, 'signers', rowId)
+    database.rights.inserted(dbTransaction, 'signers', rowId)
     return signer
   }, auditEntry)
 
 export const getSigner = (database: Database, id: string): Promise<Signer | undefined> =>
-  database.read.one(select, { id })
+  database.read.one(selectSigner, { id })
 
 export const getSecret = (database: Database, id: string): Promise<Pick<SignerRow, 'type' | 'secret'> | undefined> =>
   database.rights.require('signers', () => database.read.one(selectSecret, { id }), id)
 
-const list: TableList<Signer, Signer> = {
+const signerList: TableList<Signer, Signer> = {
   table: 'signers',
   columns: 'id, type, address, created_at',
   read: (row) => row,
 }
 
 export const listSigners = (database: Database, slice: PageRequest): Promise<Listing<Signer>> =>
-  database.list(list, slice)
+  database.list(signerList, slice)
 
 export const deleteSigner = (database: Database, id: string, auditEntry?: PendingAuditEntry): Promise<Deletion> =>
-  database.writeCached(async (transaction) => {
-    const row = await transaction.one(rowIdOf, { id })
+  database.writeCached(async (dbTransaction) => {
+    const row = await dbTransaction.one(rowIdOfSigner, { id })
     if (!row) return 'missing'
-    if (await transaction.one(used, { id })) return 'in_use'
-    await database.rights.deleted(transaction, 'signers', row.row_id)
-    await transaction.run(remove, row)
+    if (await dbTransaction.one(used, { id })) return 'in_use'
+    await database.rights.deleted(dbTransaction, 'signers', row.row_id)
+    await dbTransaction.run(deleteSignerRow, row)
     return 'deleted'
   }, auditEntry)
 
 /** A login that is not ended after this time was cut off: its outcome is unknown. */
 const loginMs = 10_000
 
-interface Row {
+interface StoredSigner {
   accepted: Uint8Array | null
   tried: Uint8Array | null
   state: 'trying' | 'refused' | null
   since: number
 }
 
-const selectTokenLogins = sql<Row>('SELECT accepted, tried, state, since FROM token_logins WHERE token = $token')
+const selectTokenLogins = sql<StoredSigner>(
+  'SELECT accepted, tried, state, since FROM token_logins WHERE token = $token',
+)
 const write = sql(`
   INSERT INTO token_logins (token, accepted, tried, state, since) VALUES ($token, $accepted, $tried, $state, $since)
   ON CONFLICT (token) DO UPDATE SET accepted = excluded.accepted, tried = excluded.tried, state = excluded.state,
@@ -80,15 +82,15 @@ export const beginLogin = (
   pin: Uint8Array,
   trust: LoginTrust,
 ): Promise<'try' | 'busy' | 'refused'> =>
-  database.writeAlone(async (transaction) => {
-    const row = await transaction.one(selectTokenLogins, { token })
+  database.writeAlone(async (dbTransaction) => {
+    const row = await dbTransaction.one(selectTokenLogins, { token })
     if (isSame(row?.accepted, pin)) return 'try'
     if (row?.state === 'trying' && database.effects.now() - row.since < loginMs) return 'busy'
     const isAgain = row?.state === 'refused' && isSame(row.tried, pin)
     const mayTry = row == null || row.state === null || trust === 'administrator' || (trust === 'operator' && !isAgain)
     if (!mayTry) return 'refused'
     const accepted = row?.accepted ?? null
-    await transaction.run(write, { token, accepted, tried: pin, state: 'trying', since: database.effects.now() })
+    await dbTransaction.run(write, { token, accepted, tried: pin, state: 'trying', since: database.effects.now() })
     return 'try'
   })
 
@@ -99,12 +101,12 @@ export const endLogin = (
   pin: Uint8Array,
   outcome: 'accepted' | 'refused' | 'unknown',
 ): Promise<void> =>
-  database.writeAlone(async (transaction) => {
-    const row = await transaction.one(selectTokenLogins, { token })
+  database.writeAlone(async (dbTransaction) => {
+    const row = await dbTransaction.one(selectTokenLogins, { token })
     const isAccepted = isSame(row?.accepted, pin)
     if (outcome === 'accepted') {
       if (isAccepted && row?.state === null) return
-      return void (await transaction.run(write, {
+      return void (await dbTransaction.run(write, {
         token,
         accepted: pin,
         tried: null,
@@ -114,7 +116,7 @@ export const endLogin = (
     }
     const accepted = isAccepted ? null : (row?.accepted ?? null)
     if (outcome === 'refused')
-      return void (await transaction.run(write, {
+      return void (await dbTransaction.run(write, {
         token,
         accepted,
         tried: pin,
@@ -123,7 +125,7 @@ export const endLogin = (
       }))
     // The token did not see the PIN.
     if (row?.state !== 'trying' || !isSame(row.tried, pin)) return
-    await transaction.run(write, {
+    await dbTransaction.run(write, {
       token,
       accepted: row.accepted,
       tried: null,

@@ -24,9 +24,12 @@ interface NewSponsorship extends SponsorshipRules {
   pool_id?: string
 }
 
-type Row = Omit<SponsorshipRow, keyof SponsorshipRules | 'revision' | 'paused'> & { rules: string; paused: 0 | 1 }
+type StoredSponsorship = Omit<SponsorshipRow, keyof SponsorshipRules | 'revision' | 'paused'> & {
+  rules: string
+  paused: 0 | 1
+}
 
-const owners = keyOwners<Row, SponsorshipRow>(
+const owners = keyOwners<StoredSponsorship, SponsorshipRow>(
   'sponsorships',
   {
     names: [
@@ -62,8 +65,8 @@ export const createSponsorship = (
   apiKey: NewApiKey,
   auditEntry?: PendingAuditEntry,
 ): Promise<SponsorshipRow | OwnerRefusal> =>
-  createOwner({ database, owners }, apiKey, auditEntry, async (transaction) => {
-    const its = await transaction.one(relayer_id === undefined ? selectPool : relayer, {
+  createOwner({ database, owners }, apiKey, auditEntry, async (dbTransaction) => {
+    const its = await dbTransaction.one(relayer_id === undefined ? selectPool : relayer, {
       id: relayer_id ?? pool_id ?? '',
     })
     if (!its) return relayer_id === undefined ? 'unknown_pool' : 'unknown_relayer'

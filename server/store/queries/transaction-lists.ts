@@ -7,7 +7,7 @@ import { yieldToEventLoop } from '../../lib/timers.ts'
 import { findPage } from './blocks.ts'
 import { type Database, least, type Session, type Statement, sql, type Truth } from './database.ts'
 import { findRowIds, isNamed } from './search.ts'
-import { hexOf, readData, type ShownRow, show, shownColumns, type WholeRow } from './transaction-rows.ts'
+import { hexOf, readData, readShown, type ShownRow, shownColumns, type WholeRow } from './transaction-rows.ts'
 
 /** The longest data that is read together with its row. */
 const shortBytes = 1_000
@@ -83,7 +83,7 @@ async function readPlaces(
       characters = 0
     }
     const data = row.data_bytes > shortBytes ? await readData(database.read, row.data_row_id) : hexOf(row.data)
-    items.push(show(row, data))
+    items.push(readShown(row, data))
     characters += data?.length ?? 0
   }
   return items

@@ -15,13 +15,12 @@ import {
   type Values,
 } from './database.ts'
 import {
-  columns,
   dataColumn,
   hexOf,
-  type Row,
-  read,
-  read as readRow,
-  readWhole,
+  readTransaction,
+  readWholeTransaction,
+  type StoredTransaction,
+  transactionColumns,
   type WholeRow,
   wholeColumns,
 } from './transaction-rows.ts'
@@ -53,15 +52,15 @@ const byId = sql<WholeRow>(
 const ofPool = sql<WholeRow>(`SELECT ${wholeColumns} FROM transactions WHERE id = $id AND pool_row_id = $pool_row_id`)
 const byIdAlone = sql<WholeRow>(`SELECT ${wholeColumns} FROM transactions WHERE id = $id`)
 const ofSponsorship = sql<WholeRow>(`SELECT ${wholeColumns} FROM transactions WHERE id = $id AND sponsored IS NOT NULL`)
-const states = sql<{ id: string } & Pick<Row, 'status' | 'resign'>>(
+const states = sql<{ id: string } & Pick<StoredTransaction, 'status' | 'resign'>>(
   'SELECT id, status, resign FROM transactions WHERE id = ANY ($ids::text[])',
 )
 const byHash = sql<WholeRow>(`
   SELECT ${wholeColumns} FROM transactions
   WHERE row_id IN (SELECT transaction_row_id FROM attempts WHERE hash = $hash) AND relayer_row_id = $relayer_row_id
   LIMIT 1`)
-const hiddenByHash = sql<Row>(`
-  SELECT ${columns} FROM transactions
+const hiddenByHash = sql<StoredTransaction>(`
+  SELECT ${transactionColumns} FROM transactions
   WHERE row_id IN (SELECT transaction_row_id FROM attempts WHERE hash = $hash) AND submission IS NOT NULL`)
 const byNonce = sql<WholeRow>(
   `SELECT ${wholeColumns} FROM transactions WHERE chain_id = $chain_id AND "from" = $address AND nonce = $nonce`,
@@ -69,21 +68,21 @@ const byNonce = sql<WholeRow>(
 const selectData = sql<{ data: Uint8Array | null }>(
   `SELECT ${dataColumn('transactions')} FROM transactions WHERE row_id = $row_id`,
 )
-const selectPending = sql<Row>(`
-  SELECT ${columns} FROM transactions
+const selectPending = sql<StoredTransaction>(`
+  SELECT ${transactionColumns} FROM transactions
   WHERE relayer_row_id = $relayer_row_id AND status = 'pending' AND nonce >= $from AND nonce < $below
   ORDER BY nonce LIMIT $limit`)
-const selectInFlight = sql<Row>(`
-  SELECT ${columns} FROM transactions
+const selectInFlight = sql<StoredTransaction>(`
+  SELECT ${transactionColumns} FROM transactions
   WHERE relayer_row_id = $relayer_row_id AND status IN ('sent', 'submitted') AND nonce > $after
   ORDER BY nonce LIMIT $limit`)
-const selectMined = sql<Row>(`
-  SELECT ${columns} FROM transactions
+const selectMined = sql<StoredTransaction>(`
+  SELECT ${transactionColumns} FROM transactions
   WHERE relayer_row_id = $relayer_row_id AND status = 'mined' AND (block_number, row_id) > ($after_block, $after_row_id)
     AND block_number <= $up_to_block
   ORDER BY block_number, row_id LIMIT $limit`)
-const selectHolders = sql<Row>(`
-  SELECT ${columns} FROM transactions
+const selectHolders = sql<StoredTransaction>(`
+  SELECT ${transactionColumns} FROM transactions
   WHERE chain_id = $chain_id AND "from" = $address AND nonce >= $from AND nonce < $to ORDER BY nonce LIMIT $limit`)
 // Blocks contain nonces in order, so mined transactions come first. A hundred thousand waiting ones may follow.
 const settled = sql<{ found: number }>(`
@@ -102,10 +101,10 @@ const unfinishedReads: KeyedReads<number, number, Unfinished> = {
   readAll: ({ read }, rowIds) => unfinishedOfAll(read, rowIds),
 }
 
-const whole = (row: WholeRow | undefined) => row && readWhole(row)
+const whole = (row: WholeRow | undefined) => row && readWholeTransaction(row)
 
-const rows = async (database: Database, statement: Statement<Row>, values: Values) =>
-  (await database.read.all(statement, values)).map(readRow)
+const rows = async (database: Database, statement: Statement<StoredTransaction>, values: Values) =>
+  (await database.read.all(statement, values)).map(readTransaction)
 
 const afterNonce = (after: TransactionRow | undefined, from: number) =>
   after === undefined ? from : (after.nonce as number) + 1
@@ -255,19 +254,21 @@ export const unfinishedOf = async (session: Session, relayerRowId: number): Prom
 
 const lowest = (relayer: string, status: string) => `
   SELECT * FROM (
-    SELECT ${columns} FROM transactions WHERE relayer_row_id = ${relayer} AND ${status} AND nonce >= 0
+    SELECT ${transactionColumns} FROM transactions WHERE relayer_row_id = ${relayer} AND ${status} AND nonce >= 0
     ORDER BY nonce LIMIT 1) AS lowest`
 const unmined = (relayer: string) => `
   SELECT * FROM (
     ${lowest(relayer, `status = 'pending'`)} UNION ALL ${lowest(relayer, `status IN ('sent', 'submitted')`)}
   ) AS unmined ORDER BY nonce LIMIT 1`
 
-const selectFirsts = selectForEach<Row>({ relayer_row_id: 'bigint' }, (record) => unmined(`${record}relayer_row_id`))
+const selectFirsts = selectForEach<StoredTransaction>({ relayer_row_id: 'bigint' }, (record) =>
+  unmined(`${record}relayer_row_id`),
+)
 
 /** The unfinished transaction of each relayer with the lowest nonce that is in no block; the nonces of all others come after it. */
 export async function firstsInLine(session: Session, relayerRowIds: number[]): Promise<TransactionRow[]> {
   const wanted = relayerRowIds.map((relayerRowId) => ({ relayer_row_id: relayerRowId }))
-  return (await session.allOf(selectFirsts, wanted)).map(read)
+  return (await session.allOf(selectFirsts, wanted)).map(readTransaction)
 }
 
 const unfinished = [
@@ -302,11 +303,11 @@ export const relayersAtWork = async (database: Database): Promise<number[]> =>
 /** How many of a relayer's newest transactions of each status are checked after a reorganization. */
 const maxLookedThrough = 2_000
 
-const insert = sql(`
+const insertWatch = sql(`
   INSERT INTO watches (relayer_row_id) SELECT row_id FROM relayers WHERE row_id = $relayer_row_id
   ON CONFLICT DO NOTHING`)
 const exists = sql<{ found: number }>('SELECT 1 AS found FROM watches WHERE relayer_row_id = $relayer_row_id')
-const remove = sql('DELETE FROM watches WHERE relayer_row_id = $relayer_row_id')
+const deleteWatch = sql('DELETE FROM watches WHERE relayer_row_id = $relayer_row_id')
 // One part for each status, so that the index of status and sequence gives the newest without a sort.
 const ofEach = (select: (status: string) => string) =>
   finalStatuses.map((status) => `SELECT * FROM (${select(status)}) AS of_${status}`).join(' UNION ALL ')
@@ -317,16 +318,16 @@ const newest = sql<{ number: number; hash: string }>(`
     WHERE relayer_row_id = $relayer_row_id AND status = '${status}' ORDER BY sequence DESC LIMIT 1`,
   )}) AS newest
   WHERE block_number IS NOT NULL AND block_hash IS NOT NULL ORDER BY block_number DESC LIMIT 1`)
-const since = sql<Row>(`
+const since = sql<StoredTransaction>(`
   SELECT * FROM (${ofEach(
     (status) => `
-    SELECT ${columns} FROM transactions
+    SELECT ${transactionColumns} FROM transactions
     WHERE relayer_row_id = $relayer_row_id AND status = '${status}'
     ORDER BY sequence DESC LIMIT ${maxLookedThrough}`,
   )}) AS newest
   WHERE block_number >= $block_number`)
-const selectFailed = sql<Row>(`
-  SELECT ${columns} FROM (
+const selectFailed = sql<StoredTransaction>(`
+  SELECT ${transactionColumns} FROM (
     SELECT * FROM transactions WHERE relayer_row_id = $relayer_row_id AND status = 'failed'
     ORDER BY sequence DESC LIMIT $limit
   ) AS failed WHERE block_hash IS NULL AND hash IS NOT NULL AND nonce IS NOT NULL`)
@@ -335,11 +336,11 @@ const newestRow = sql<{ newest: number }>('SELECT coalesce(max(row_id), 0) AS ne
 /** Keeps the relayer in `relayersAtWork` until `unwatch`, even without unfinished transactions. */
 export async function watch(database: Database, relayerRowId: number): Promise<void> {
   if (await database.read.one(exists, { relayer_row_id: relayerRowId })) return
-  await database.write((transaction) => transaction.run(insert, { relayer_row_id: relayerRowId }))
+  await database.write((dbTransaction) => dbTransaction.run(insertWatch, { relayer_row_id: relayerRowId }))
 }
 
 export const unwatch = (database: Database, relayerRowId: number): Promise<void> =>
-  database.write(async (transaction) => void (await transaction.run(remove, { relayer_row_id: relayerRowId })))
+  database.write(async (dbTransaction) => void (await dbTransaction.run(deleteWatch, { relayer_row_id: relayerRowId })))
 
 /** The highest block of the relayer's newest transactions that ended in a block. */
 export const newestEnded = (
@@ -353,7 +354,7 @@ export const endedSince = async (
   relayerRowId: number,
   blockNumber: number,
 ): Promise<TransactionRow[]> =>
-  (await database.read.all(since, { relayer_row_id: relayerRowId, block_number: blockNumber })).map(readRow)
+  (await database.read.all(since, { relayer_row_id: relayerRowId, block_number: blockNumber })).map(readTransaction)
 
 /** Signed transactions that failed and are in no block, among the newest `limit` failed ones. */
 export const failedUnmined = async (
@@ -361,7 +362,7 @@ export const failedUnmined = async (
   relayerRowId: number,
   limit: number,
 ): Promise<TransactionRow[]> =>
-  (await database.read.all(selectFailed, { relayer_row_id: relayerRowId, limit })).map(readRow)
+  (await database.read.all(selectFailed, { relayer_row_id: relayerRowId, limit })).map(readTransaction)
 
 /** The highest row id of a transaction. Later transactions get higher ones. */
 export const newestRowId = async (database: Database): Promise<number> =>

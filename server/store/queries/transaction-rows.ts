@@ -24,18 +24,18 @@ export function withData(json: string, data: Uint8Array | null): string {
   return `${json.slice(0, at)}"data":"${hexOf(data)}"${json.slice(at + absent.length)}`
 }
 
-const insert = sql<{ row_id: number }>('INSERT INTO transaction_data (data) VALUES ($data) RETURNING row_id')
-const select = sql<{ data: Uint8Array }>('SELECT data FROM transaction_data WHERE row_id = $data_row_id')
+const insertDataRow = sql<{ row_id: number }>('INSERT INTO transaction_data (data) VALUES ($data) RETURNING row_id')
+const selectData = sql<{ data: Uint8Array }>('SELECT data FROM transaction_data WHERE row_id = $data_row_id')
 
 /** Stores a version of data, and resolves to its row id. */
 export async function addData(session: Session, data: string | null): Promise<number | null> {
   if (data === null) return null
-  return (await session.one(insert, { data: Buffer.from(data.slice(2), 'hex') }))?.row_id ?? null
+  return (await session.one(insertDataRow, { data: Buffer.from(data.slice(2), 'hex') }))?.row_id ?? null
 }
 
 export async function readData(session: Session, dataRowId: number | null): Promise<string | null> {
   if (dataRowId === null) return null
-  return hexOf((await session.one(select, { data_row_id: dataRowId }))?.data ?? null)
+  return hexOf((await session.one(selectData, { data_row_id: dataRowId }))?.data ?? null)
 }
 
 /** A transaction with what is read apart from it: its place among the relayer's, and what of the spending is its own. */
@@ -135,13 +135,13 @@ type JsonName = NamesWith<{ kind: 'json' }>
 type BooleanName = NamesWith<{ kind: 'boolean' }>
 
 /** A row as the database has it. */
-export type StoredRow = Omit<Columns, JsonName | BooleanName> & { [Name in BooleanName]: 0 | 1 } & {
+export type InsertedRow = Omit<Columns, JsonName | BooleanName> & { [Name in BooleanName]: 0 | 1 } & {
   [Name in JsonName]: string | Extract<Columns[Name], null>
 }
 /** What of a row is read. */
-export type Row = Omit<StoredRow, NamesWith<{ apart: true }>>
-export type WholeRow = Row & { data: Uint8Array | null }
-export type ShownRow = Pick<Row, NamesWith<{ shown: true }>>
+export type StoredTransaction = Omit<InsertedRow, NamesWith<{ apart: true }>>
+export type WholeRow = StoredTransaction & { data: Uint8Array | null }
+export type ShownRow = Pick<StoredTransaction, NamesWith<{ shown: true }>>
 
 interface AnyColumn extends Omit<Column<unknown>, 'kind'> {
   kind: Table[ColumnName]['kind']
@@ -161,8 +161,8 @@ export const quoted = (names: readonly ColumnName[]): string => names.map((name)
 /** The columns that the contract shows, without the data. */
 const shownNames = namesWhere(({ shown }) => shown === true) as (keyof ShownRow)[]
 export const shownColumns = quoted(shownNames)
-export const columns = quoted(namesWhere(({ apart }) => !apart))
-export const wholeColumns = `${columns}, ${dataColumn('transactions')}`
+export const transactionColumns = quoted(namesWhere(({ apart }) => !apart))
+export const wholeColumns = `${transactionColumns}, ${dataColumn('transactions')}`
 
 const databaseTypes = { text: 'text', json: 'text', bigint: 'bigint', integer: 'integer', boolean: 'integer' }
 
@@ -181,16 +181,19 @@ function parsed(row: object, names: readonly ColumnName[]) {
 }
 
 /** The values of the columns that the contract shows. */
-export const show = (row: ShownRow, data: string | null): ShownColumns =>
+export const readShown = (row: ShownRow, data: string | null): ShownColumns =>
   ({ ...parsed(row, shownJsonNames), data }) as Pick<TransactionRow, keyof ShownRow> & { data: string | null }
 
-export function read(row: Row): TransactionRow {
+export function readTransaction(row: StoredTransaction): TransactionRow {
   const copy = parsed(row, jsonNames)
   for (const name of booleanNames) copy[name] = copy[name] === 1
   return copy as unknown as TransactionRow
 }
 
-export const readWhole = (row: WholeRow): WholeTransactionRow => ({ ...read(row), data: hexOf(row.data) })
+export const readWholeTransaction = (row: WholeRow): WholeTransactionRow => ({
+  ...readTransaction(row),
+  data: hexOf(row.data),
+})
 
 function encoded(copy: Record<string, unknown>): Record<string, unknown> {
   for (const name of jsonNames) if (copy[name] !== null) copy[name] = JSON.stringify(copy[name])
@@ -198,7 +201,8 @@ function encoded(copy: Record<string, unknown>): Record<string, unknown> {
   return copy
 }
 
-export const encode = (row: TransactionRow): Row => encoded({ ...row }) as unknown as Row
+export const encodeTransaction = (row: TransactionRow): StoredTransaction =>
+  encoded({ ...row }) as unknown as StoredTransaction
 
 type InitialName = NamesWith<{ initial: unknown }>
 type NewRow = Omit<Columns, InitialName> & Partial<Pick<Columns, InitialName>>
@@ -208,7 +212,7 @@ const initialRow: Record<string, unknown> = Object.fromEntries(
 )
 
 /** The row of a new transaction. A column that is not given has its initial value. */
-export const newRow = (given: NewRow): StoredRow => encoded({ ...initialRow, ...given }) as unknown as StoredRow
+export const newRow = (given: NewRow): InsertedRow => encoded({ ...initialRow, ...given }) as unknown as InsertedRow
 
 /**
  * What distinguishes a new row, in the columns that the contract shows. The answer to a repeated request is made from it again: a column
@@ -223,7 +227,7 @@ export const recallRow = (known: Partial<ShownRow>): ShownRow =>
 /** The number of bytes of data in hex. */
 export const bytesOf = (data: string | null): number => (data === null ? 0 : (data.length - 2) / 2)
 
-const remove = sql('DELETE FROM transaction_metadata WHERE transaction_row_id = ANY ($row_ids::bigint[])')
+const deleteMetadata = sql('DELETE FROM transaction_metadata WHERE transaction_row_id = ANY ($row_ids::bigint[])')
 const insertTransactionMetadata = sql(
   (engine) => `
   INSERT INTO transaction_metadata (relayer_row_id, name, value, sequence, transaction_row_id, pool_row_id)
@@ -233,12 +237,12 @@ const insertTransactionMetadata = sql(
 )
 
 /** Makes new transactions findable by their metadata. */
-export const indexMetadata = (transaction: DatabaseTransaction, rowIds: number[]): Promise<number> =>
-  rowIds.length === 0 ? Promise.resolve(0) : transaction.run(insertTransactionMetadata, { row_ids: rowIds })
+export const indexMetadata = (dbTransaction: DatabaseTransaction, rowIds: number[]): Promise<number> =>
+  rowIds.length === 0 ? Promise.resolve(0) : dbTransaction.run(insertTransactionMetadata, { row_ids: rowIds })
 
 /** Does so again for transactions whose metadata has changed. */
-export async function indexMetadataAgain(transaction: DatabaseTransaction, rowIds: number[]): Promise<void> {
+export async function indexMetadataAgain(dbTransaction: DatabaseTransaction, rowIds: number[]): Promise<void> {
   if (rowIds.length === 0) return
-  await transaction.run(remove, { row_ids: rowIds })
-  await transaction.run(insertTransactionMetadata, { row_ids: rowIds })
+  await dbTransaction.run(deleteMetadata, { row_ids: rowIds })
+  await dbTransaction.run(insertTransactionMetadata, { row_ids: rowIds })
 }

@@ -24,10 +24,20 @@ import { type Database, type DatabaseTransaction, sql } from './database.ts'
 import { knownOf, rememberAnswers } from './idempotency.ts'
 import { answerAgain, rememberAnswer } from './insert-rules.ts'
 import { unfinishedOf } from './transaction-reads.ts'
-import { bytesOf, columns, encode, hexOf, type Row, read, type WholeRow, wholeColumns } from './transaction-rows.ts'
+import {
+  bytesOf,
+  encodeTransaction,
+  hexOf,
+  readTransaction,
+  type StoredTransaction,
+  transactionColumns,
+  type WholeRow,
+  wholeColumns,
+} from './transaction-rows.ts'
 import { moveAll, rowById } from './update-transactions.ts'
 
-const move = async (transaction: DatabaseTransaction, one: TransactionUpdate) => (await moveAll(transaction, [one]))[0]
+const move = async (dbTransaction: DatabaseTransaction, one: TransactionUpdate) =>
+  (await moveAll(dbTransaction, [one]))[0]
 
 /**
  * Gives the account's next nonce to a transaction whose nonce was used outside this service. It is `pending` and unsigned again.
@@ -40,17 +50,17 @@ export const renumber = (
   { row_id, revision, reason, spending }: { row_id: number; revision: number; reason: string; spending: Spend[] },
   proof: Proof<ForeignUse> | NeverSigned,
 ): Promise<TransactionRow | OverLimit | undefined> =>
-  database.write(async (transaction) => {
-    await transaction.lockRelayers({ transactions: [row_id], names: keysIn(spending) })
-    const row = await transaction.one(rowById, { row_id })
+  database.write(async (dbTransaction) => {
+    await dbTransaction.lockRelayers({ transactions: [row_id], names: keysIn(spending) })
+    const row = await dbTransaction.one(rowById, { row_id })
     if (row?.revision !== revision) return undefined
     const account = { chain_id: row.chain_id, address: row.from }
-    const over = await takeSpendingAgain(transaction, row, spending, await isSigned(transaction, row_id))
+    const over = await takeSpendingAgain(dbTransaction, row, spending, await isSigned(dbTransaction, row_id))
     if (over) {
       const { policy, limit } = over.spend
       const statusReason = `${reason}; not sent again: the policy ${policy} (${limit} a day) has ${over.left} left`
       const error = { code: 'policy_violation', message: statusReason, revert_data: null }
-      await move(transaction, {
+      await move(dbTransaction, {
         row_id,
         revision,
         set: { status_reason: statusReason, error },
@@ -58,8 +68,8 @@ export const renumber = (
       })
       return over
     }
-    const nonce = (await nextNonce(transaction, account)) as number
-    await setNonce(transaction, account, nonce + 1)
+    const nonce = (await nextNonce(dbTransaction, account)) as number
+    await setNonce(dbTransaction, account, nonce + 1)
     const set = {
       nonce,
       status: 'pending' as const,
@@ -67,7 +77,7 @@ export const renumber = (
       hash: null,
       signature: null,
     }
-    return move(transaction, { row_id, revision, set })
+    return move(dbTransaction, { row_id, revision, set })
   })
 
 /**
@@ -80,24 +90,24 @@ export const replaceTransaction = (
   { spending, capacity, once }: { spending: Spend[]; capacity: Capacity; once?: Once | undefined },
   auditEntry?: PendingAuditEntry,
 ): Promise<TransactionRow | Replay | OverLimit | AtCapacity | undefined> =>
-  database.write(async (transaction) => {
-    await transaction.lockRelayers({ transactions: [wanted.row_id], names: keysIn(spending) })
-    const row = await transaction.one(rowById, { row_id: wanted.row_id })
+  database.write(async (dbTransaction) => {
+    await dbTransaction.lockRelayers({ transactions: [wanted.row_id], names: keysIn(spending) })
+    const row = await dbTransaction.one(rowById, { row_id: wanted.row_id })
     const holder = row?.relayer_row_id ?? 0
-    const known = once && (await knownOf(transaction, holder, once))
+    const known = once && (await knownOf(dbTransaction, holder, once))
     if (known) return answerAgain(known, once.body_hash)
     if (row?.revision !== wanted.revision) return undefined
     const { data } = wanted.set
     const bytes = data === undefined ? 0 : bytesOf(data) - row.data_bytes
-    const unfinished = await unfinishedOf(transaction, holder)
+    const unfinished = await unfinishedOf(dbTransaction, holder)
     const refused =
-      exceededBy(unfinished, { count: 0, bytes }, capacity) ?? (await takeMoreSpending(transaction, row, spending))
+      exceededBy(unfinished, { count: 0, bytes }, capacity) ?? (await takeMoreSpending(dbTransaction, row, spending))
     if (refused) return refused
-    const moved = await move(transaction, wanted)
+    const moved = await move(dbTransaction, wanted)
     if (once && moved) {
-      const answer = JSON.stringify(rememberAnswer(encode(moved), []))
+      const answer = JSON.stringify(rememberAnswer(encodeTransaction(moved), []))
       const { row_id: transactionRowId, data_row_id } = moved
-      await rememberAnswers(transaction, [
+      await rememberAnswers(dbTransaction, [
         { ...once, relayer_row_id: holder, transaction_row_id: transactionRowId, answer, data_row_id },
       ])
     }
@@ -116,9 +126,9 @@ export const withdraw = (
   withdrawal: Withdrawal,
   auditEntry?: PendingAuditEntry,
 ): Promise<WholeTransactionRow | { refused: TransactionRow } | 'missing'> =>
-  database.write(async (transaction) => {
-    await transaction.lockRelayers({ relayers: [its.relayer_row_id] })
-    return endUnmined(transaction, its, withdrawal)
+  database.write(async (dbTransaction) => {
+    await dbTransaction.lockRelayers({ relayers: [its.relayer_row_id] })
+    return endUnmined(dbTransaction, its, withdrawal)
   }, auditEntry)
 
 /**
@@ -131,18 +141,18 @@ export const release = (
   id: string,
   auditEntry?: PendingAuditEntry,
 ): Promise<WholeTransactionRow | { refused: TransactionRow } | 'missing'> =>
-  database.write(async (transaction) => {
-    await transaction.lockRelayers({ relayers: [relayerRowId] })
-    const whole = await transactionById(transaction, relayerRowId, id)
+  database.write(async (dbTransaction) => {
+    await dbTransaction.lockRelayers({ relayers: [relayerRowId] })
+    const whole = await transactionById(dbTransaction, relayerRowId, id)
     if (!whole) return 'missing'
     const row = withoutData(whole)
-    const newest = row.resign ? undefined : await newestPurpose(transaction, row.row_id)
+    const newest = row.resign ? undefined : await newestPurpose(dbTransaction, row.row_id)
     const submission = isUnmined(row.status) ? releasedSubmission(row, newest, database.effects.now()) : null
     if (!submission) return { refused: row }
     const { row_id, revision, intent, status_reason } = row
     // What it waits for at the relays has ended.
     const set = { submission, ...waitColumns({ intent, status_reason }, null) }
-    return { ...done(await move(transaction, { row_id, revision, set })), data: hexOf(whole.data) }
+    return { ...done(await move(dbTransaction, { row_id, revision, set })), data: hexOf(whole.data) }
   }, auditEntry)
 
 const byId = sql<WholeRow>(
@@ -150,19 +160,19 @@ const byId = sql<WholeRow>(
 )
 const signed = sql<{ signed: number }>('SELECT 1 AS signed FROM attempts WHERE transaction_row_id = $row_id LIMIT 1')
 
-export const isSigned = async (transaction: DatabaseTransaction, rowId: number): Promise<boolean> =>
-  (await transaction.one(signed, { row_id: rowId })) !== undefined
+export const isSigned = async (dbTransaction: DatabaseTransaction, rowId: number): Promise<boolean> =>
+  (await dbTransaction.one(signed, { row_id: rowId })) !== undefined
 
 const newest = sql<{ purpose: 'send' | 'cancel' }>(
   'SELECT purpose FROM attempts WHERE transaction_row_id = $row_id ORDER BY number DESC LIMIT 1',
 )
 
 /** Of the attempt that is broadcast; undefined: nothing is signed. */
-const newestPurpose = async (transaction: DatabaseTransaction, rowId: number) =>
-  (await transaction.one(newest, { row_id: rowId }))?.purpose
+const newestPurpose = async (dbTransaction: DatabaseTransaction, rowId: number) =>
+  (await dbTransaction.one(newest, { row_id: rowId }))?.purpose
 
-export const transactionById = (transaction: DatabaseTransaction, relayerRowId: number, id: string) =>
-  transaction.one(byId, { id, relayer_row_id: relayerRowId })
+export const transactionById = (dbTransaction: DatabaseTransaction, relayerRowId: number, id: string) =>
+  dbTransaction.one(byId, { id, relayer_row_id: relayerRowId })
 
 /**
  * A withdrawal of a transaction. `error`: of one that fails. `isReleased`: its cancellation goes to the public nodes. `fee_ceiling`: the
@@ -178,11 +188,11 @@ interface Withdrawal extends Pick<TransactionRow, 'status_reason'>, Partial<Pick
 
 /** Withdraws a transaction. The caller holds the lock of the relayer. */
 export async function endUnmined(
-  transaction: DatabaseTransaction,
+  dbTransaction: DatabaseTransaction,
   { relayer_row_id, id }: { relayer_row_id: number; id: string },
   { intent, status_reason, error, isReleased = false, fee_ceiling = null, caller }: Withdrawal,
 ): ReturnType<typeof withdraw> {
-  const row = await transactionById(transaction, relayer_row_id, id)
+  const row = await transactionById(dbTransaction, relayer_row_id, id)
   if (!row) return 'missing'
   const { row_id, revision, chain_id, from, nonce, status } = row
   const account = { chain_id, address: from }
@@ -190,23 +200,23 @@ export async function endUnmined(
   const isPricedAgain = row.intent !== 'send' && row.block_hash === null && fee_ceiling !== row.fee_ceiling
   if (isUnmined(status) && intent === 'cancel' && isPricedAgain) {
     const set = { resign: true, fee_ceiling, status_reason: row.status_reason }
-    return { ...done(await move(transaction, { row_id, revision, set })), data }
+    return { ...done(await move(dbTransaction, { row_id, revision, set })), data }
   }
   if (!isUnmined(status) || row.intent !== 'send') return { refused: withoutData(row) }
   const unsigned = neverSigned(row)
   // A concurrent signature fails its compare-and-set. A transaction that had another nonce before was signed for that one.
-  if (unsigned && !(await isSigned(transaction, row_id))) await giveSpendingBack(transaction, [row])
-  const isHighest = unsigned && nonce !== null && (await nextNonce(transaction, account)) === nonce + 1
-  if (isHighest) await setNonce(transaction, account, nonce)
+  if (unsigned && !(await isSigned(dbTransaction, row_id))) await giveSpendingBack(dbTransaction, [row])
+  const isHighest = unsigned && nonce !== null && (await nextNonce(dbTransaction, account)) === nonce + 1
+  if (isHighest) await setNonce(dbTransaction, account, nonce)
   const change = withdrawn(
     { intent, status_reason, error: error ?? null, fee_ceiling },
     isHighest ? unsigned : undefined,
   )
   const submission = isReleased ? releasedCancellation(withoutData(row), undefined) : null
-  const at = new Date(transaction.effects.now()).toISOString()
-  const history = caller !== undefined && withEntry(read(row).history, { at, event: 'canceled', caller })
+  const at = new Date(dbTransaction.effects.now()).toISOString()
+  const history = caller !== undefined && withEntry(readTransaction(row).history, { at, event: 'canceled', caller })
   const set = { ...change.set, ...(submission && { submission }), ...(history && { history }) }
-  return { ...done(await move(transaction, { row_id, revision, ...change, set })), data }
+  return { ...done(await move(dbTransaction, { row_id, revision, ...change, set })), data }
 }
 
 /** What a withdrawal changes. `unsigned`: it was never signed and has the account's highest nonce, so it ends at once. */
@@ -220,7 +230,7 @@ export const withdrawn = (
     : { set: { resign: true, ...its } }
 }
 
-export const withoutData = ({ data: _, ...row }: WholeRow): TransactionRow => read(row)
+export const withoutData = ({ data: _, ...row }: WholeRow): TransactionRow => readTransaction(row)
 
 /** A move inside the database transaction that read the row cannot come too late. */
 export function done(moved: TransactionRow | undefined): TransactionRow {
@@ -229,7 +239,10 @@ export function done(moved: TransactionRow | undefined): TransactionRow {
 }
 
 /** The columns that a withdrawal depends on. */
-type Candidate = Pick<Row, 'row_id' | 'id' | 'chain_id' | 'from' | 'status' | 'intent' | 'hash' | 'revision'> & {
+type Candidate = Pick<
+  StoredTransaction,
+  'row_id' | 'id' | 'chain_id' | 'from' | 'status' | 'intent' | 'hash' | 'revision'
+> & {
   nonce: number
   attempts: number
 }
@@ -254,29 +267,29 @@ export const withdrawBatch = (
   auditEntry: PendingAuditEntry,
   { relayer_row_id, below_nonce, limit, intent, reason }: WithdrawalBatch,
 ): Promise<WithdrawnBatch> =>
-  database.write(async (transaction) => {
-    await transaction.lockRelayers({ relayers: [relayer_row_id] })
-    const batch = await transaction.all(candidates, { relayer_row_id, below_nonce, limit })
+  database.write(async (dbTransaction) => {
+    await dbTransaction.lockRelayers({ relayers: [relayer_row_id] })
+    const batch = await dbTransaction.all(candidates, { relayer_row_id, below_nonce, limit })
     const open = batch.filter((row) => row.intent === 'send')
     const moves: TransactionUpdate[] = []
     await giveSpendingBack(
-      transaction,
+      dbTransaction,
       open.filter((row) => neverSigned(row) && row.attempts === 0),
     )
     for (const row of open) {
       const { row_id, id, revision, chain_id, from, nonce } = row
       const account = { chain_id, address: from }
       const unsigned = neverSigned(row)
-      const isHighest = unsigned && (await nextNonce(transaction, account)) === nonce + 1
-      if (isHighest) await setNonce(transaction, account, nonce)
+      const isHighest = unsigned && (await nextNonce(dbTransaction, account)) === nonce + 1
+      if (isHighest) await setNonce(dbTransaction, account, nonce)
       const change = withdrawn(
         { intent, status_reason: reason, error: null, fee_ceiling: null },
         isHighest ? unsigned : undefined,
       )
       moves.push({ row_id, revision, ...change })
-      transaction.record({ ...auditEntry, subject: id })
+      dbTransaction.record({ ...auditEntry, subject: id })
     }
-    for (const row of await moveAll(transaction, moves)) done(row)
+    for (const row of await moveAll(dbTransaction, moves)) done(row)
     return {
       withdrawn: open.map(({ id }) => id),
       refused: batch.filter((row) => row.intent !== 'send').map(({ id }) => id),
@@ -284,8 +297,8 @@ export const withdrawBatch = (
     }
   })
 
-const holders = sql<Row>(`
-  SELECT ${columns} FROM transactions
+const holders = sql<StoredTransaction>(`
+  SELECT ${transactionColumns} FROM transactions
   WHERE chain_id = $chain_id AND "from" = $address AND nonce >= 0 ORDER BY nonce LIMIT $limit`)
 const restart = sql(`
   INSERT INTO accounts (next_nonce, genesis_hash, chain_id, address)
@@ -304,16 +317,16 @@ export const forgetNonces = (
   { reason, proof }: { reason: string; proof: Proof<FirstBlock> },
   limit: number,
 ): Promise<number> =>
-  database.write(async (transaction) => {
+  database.write(async (dbTransaction) => {
     const account = { chain_id, address }
-    await transaction.lockRelayers({ accounts: [account] })
-    const rows = await transaction.all(holders, { ...account, limit })
+    await dbTransaction.lockRelayers({ accounts: [account] })
+    const rows = await dbTransaction.all(holders, { ...account, limit })
     const moves = rows.map((row) => ({
       row_id: row.row_id,
       revision: row.revision,
       ...forgotten(row, reason, proof),
     }))
-    for (const row of await moveAll(transaction, moves)) done(row)
+    for (const row of await moveAll(dbTransaction, moves)) done(row)
     return rows.length
   })
 
@@ -324,12 +337,12 @@ export const restartAccount = (
   counter: { genesis_hash: string; next_nonce: number },
   auditEntry?: PendingAuditEntry,
 ): Promise<boolean> =>
-  database.write(async (transaction) => {
+  database.write(async (dbTransaction) => {
     const account = { chain_id, address }
-    await transaction.lockRelayers({ accounts: [account] })
-    if (await transaction.one(holders, { ...account, limit: 1 })) return false
-    await transaction.run(restart, { ...account, ...counter })
-    await transaction.run(forgetUnknown, account)
+    await dbTransaction.lockRelayers({ accounts: [account] })
+    if (await dbTransaction.one(holders, { ...account, limit: 1 })) return false
+    await dbTransaction.run(restart, { ...account, ...counter })
+    await dbTransaction.run(forgetUnknown, account)
     return true
   }, auditEntry)
 
@@ -338,7 +351,7 @@ const maxReasonLength = 1_000
 
 /** A block of the former chain is unrelated to the block of the same height on the new chain. */
 function forgotten(
-  { status, intent, status_reason }: Row,
+  { status, intent, status_reason }: StoredTransaction,
   reason: string,
   proof: Proof<FirstBlock>,
 ): Pick<TransactionUpdate, 'set' | 'end'> {

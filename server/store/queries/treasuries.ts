@@ -44,14 +44,14 @@ const treasuriesIn = async (session: Session) =>
  */
 export async function changeFunding<T>(
   { writeCached }: Pick<Database, 'writeCached'>,
-  work: (transaction: DatabaseTransaction) => Promise<T>,
+  work: (dbTransaction: DatabaseTransaction) => Promise<T>,
   auditEntry: PendingAuditEntry | undefined,
 ): Promise<T | 'circle'> {
   try {
-    return await writeCached(async (transaction) => {
-      const before = await treasuriesIn(transaction)
-      const done = await work(transaction)
-      if (addsCircle(before, await treasuriesIn(transaction))) throw new FundingCircle()
+    return await writeCached(async (dbTransaction) => {
+      const before = await treasuriesIn(dbTransaction)
+      const done = await work(dbTransaction)
+      if (addsCircle(before, await treasuriesIn(dbTransaction))) throw new FundingCircle()
       return done
     }, auditEntry)
   } catch (error) {
@@ -84,10 +84,10 @@ const maxShown = 20
 const maxKept = 200
 
 /** Null where its transaction was removed, long after its end. */
-type Row = Omit<Refill, 'is_open'>
+type StoredRefill = Omit<Refill, 'is_open'>
 
 // The row of its transaction says how far a refill is: it may be reopened by a reorganization.
-const newest = sql<Row>(`
+const newest = sql<StoredRefill>(`
   SELECT refills.row_id, treasury_row_id, treasury_id, amount, transaction_id, refills.created_at, status, "from",
     CASE WHEN block_hash IS NOT NULL THEN nonce END AS mined_nonce
   FROM refills LEFT JOIN transactions ON transactions.id = transaction_id
@@ -118,7 +118,10 @@ export async function newestRefills(session: Session, rowIds: number[]): Promise
 }
 
 /** Records the refills among accepted transactions. */
-export async function insertRefills(transaction: DatabaseTransaction, accepted: InsertedTransaction[]): Promise<void> {
+export async function insertRefills(
+  dbTransaction: DatabaseTransaction,
+  accepted: InsertedTransaction[],
+): Promise<void> {
   const rows = accepted.flatMap(({ refill, row }) => {
     if (!refill) return []
     const { after: _, ...its } = refill
@@ -126,6 +129,6 @@ export async function insertRefills(transaction: DatabaseTransaction, accepted: 
     return { ...its, treasury_row_id: relayer_row_id, treasury_id: relayer_id, transaction_id: id, created_at }
   })
   if (rows.length === 0) return
-  await transaction.runOf(insertRefillRows, rows)
-  for (const { relayer_row_id } of rows) await transaction.run(prune, { relayer_row_id })
+  await dbTransaction.runOf(insertRefillRows, rows)
+  for (const { relayer_row_id } of rows) await dbTransaction.run(prune, { relayer_row_id })
 }

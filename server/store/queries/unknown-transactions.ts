@@ -20,13 +20,13 @@ interface UnknownRow {
   data_hash: string | null
 }
 
-const columns = 'nonce, noticed_at, hash, "to", value, data_hash'
+const unknownTransactionColumns = 'nonce, noticed_at, hash, "to", value, data_hash'
 const ofAccount = 'chain_id = $chain_id AND address = $address'
 
 const setCompared = sql(`
   INSERT INTO accounts (chain_id, address, next_nonce, compared_count) VALUES ($chain_id, $address, 0, $count)
   ON CONFLICT (chain_id, address) DO UPDATE SET compared_count = excluded.compared_count`)
-const insert = sql({
+const insertUnknownTransactionRow = sql({
   sqlite: `
     WITH RECURSIVE numbers (nonce) AS (SELECT $from UNION ALL SELECT nonce + 1 FROM numbers WHERE nonce + 1 < $below)
     INSERT INTO unknown_transactions (chain_id, address, nonce, noticed_at)
@@ -43,7 +43,7 @@ const setContent = sql(`
   UPDATE unknown_transactions SET hash = $hash, "to" = $to::text, value = $value, data_hash = $data_hash
   WHERE ${ofAccount} AND nonce = $nonce`)
 const selectPage = sql<UnknownRow>(`
-  SELECT ${columns} FROM unknown_transactions WHERE ${ofAccount} ORDER BY nonce LIMIT $limit OFFSET $offset`)
+  SELECT ${unknownTransactionColumns} FROM unknown_transactions WHERE ${ofAccount} ORDER BY nonce LIMIT $limit OFFSET $offset`)
 const count = sql<{ count: number }>(`SELECT count(*) AS count FROM unknown_transactions WHERE ${ofAccount}`)
 const selectUnfound = sql<{ nonce: number }>(`
   SELECT nonce FROM unknown_transactions WHERE ${ofAccount} AND hash IS NULL ORDER BY nonce DESC LIMIT $limit`)
@@ -60,7 +60,7 @@ const selectEqual = sql<Pick<UnknownRow, 'nonce' | 'hash'> & { address: string }
     ))
     AND (hash IS NULL OR ("to" IS NOT DISTINCT FROM $to::text AND value = $value AND data_hash = $data_hash))
   ORDER BY hash IS NULL, nonce LIMIT 1`)
-const remove = sql(`DELETE FROM unknown_transactions WHERE ${ofAccount}`)
+const deleteUnknownTransactionRow = sql(`DELETE FROM unknown_transactions WHERE ${ofAccount}`)
 
 /** The account's count was compared: it knows none of the nonces `from` to below `below`. */
 export const noteCompared = (
@@ -68,12 +68,17 @@ export const noteCompared = (
   { chain_id, address }: Account,
   { from, below }: { from: number; below: number },
 ): Promise<void> =>
-  database.write(async (transaction) => {
+  database.write(async (dbTransaction) => {
     const account = { chain_id, address }
-    await transaction.lockRelayers({ accounts: [account] })
-    await transaction.run(setCompared, { ...account, count: below })
+    await dbTransaction.lockRelayers({ accounts: [account] })
+    await dbTransaction.run(setCompared, { ...account, count: below })
     if (from < below)
-      await transaction.run(insert, { ...account, from, below, at: new Date(database.effects.now()).toISOString() })
+      await dbTransaction.run(insertUnknownTransactionRow, {
+        ...account,
+        from,
+        below,
+        at: new Date(database.effects.now()).toISOString(),
+      })
   })
 
 /** A signed transaction that is proven in a block. */
@@ -82,9 +87,9 @@ export const noteUnknown = (
   { chain_id, address }: Account,
   content: Content & { nonce: number; hash: string },
 ): Promise<void> =>
-  database.write(async (transaction) => {
+  database.write(async (dbTransaction) => {
     const at = new Date(database.effects.now()).toISOString()
-    await transaction.run(insertContent, { chain_id, address, ...content, at })
+    await dbTransaction.run(insertContent, { chain_id, address, ...content, at })
   })
 
 /** The content of a nonce that was noted. */
@@ -93,7 +98,7 @@ export const findUnknown = (
   { chain_id, address }: Account,
   content: Content & { nonce: number; hash: string },
 ): Promise<void> =>
-  database.write(async (transaction) => void (await transaction.run(setContent, { chain_id, address, ...content })))
+  database.write(async (dbTransaction) => void (await dbTransaction.run(setContent, { chain_id, address, ...content })))
 
 export async function unknownTransactions(
   database: Database,
@@ -126,8 +131,8 @@ export const possiblySent = (
   database.read.one(selectEqual, { chain_id, address, ...content })
 
 export const acknowledgeUnknown = (database: Database, { chain_id, address }: Account): Promise<void> =>
-  database.write(async (transaction) => {
-    await transaction.lockRelayers({ accounts: [{ chain_id, address }] })
-    await transaction.run(remove, { chain_id, address })
-    await acknowledgeForeign(transaction, { chain_id, address })
+  database.write(async (dbTransaction) => {
+    await dbTransaction.lockRelayers({ accounts: [{ chain_id, address }] })
+    await dbTransaction.run(deleteUnknownTransactionRow, { chain_id, address })
+    await acknowledgeForeign(dbTransaction, { chain_id, address })
   })

@@ -14,20 +14,22 @@ import {
   bytesOf,
   type ChangingName,
   changingNames,
-  columns,
-  encode,
+  encodeTransaction,
   indexMetadataAgain,
-  type Row,
-  read,
   readData,
+  readTransaction,
   recordsOf,
+  type StoredTransaction,
+  transactionColumns,
 } from './transaction-rows.ts'
 
 /** The most moves that are written together. */
 const maxMoves = 100
 
-export const rowById = sql<Row>(`SELECT ${columns} FROM transactions WHERE row_id = $row_id`)
-const rowsById = sql<Row>(`SELECT ${columns} FROM transactions WHERE row_id = ANY ($row_ids::bigint[])`)
+export const rowById = sql<StoredTransaction>(`SELECT ${transactionColumns} FROM transactions WHERE row_id = $row_id`)
+const rowsById = sql<StoredTransaction>(
+  `SELECT ${transactionColumns} FROM transactions WHERE row_id = ANY ($row_ids::bigint[])`,
+)
 const setWaitsTold = sql('UPDATE transactions SET waits_told = $waits_told WHERE row_id = $row_id')
 
 interface Step {
@@ -38,17 +40,17 @@ interface Step {
 
 /** Every row is read once and written once, in its last state; each of its states has its event. */
 async function moveSome(
-  transaction: DatabaseTransaction,
+  dbTransaction: DatabaseTransaction,
   moves: TransactionUpdate[],
-  ahead?: Row[],
+  ahead?: StoredTransaction[],
 ): Promise<(TransactionRow | undefined)[]> {
-  const stored = ahead ?? (await transaction.all(rowsById, { row_ids: rowIdsOf(moves) }))
-  const present = new Map(stored.map((row) => [row.row_id, read(row)]))
+  const stored = ahead ?? (await dbTransaction.all(rowsById, { row_ids: rowIdsOf(moves) }))
+  const present = new Map(stored.map((row) => [row.row_id, readTransaction(row)]))
   const moved: (TransactionRow | undefined)[] = []
   const steps: Step[] = []
   for (const move of moves) {
     const before = present.get(move.row_id)
-    const after = before && (await movedBy(transaction, before, move))
+    const after = before && (await movedBy(dbTransaction, before, move))
     moved.push(after)
     if (!after) continue
     present.set(move.row_id, after)
@@ -64,38 +66,38 @@ async function moveSome(
   const described = written.flatMap(({ changed, values }) => (changed.includes('metadata') ? values.row_id : []))
   // They are sent together, and run one after the other.
   const [changed] = await Promise.all([
-    writeChanges(transaction, written),
-    changeReservations(transaction, steps.map(reservationOf)),
-    changeCharges(transaction, steps),
+    writeChanges(dbTransaction, written),
+    changeReservations(dbTransaction, steps.map(reservationOf)),
+    changeCharges(dbTransaction, steps),
     writeAttempts(
-      transaction,
+      dbTransaction,
       steps.map(({ move, before }) => ({ ...move, row: before })),
-      transaction.effects.now(),
+      dbTransaction.effects.now(),
     ),
     writeStatusEvents(
-      transaction,
+      dbTransaction,
       steps.flatMap(({ before, after }) => (isToldOf(before, after) ? after : [])),
     ),
   ])
-  await indexMetadataAgain(transaction, described)
+  await indexMetadataAgain(dbTransaction, described)
   // The locks of the relayers exclude other moves, so the rows are those that were read.
   if (changed !== written.length) throw new Error('A transaction changed while its relayer was locked')
   await tellWaits(
-    transaction,
+    dbTransaction,
     rowIds.map((rowId) => present.get(rowId) as TransactionRow),
   )
   return moved
 }
 
-async function movedBy(transaction: DatabaseTransaction, before: TransactionRow, move: TransactionUpdate) {
+async function movedBy(dbTransaction: DatabaseTransaction, before: TransactionRow, move: TransactionUpdate) {
   const { revision, set, spending: spends } = move
   if (before.revision !== revision) return undefined
-  if (spends && (await takeMoreSpending(transaction, before, spends))) return undefined
-  const after = movedRow(before, move, transaction.effects.now())
+  if (spends && (await takeMoreSpending(dbTransaction, before, spends))) return undefined
+  const after = movedRow(before, move, dbTransaction.effects.now())
   const { data } = set
-  if (data !== undefined && data !== (await readData(transaction, before.data_row_id))) {
+  if (data !== undefined && data !== (await readData(dbTransaction, before.data_row_id))) {
     after.data_bytes = bytesOf(data)
-    after.data_row_id = await addData(transaction, data)
+    after.data_row_id = await addData(dbTransaction, data)
   }
   after.reserved = reservedOf(after)
   return after
@@ -105,16 +107,16 @@ async function movedBy(transaction: DatabaseTransaction, before: TransactionRow,
  * Writes an event for a reason to wait, once per transaction and reason, and only for the first in line. The transactions behind it
  * wait for it, and may be thousands.
  */
-async function tellWaits(transaction: DatabaseTransaction, rows: TransactionRow[]): Promise<void> {
+async function tellWaits(dbTransaction: DatabaseTransaction, rows: TransactionRow[]): Promise<void> {
   const untold = rows.filter(({ wait_reason, waits_told }) => wait_reason !== null && !waits_told.includes(wait_reason))
   if (untold.length === 0) return
-  const firsts = await firstsInLine(transaction, [...new Set(untold.map(({ relayer_row_id }) => relayer_row_id))])
+  const firsts = await firstsInLine(dbTransaction, [...new Set(untold.map(({ relayer_row_id }) => relayer_row_id))])
   for (const row of untold) {
     const { row_id, wait_reason, waits_told } = row
     if (wait_reason === null || !firsts.some((first) => first.row_id === row_id)) continue
     row.waits_told = [...waits_told, wait_reason]
-    await transaction.run(setWaitsTold, { row_id, waits_told: JSON.stringify(row.waits_told) })
-    await writeWaitEvent(transaction, row)
+    await dbTransaction.run(setWaitsTold, { row_id, waits_told: JSON.stringify(row.waits_told) })
+    await writeWaitEvent(dbTransaction, row)
   }
 }
 
@@ -123,28 +125,28 @@ async function tellWaits(transaction: DatabaseTransaction, rows: TransactionRow[
  * where the revision has changed. `ahead`: their rows, where they are known.
  */
 export async function moveAll(
-  transaction: DatabaseTransaction,
+  dbTransaction: DatabaseTransaction,
   moves: TransactionUpdate[],
-  ahead?: Row[],
+  ahead?: StoredTransaction[],
 ): Promise<(TransactionRow | undefined)[]> {
   const moved: (TransactionRow | undefined)[] = []
   const batches = together(moves)
   // Rows that were read ahead may be changed by an earlier batch.
   for (const some of batches)
-    moved.push(...(await moveSome(transaction, some, batches.length === 1 ? ahead : undefined)))
+    moved.push(...(await moveSome(dbTransaction, some, batches.length === 1 ? ahead : undefined)))
   return moved
 }
 
 /** Reads the rows of moves, and what their events need. Undefined: there are more than are written together. */
 async function readMovesAhead(
-  transaction: DatabaseTransaction,
+  dbTransaction: DatabaseTransaction,
   moves: TransactionUpdate[],
-): Promise<Row[] | undefined> {
+): Promise<StoredTransaction[] | undefined> {
   if (moves.length > maxMoves) return undefined
   const rowIds = rowIdsOf(moves)
   const [rows] = await Promise.all([
-    transaction.all(rowsById, { row_ids: rowIds }),
-    prepareEventsFor(transaction, rowIds),
+    dbTransaction.all(rowsById, { row_ids: rowIds }),
+    prepareEventsFor(dbTransaction, rowIds),
   ])
   return rows
 }
@@ -182,15 +184,15 @@ function together(moves: TransactionUpdate[]): TransactionUpdate[][] {
 }
 
 /** Moves in group commits. */
-const batches: GroupedChange<TransactionUpdate[], (TransactionRow | undefined)[], Row[] | undefined> = {
+const batches: GroupedChange<TransactionUpdate[], (TransactionRow | undefined)[], StoredTransaction[] | undefined> = {
   toLock: (batch) => ({
     transactions: batch.map(({ row_id }) => row_id),
     names: batch.flatMap(({ spending }) => keysIn(spending)),
   }),
-  readAhead: (transaction, inputs) => readMovesAhead(transaction, inputs.flat()),
-  async make(transaction, requested, ahead) {
+  readAhead: (dbTransaction, inputs) => readMovesAhead(dbTransaction, inputs.flat()),
+  async make(dbTransaction, requested, ahead) {
     const moved = await moveAll(
-      transaction,
+      dbTransaction,
       requested.flatMap(({ input }) => input),
       ahead,
     )
@@ -199,7 +201,7 @@ const batches: GroupedChange<TransactionUpdate[], (TransactionRow | undefined)[]
       const its = moved.slice(at, at + input.length)
       at += input.length
       // A refused move has no effect, so it gets no audit entry.
-      if (auditEntry && its.some((row) => row !== undefined)) transaction.record(auditEntry)
+      if (auditEntry && its.some((row) => row !== undefined)) dbTransaction.record(auditEntry)
       return its
     })
   },
@@ -303,8 +305,8 @@ const updates = columnSets.map((names) => ({
 type Update = (typeof updates)[number]
 
 /** How a row differs from the stored one, the statement that changes it, and its values. */
-function changeOf(before: Row, row: TransactionRow) {
-  const after = encode(row)
+function changeOf(before: StoredTransaction, row: TransactionRow) {
+  const after = encodeTransaction(row)
   const changed = changingNames.filter((name) => after[name] !== before[name])
   const update = updates.find(({ names }) => changed.every((name) => names.includes(name))) as Update
   const values = Object.fromEntries(update.names.map((name) => [name, after[name]]))
@@ -312,10 +314,13 @@ function changeOf(before: Row, row: TransactionRow) {
 }
 
 /** Resolves to how many rows were changed: those that still have the known revision. */
-async function writeChanges(transaction: DatabaseTransaction, changes: ReturnType<typeof changeOf>[]): Promise<number> {
+async function writeChanges(
+  dbTransaction: DatabaseTransaction,
+  changes: ReturnType<typeof changeOf>[],
+): Promise<number> {
   const counts = await Promise.all(
     [...Map.groupBy(changes, ({ update }) => update)].map(([{ statement }, its]) =>
-      transaction.runOf(
+      dbTransaction.runOf(
         statement,
         its.map(({ values }) => values),
         { row_ids: its.map(({ values }) => values.row_id) },

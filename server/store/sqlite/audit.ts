@@ -97,7 +97,7 @@ const chain = 1
 
 interface AuditConnection {
   reader: Database.Database
-  write<T>(work: (transaction: DatabaseTransaction) => T | Promise<T>): Promise<T>
+  write<T>(work: (dbTransaction: DatabaseTransaction) => T | Promise<T>): Promise<T>
   auditHead(): AuditHead
 }
 
@@ -125,7 +125,7 @@ export function audit(
       const head = auditHead()
       return head.up_to === 0 ? [] : [{ chain, ...head }]
     },
-    appendAudit: (entries) => write((transaction) => entries.forEach(transaction.record)),
+    appendAudit: (entries) => write((dbTransaction) => entries.forEach(dbTransaction.record)),
     async listAudit({ offset, limit }, filter) {
       const newest = auditHead().up_to
       const removed = checkpoint()?.up_to ?? 0

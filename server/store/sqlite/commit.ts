@@ -10,7 +10,7 @@ import {
 } from '../queries/database.ts'
 import { countRefusals } from '../queries/refusals.ts'
 import type { Trail } from './audit.ts'
-import type { SqliteRights } from './row-mac.ts'
+import type { SqliteRights } from './rights.ts'
 import { createSession } from './session.ts'
 
 interface CommitDependencies {
@@ -36,13 +36,13 @@ export function createCommit(db: Sqlite.Database, { effects, trail, rights, brok
 
   async function once<T>(
     its: PendingAuditEntry | undefined,
-    work: (transaction: DatabaseTransaction) => T | Promise<T>,
+    work: (dbTransaction: DatabaseTransaction) => T | Promise<T>,
   ) {
     const entries: (AuditEntry | PendingAuditEntry)[] = []
     const before: (() => Promise<void>)[] = []
     const after: (() => void)[] = []
     let isOpen = true
-    const transaction: DatabaseTransaction = {
+    const dbTransaction: DatabaseTransaction = {
       effects,
       ...whileOpen(session, () => isOpen),
       lockRelayers: nothing,
@@ -63,7 +63,7 @@ export function createCommit(db: Sqlite.Database, { effects, trail, rights, brok
     let done: T
     try {
       begin.run()
-      done = await transaction.attributed(its, async () => work(transaction))
+      done = await dbTransaction.attributed(its, async () => work(dbTransaction))
       for (const change of before) await change()
       await rights.seal(session)
       await countRefusals(session, entries)
@@ -92,7 +92,10 @@ export function createCommit(db: Sqlite.Database, { effects, trail, rights, brok
     return codeOf(error) === 'SQLITE_FULL' ? diskFull() : error
   }
 
-  return async <T>(its: PendingAuditEntry | undefined, work: (transaction: DatabaseTransaction) => T | Promise<T>) => {
+  return async <T>(
+    its: PendingAuditEntry | undefined,
+    work: (dbTransaction: DatabaseTransaction) => T | Promise<T>,
+  ) => {
     const started = performance.now()
     try {
       return await once(its, work)
@@ -134,10 +137,10 @@ const unknownOutcome = () =>
 /** The longest time that one commit blocks the event loop. The rest is committed in its next turn. */
 const maxCommitMs = 10
 
-type Write = <T>(work: (transaction: DatabaseTransaction) => Promise<T>) => Promise<T>
+type Write = <T>(work: (dbTransaction: DatabaseTransaction) => Promise<T>) => Promise<T>
 
 interface Waiting {
-  make(transaction: DatabaseTransaction): Promise<unknown>
+  make(dbTransaction: DatabaseTransaction): Promise<unknown>
   resolve(value: never): void
   reject(error: unknown): void
 }
@@ -161,8 +164,8 @@ export class GroupCommit {
     auditEntry?: PendingAuditEntry,
   ): Promise<Out> {
     return new Promise((resolve, reject) => {
-      const makeOne = async (transaction: DatabaseTransaction) =>
-        (await make(transaction, [{ auditEntry, input }], await readAhead(transaction, [input])))[0]
+      const makeOne = async (dbTransaction: DatabaseTransaction) =>
+        (await make(dbTransaction, [{ auditEntry, input }], await readAhead(dbTransaction, [input])))[0]
       this.#queue.push({ make: makeOne, resolve, reject })
       if (this.#queue.length === 1) setImmediate(() => this.#commitSome())
     })
@@ -173,12 +176,12 @@ export class GroupCommit {
     let taken = 0
     let failed: { error: unknown } | undefined
     try {
-      await this.#write(async (transaction) => {
+      await this.#write(async (dbTransaction) => {
         const end = performance.now() + maxCommitMs
         for (const { make } of this.#queue) {
           if (taken > 0 && performance.now() > end) break
           taken += 1
-          results.push(await make(transaction))
+          results.push(await make(dbTransaction))
         }
       })
     } catch (error) {

@@ -16,7 +16,7 @@ import { auditHeadOf, Trail } from './audit.ts'
 import { type Progress, startCheckpoints } from './checkpoints.ts'
 import { createCommit, GroupCommit, isUntrustworthy } from './commit.ts'
 import { migrate, openDatabase, openReader } from './open-database.ts'
-import { SqliteRights } from './row-mac.ts'
+import { SqliteRights } from './rights.ts'
 import { createSession, lister } from './session.ts'
 
 export interface Connection extends Database {
@@ -28,7 +28,7 @@ export interface Connection extends Database {
    * Runs `work` in one database transaction that takes the write lock at once; an error rolls it back. Database transactions run one after
    * the other.
    */
-  write<T>(work: (transaction: DatabaseTransaction) => T | Promise<T>, auditEntry?: PendingAuditEntry): Promise<T>
+  write<T>(work: (dbTransaction: DatabaseTransaction) => T | Promise<T>, auditEntry?: PendingAuditEntry): Promise<T>
   auditHead(): AuditHead
   /** The MACs of rows that grant rights. */
   rights: SqliteRights
@@ -96,11 +96,11 @@ export function connect(file: string, dependencies: Partial<StoreDependencies> =
     write,
     writeAlone: write,
     writeCached: (work, auditEntry) =>
-      write(async (transaction) => {
-        const before = transaction.changes()
-        const done = await work(transaction)
+      write(async (dbTransaction) => {
+        const before = dbTransaction.changes()
+        const done = await work(dbTransaction)
         // A refused change has no effect, so caches stay valid.
-        if (transaction.changes() !== before) bumpGeneration.run()
+        if (dbTransaction.changes() !== before) bumpGeneration.run()
         return done
       }, auditEntry),
     groupCommit: (change, input, auditEntry) => group.change(change, input, auditEntry),

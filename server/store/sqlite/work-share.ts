@@ -71,7 +71,7 @@ function createShare(context: LeaseContext, kind: WorkKind): WorkShare {
       alive.delete(owner)
       await claiming?.catch(() => undefined)
       claimedAt = Number.NEGATIVE_INFINITY
-      await context.write((transaction) => transaction.run(dropLease, { name: kind, owner }))
+      await context.write((dbTransaction) => dbTransaction.run(dropLease, { name: kind, owner }))
     },
     watch: () => undefined,
   }
@@ -120,9 +120,9 @@ export async function takeLease(
     !isAlive(lease.owner)
   // Read before the write, so that a waiting process causes no commits.
   if (!mayTake(await read.one(selectLease, { name }))) return false
-  return write(async (transaction) => {
-    if (!mayTake(await transaction.one(selectLease, { name }))) return false
-    await transaction.run(setLease, { name, owner, until: time + durationMs })
+  return write(async (dbTransaction) => {
+    if (!mayTake(await dbTransaction.one(selectLease, { name }))) return false
+    await dbTransaction.run(setLease, { name, owner, until: time + durationMs })
     return true
   })
 }

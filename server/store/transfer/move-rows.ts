@@ -6,7 +6,7 @@ import { durabilitySettings, prepareDatabase } from '../postgres/prepare-databas
 import { createSession } from '../postgres/session.ts'
 import { checkTrail } from '../queries/audit.ts'
 import { type Session, StoreError, sql, UnknownOutcome } from '../queries/database.ts'
-import { scanRights } from '../queries/row-mac.ts'
+import { scanRights } from '../queries/sealed-rows.ts'
 import { sealedColumns } from '../queries/secrets.ts'
 import { RowMac } from '../row-mac.ts'
 import { copyRows, type MovedTable, movedTables, seeded } from './copy.ts'

@@ -1,7 +1,7 @@
 import { DomainError } from '../../domain/errors.ts'
 import type { RightsFault, RightsGuard } from '../../domain/rows.ts'
 import { type DatabaseTransaction, type Rights, type Session, StoreError, sql } from '../queries/database.ts'
-import { contentAsText, Monitor, RowTrust, rows, scanRights, sealChanges } from '../queries/row-mac.ts'
+import { contentAsText, Monitor, RowTrust, rows, scanRights, sealChanges } from '../queries/sealed-rows.ts'
 import {
   deletionOf,
   distrusted,
@@ -65,40 +65,44 @@ export class PostgresRights extends RowTrust implements Rights {
     this.mac = mac
   }
 
-  inserted(transaction: DatabaseTransaction, table: RightsTable, rowId: number): void {
-    if (this.mac) this.#add(transaction, this.mac, { table, row_id: rowId, version: 0 })
+  inserted(dbTransaction: DatabaseTransaction, table: RightsTable, rowId: number): void {
+    if (this.mac) this.#add(dbTransaction, this.mac, { table, row_id: rowId, version: 0 })
   }
 
-  updated(transaction: DatabaseTransaction, table: RightsTable, rowId: number): Promise<void> {
-    return this.#change(transaction, { table, row_id: rowId }, false)
+  updated(dbTransaction: DatabaseTransaction, table: RightsTable, rowId: number): Promise<void> {
+    return this.#change(dbTransaction, { table, row_id: rowId }, false)
   }
 
-  deleted(transaction: DatabaseTransaction, table: RightsTable, rowId: number): Promise<void> {
-    return this.#change(transaction, { table, row_id: rowId }, true)
+  deleted(dbTransaction: DatabaseTransaction, table: RightsTable, rowId: number): Promise<void> {
+    return this.#change(dbTransaction, { table, row_id: rowId }, true)
   }
 
   close(): Promise<void> {
     return this.monitor.ended()
   }
 
-  #add(transaction: DatabaseTransaction, mac: RowMac, change: RightsChange): void {
-    const known = this.#changesOf.get(transaction)
+  #add(dbTransaction: DatabaseTransaction, mac: RowMac, change: RightsChange): void {
+    const known = this.#changesOf.get(dbTransaction)
     const changes = known ?? new Map<string, RightsChange>()
     const name = nameOf(change)
     if (!changes.has(name)) changes.set(name, change)
     if (known) return
-    this.#changesOf.set(transaction, changes)
-    transaction.beforeCommit(async () => {
-      await checkSchema(transaction)
-      const sealed = await sealChanges(transaction, mac, changes.values())
-      transaction.afterCommit(() => this.monitor.follow(sealed))
+    this.#changesOf.set(dbTransaction, changes)
+    dbTransaction.beforeCommit(async () => {
+      await checkSchema(dbTransaction)
+      const sealed = await sealChanges(dbTransaction, mac, changes.values())
+      dbTransaction.afterCommit(() => this.monitor.follow(sealed))
     })
   }
 
-  async #change(transaction: DatabaseTransaction, place: Pick<RightsChange, 'table' | 'row_id'>, isDeletion: boolean) {
+  async #change(
+    dbTransaction: DatabaseTransaction,
+    place: Pick<RightsChange, 'table' | 'row_id'>,
+    isDeletion: boolean,
+  ) {
     const { mac } = this
-    if (!mac || this.#changesOf.get(transaction)?.has(nameOf(place))) return
-    const stored = await transaction.one(rows[place.table].lock, { row_id: place.row_id })
+    if (!mac || this.#changesOf.get(dbTransaction)?.has(nameOf(place))) return
+    const stored = await dbTransaction.one(rows[place.table].lock, { row_id: place.row_id })
     if (!stored) return
     const row = contentAsText(stored)
     const known = this.monitor.of(place.table)
@@ -106,7 +110,7 @@ export class PostgresRights extends RowTrust implements Rights {
     if (fault) this.reports.tell([fault])
     if (fault && !isDeletion) throw distrusted()
     const change = { ...place, version: row.rights_version }
-    this.#add(transaction, mac, fault ? deletionOf(mac, place.table, row, known) : change)
+    this.#add(dbTransaction, mac, fault ? deletionOf(mac, place.table, row, known) : change)
   }
 }
 

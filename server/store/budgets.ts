@@ -2,7 +2,7 @@ import { errorOf } from '../domain/errors.ts'
 import type { KeyBudget } from '../domain/policies/budgets.ts'
 import type { ApiKeyRow } from '../domain/rows.ts'
 import { GenerationCache } from '../lib/cache.ts'
-import type { Store } from '../store/store.ts'
+import type { Store } from './store.ts'
 
 const maxApiKeys = 1_000
 /** Callers that are no API keys of the store. */

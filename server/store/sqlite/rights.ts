@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3'
 import type { RightsFault, RightsGuard } from '../../domain/rows.ts'
 import { yieldToEventLoop } from '../../lib/timers.ts'
 import { type Rights, type Session, StoreError } from '../queries/database.ts'
-import { contentOf, Monitor, RowTrust, scanRights, sealChanges } from '../queries/row-mac.ts'
+import { contentOf, Monitor, RowTrust, scanRights, sealChanges } from '../queries/sealed-rows.ts'
 import {
   deletionOf,
   distrusted,
