@@ -287,9 +287,8 @@ test('signs, simulates and sends in the sandbox, and sends once although the res
   await result.getByText('gas_limit').first().waitFor()
   expect(await account.transactions()).toEqual([])
   await page.getByLabel('Function').fill('approve(address,uint256)')
-  await page
-    .getByLabel('Arguments')
-    .fill(`${other}\n115792089237316195423570985008687907853269984665640564039457584007913129639935`)
+  await page.getByLabel('Argument 1: address').fill(other)
+  await page.getByLabel('Argument 2: uint256').fill(`${2n ** 256n - 1n}`)
   await page.getByLabel('Value in').fill('0')
   await named(page, 'Simulate').click()
   await result.getByText(/"function": "approve\(address,uint256\)"/).waitFor()

@@ -21,6 +21,10 @@ test('lists facilitators and their payments, and creates, changes and deletes th
   expect(await row.locator(`code[title="${extra?.payment}"]`).count()).toBe(1)
   expect(await accessibilityFaults()).toEqual([])
   await picture('facilitator')
+  // Its key leads back to it.
+  await page.getByRole('link', { name: 'open its key' }).click()
+  await page.getByRole('link', { name: 'facilitator shop' }).click()
+  await row.waitFor()
 
   await act(page, named(page, 'Edit'), async (dialog) => dialog.getByLabel('Budget for fees').fill('0.5'))
   await page.getByText('0.5 ETH').waitFor()

@@ -136,7 +136,7 @@ test('has the fields of a list within the dialog', async () => {
   await page.getByRole('listitem').filter({ hasText: 'token_limits' }).getByRole('button').click()
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('button', { name: 'Add another token' }).click()
-  await expect.poll(() => dialog.getByPlaceholder('in 24 hours').count()).toBe(2)
+  await expect.poll(() => dialog.getByPlaceholder('units in 24 h').count()).toBe(2)
   expect(await dialog.evaluate((its) => its.scrollWidth - its.clientWidth)).toBe(0)
 })
 

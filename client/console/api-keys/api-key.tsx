@@ -1,4 +1,5 @@
 import { Wallet } from 'lucide-react'
+import { Link } from 'wouter'
 import type { ApiKey, BudgetUse } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { useEdited } from '../components/edited.tsx'
@@ -11,7 +12,7 @@ import { linesOf, listOf, useForm, weiIn } from '../data/form.ts'
 import { amount, count, counted, exactly } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
-import { useCoinSymbol } from '../data/resources.ts'
+import { useCoinSymbol, useFacilitators, useSponsorships } from '../data/resources.ts'
 import { isOfResource, KeyActions, relayersText } from './api-keys.tsx'
 
 const pollMs = 5_000
@@ -42,6 +43,7 @@ export function ApiKeyPage({ api_key_id }: { api_key_id: string }) {
                 Expires: key.expires_at === null ? 'never' : <Moment at={key.expires_at} />,
                 'Last used': <Age of={key.last_used_at} />,
                 'Previous token ends': key.previous_token_expires_at && <Moment at={key.previous_token_expires_at} />,
+                'Belongs to': isOfResource(key) && <Owner api_key_id={key.id} />,
                 ID: <code>{key.id}</code>,
               }}
             />
@@ -60,6 +62,15 @@ export function ApiKeyPage({ api_key_id }: { api_key_id: string }) {
       </Loaded>
     </>
   )
+}
+
+/** The sponsorship or facilitator that a key was made with. */
+function Owner({ api_key_id }: { api_key_id: string }) {
+  const isIts = (one: { api_key_id: string }) => one.api_key_id === api_key_id
+  const sponsorship = useSponsorships().data?.find(isIts)
+  const facilitator = useFacilitators().data?.find(isIts)
+  if (sponsorship) return <Link to={paths.sponsorships}>sponsorship {sponsorship.id}</Link>
+  return facilitator && <Link to={paths.facilitator(facilitator.id)}>facilitator {facilitator.id}</Link>
 }
 
 const NoBudget = ({ apiKey }: { apiKey: ApiKey }) => (
@@ -148,8 +159,8 @@ const columns: Column<Limit>[] = [
 
 const tokenParts = [
   { label: 'Token', placeholder: '0x…', isAddress: true },
-  { label: 'Most in 24 hours' },
-  { label: 'Most at once (optional)' },
+  { label: 'Most in 24 hours', placeholder: 'units in 24 h' },
+  { label: 'Most at once (optional)', placeholder: 'units at once' },
 ]
 const receiverParts = [{ label: 'Receiver', placeholder: '0x…', isAddress: true }]
 const budgetTitle = ({ budget, name }: ApiKey) => `${budget ? 'Change' : 'Set'} the budget of ${name}`

@@ -50,7 +50,10 @@ const columns: Column<Facilitator>[] = [
   { name: 'Left', isNumber: true, cell: ({ usage, network }) => <Coins wei={usage.remaining} network={network} /> },
 ]
 
-const tokens = [{ label: 'Token', placeholder: '0x…', isAddress: true }, { label: 'Most of one payment' }]
+const tokens = [
+  { label: 'Token', placeholder: '0x…', isAddress: true },
+  { label: 'Most of one payment', placeholder: 'units of one payment' },
+]
 
 const rulesOf = ({ assets, pay_to, max_fee, max_fee_per_day, wait_seconds }: Facilitator) => ({
   assets: assets.map(({ address, max_amount }) => `${address} ${max_amount}`).join('\n'),

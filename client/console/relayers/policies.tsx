@@ -230,8 +230,8 @@ const policyForms: Record<string, Partial<Record<PolicyName, PolicyForm>>> = {
         hint: 'Amounts are in the smallest unit of the token; empty: no limit.',
         parts: [
           contract('Token'),
-          { label: 'Most in one transaction', placeholder: 'at once' },
-          { label: 'Most in 24 hours', placeholder: 'in 24 hours' },
+          { label: 'Most in one transaction', placeholder: 'units at once' },
+          { label: 'Most in 24 hours', placeholder: 'units in 24 h' },
           {
             label: 'Signatures that move it',
             values: [

@@ -7,11 +7,11 @@ import { curlSample } from '../../samples/curl.ts'
 import type { ExampleCall } from '../../samples/operation.ts'
 import { Action, Faults, useFaults } from '../components/action.tsx'
 import { EmptyState, Loaded } from '../components/feedback.tsx'
-import { Field, Lines, RelayerField } from '../components/fields.tsx'
+import { AddressField, Field, Lines, RelayerField } from '../components/fields.tsx'
 import { Segments } from '../components/filters.tsx'
 import { Heading } from '../components/page.tsx'
 import { CopyButton, Figures } from '../components/values.tsx'
-import { type Bind, given, linesOf, useForm } from '../data/form.ts'
+import { type Bind, given, useForm } from '../data/form.ts'
 import { amount, count, exactly, weiOf } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
@@ -95,7 +95,7 @@ function SandboxForm({ chosen, start, isTransaction = false }: SandboxFormProps)
   const transaction: SendTransactionRequest =
     text('function') === ''
       ? { ...given({ to: text('to'), data: text('data') }), ...others }
-      : { to: text('to'), call: { function: text('function'), args: argumentsOf(values.args) }, ...others }
+      : { to: text('to'), call: { function: text('function'), args: argumentsOf(values) }, ...others }
   const message = { message: values.message }
   const request: ExampleCall = {
     method: 'post',
@@ -184,11 +184,40 @@ const TransactionFields = ({ values, bind, symbol }: TransactionFieldsProps) => 
     {values.function.trim() === '' ? (
       <Lines label="Data" rows={3} {...bind('data')} />
     ) : (
-      <Lines label="Arguments, one per line; lists and tuples as JSON" rows={3} {...bind('args')} />
+      <Arguments inputs={inputsOf(values.function)} {...bind('args')} />
     )}
     <Field kind="whole" label="Gas limit (empty: it is estimated)" {...bind('gas_limit')} />
   </>
 )
+
+/** A field for each argument. Their text has a line for each. */
+const Arguments = ({ inputs, value, onChange }: { inputs: string[] } & ReturnType<Bind<'args'>>) =>
+  inputs.map((input, index) => {
+    const lines = inputs.map((_, place) => value.split('\n')[place] ?? '')
+    const its = {
+      label: `Argument ${index + 1}: ${input}${/[[(]/.test(input) ? ', as JSON' : ''}`,
+      value: lines[index] ?? '',
+      onChange: ({ target }: { target: { value: string } }) =>
+        onChange({ target: { value: lines.with(index, target.value).join('\n') } }),
+    }
+    return /^address\b(?!\[)/.test(input) ? (
+      <AddressField key={its.label} {...its} />
+    ) : (
+      <Field key={its.label} kind="id" {...its} />
+    )
+  })
+
+/** The inputs of a function as it is written: `transfer(address,uint256)` has two. */
+function inputsOf(written: string): string[] {
+  const inputs: string[] = []
+  let depth = 0
+  for (const character of written.slice(written.indexOf('(') + 1).replace(/\)[^)]*$/, '')) {
+    depth += character === '(' ? 1 : character === ')' ? -1 : 0
+    if (inputs.length === 0 || (character === ',' && depth === 0)) inputs.push('')
+    if (character !== ',' || depth > 0) inputs.push(`${inputs.pop()}${character}`)
+  }
+  return written.includes('(') ? inputs.map((input) => input.trim()) : []
+}
 
 interface SendItProps {
   relayer_id: string
@@ -284,8 +313,11 @@ console.log(data)
 `
 
 /** Numbers stay texts, so that none loses digits. */
-const argumentsOf = (text: string): unknown[] =>
-  linesOf(text).map((line) => (/^(?:\[|\{|true$|false$)/.test(line) ? fromJson(line) : line))
+const argumentsOf = ({ function: written, args }: typeof blank): unknown[] =>
+  inputsOf(written).map((_, index) => {
+    const line = (args.split('\n')[index] ?? '').trim()
+    return /^(?:\[|\{|true$|false$)/.test(line) ? fromJson(line) : line
+  })
 
 /** What is no JSON is left to the service, which says what it expects. */
 function fromJson(line: string): unknown {
