@@ -4128,7 +4128,7 @@ export interface components {
              */
             status: "in_step" | "chain_ahead" | "gap" | "chain_restarted" | "unreachable";
             /** @description The situation and the action taken, for people. */
-            explanation: string;
+            summary: string;
             /** @description The relayer's unmined transaction with the lowest nonce, while it waits. All later transactions wait for it. Null while nothing blocks. */
             blocking: components["schemas"]["BlockingTransaction"] | null;
             /** @description The last transaction of this address that the chain or a node has and this service did not send: another program uses the key, or another copy of this service's database is or was in use. Null when none was seen, and after it was acknowledged ([Repair a relayer's nonces](#/relayers/reconcilerelayernonce) with `acknowledge_unknown`). */
@@ -6541,7 +6541,7 @@ export interface components {
             address: components["schemas"]["Address"];
             at: components["schemas"]["Timestamp"];
             /** @description Why the call failed. */
-            reason: string;
+            message: string;
         };
         Incident: {
             at: components["schemas"]["Timestamp"];
@@ -6555,7 +6555,7 @@ export interface components {
             /** @description A relayer's id, the host of a node, or the type of a key service with the address of a key. */
             subject: string;
             /** @description What happened. */
-            text: string;
+            message: string;
         };
         /** @description What a relayer spent. */
         RelayerSpending: {

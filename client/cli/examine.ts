@@ -101,7 +101,7 @@ function stateOf(part: string, { id, paused, system_disabled, disabled_reason }:
   return fine(part, 'enabled')
 }
 
-function nonceOf(part: string, { id }: Relayer, { status, explanation, blocking }: NonceState): Finding {
+function nonceOf(part: string, { id }: Relayer, { status, summary, blocking }: NonceState): Finding {
   if (blocking !== null) {
     const { transaction_id, nonce, wait_reason, status_reason: reason } = blocking
     const told = `nonce ${nonce} waits (${wait_reason}): ${reason ?? 'no reason is stored'}`
@@ -112,7 +112,7 @@ function nonceOf(part: string, { id }: Relayer, { status, explanation, blocking 
     status === 'unreachable'
       ? 'Check the nodes of its network.'
       : `The service corrects it. If it stays: POST /api/v1/relayers/${id}/nonce/reconcile`
-  return (status === 'chain_restarted' ? problem : warning)(part, `nonces: ${explanation}`, remedy)
+  return (status === 'chain_restarted' ? problem : warning)(part, `nonces: ${summary}`, remedy)
 }
 
 function balanceOf(part: string, { address, policies }: Relayer, { balance }: RelayerStatus): Finding {

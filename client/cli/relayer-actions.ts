@@ -31,8 +31,8 @@ export function addRelayerActions(program: Command, context: () => Context): voi
       })
 
   add('nonce', "compare the relayer's nonces with the chain", async ({ client, print }, id) => {
-    const { status, explanation, ...others } = await client.relayers.getNonce(id)
-    print.one({ status, explanation, ...others }, `${status}: ${explanation}`)
+    const { status, summary, ...others } = await client.relayers.getNonce(id)
+    print.one({ status, summary, ...others }, `${status}: ${summary}`)
   })
   program
     .command('reconcile [relayer]')

@@ -180,7 +180,7 @@ export class ProblemList {
     if (!client) throw networkDeleted()
     const { estimates: chain } = client
     const [balance, latest] = await Promise.all([chain.balance(relayer.address), chain.latestNonce(relayer.address)])
-    const { status, explanation } = await this.#context.nonces.state(relayer, client, latest, undefined)
+    const { status, summary: explanation } = await this.#context.nonces.state(relayer, client, latest, undefined)
     return { balance, nonces: { status, explanation } }
   }
 

@@ -28,7 +28,7 @@ test('heals after a restart of a test chain: unfinished transactions end, and no
   await rig.chain.restart()
   await rig.chain.setBalance(account.address, 10n ** 24n)
   await until('the restart is noticed', async () => (await nonce()).status === 'chain_restarted')
-  expect((await nonce()).explanation).toContain('{"chain_restarted": true}')
+  expect((await nonce()).summary).toContain('{"chain_restarted": true}')
   for (const body of [undefined, {}, { chain_restarted: false }]) {
     expect(await refusal(rig.client().post(heal, { path, ...(body && { body }) }))).toMatchObject({ status: 409 })
   }

@@ -182,7 +182,7 @@ test.each([
   await rig.chain.restart()
   await rig.chain.setBalance(account.address, 10n ** 20n)
   await until('GET nonce says so', async () => (await nonceOf(rig, account)).status === 'chain_restarted')
-  expect((await nonceOf(rig, account)).explanation).toMatch(/was restarted/)
+  expect((await nonceOf(rig, account)).summary).toMatch(/was restarted/)
   const send = { path, body: { to: account.address, value: '1' } }
   const post = () => rig.client().post('/api/v1/relayers/{relayer_id}/transactions', send)
   const isRefused = () =>

@@ -51,7 +51,7 @@ const reasons: [check: string, status: string, words: RegExp, reason: string][] 
     /host in googleapis.com|host name|https URL/,
     'which hosts may get a credential is a rule of the service',
   ],
-  ['ST202', '400', / is in the (?:future|past)|must be (?:later|earlier)/, 'a time that depends on the present'],
+  ['ST202', '400', / in the (?:future|past)|must be (?:later|earlier)/, 'a time that depends on the present'],
   ['ST202', '400', /insufficient_funds|execution_reverted/, 'the state of the chain'],
   ['ST201', '200', /"jsonrpc":"2.0"/, 'JSON-RPC 2.0 answers a fault of the body with an error and status 200'],
   [

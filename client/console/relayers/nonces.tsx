@@ -35,7 +35,7 @@ export function Nonces({ relayer: { id: relayerId } }: { relayer: Relayer }) {
         <>
           <div className="bar">
             <p className="summary">
-              <Badge state={stepOf(state)} /> {state.explanation}
+              <Badge state={stepOf(state)} /> {state.summary}
             </p>
             {may('send') && (
               <Action

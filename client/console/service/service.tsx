@@ -81,7 +81,7 @@ const keyColumns: Column<KeyService>[] = [
     cell: ({ last_error }) =>
       last_error && (
         <>
-          {last_error.reason} <span className="hint">(</span>
+          {last_error.message} <span className="hint">(</span>
           <Named address={last_error.address} />
           <span className="hint">
             , <Age of={last_error.at} />)
@@ -146,7 +146,7 @@ const Incidents = ({ incidents }: ServiceState) => (
           {zoneShortly()}.
         </p>
         <ol className="timeline card incidents">
-          {incidents.map(({ at, severity, server, subject, text }) => (
+          {incidents.map(({ at, severity, server, subject, message: text }) => (
             <li key={`${at} ${subject} ${text}`} className={toneOf(severity)}>
               <RowTime at={at} /> <Badge state={severity} /> <strong>{subject}</strong>
               <div className="answer" title={`Noticed by ${server}`}>

@@ -25,7 +25,7 @@ export function service({
 }: Dependencies): Pick<Handlers, 'getServiceState'> {
   const name = `${hostname()} ${process.pid}`
   const iso = (ms: number) => new Date(ms).toISOString()
-  const shown = ({ at, ...fault }: KeyFault) => ({ ...fault, at: iso(at) })
+  const shown = ({ at, reason, ...fault }: KeyFault) => ({ ...fault, at: iso(at), message: reason })
   return {
     async getServiceState() {
       const asked = performance.now()
@@ -52,7 +52,7 @@ export function service({
           failing: failing.map(shown),
           last_error: last_error && shown(last_error),
         })),
-        incidents: noticed.map(({ at, ...its }) => ({ at: iso(at), ...its })),
+        incidents: noticed.map(({ at, text, ...its }) => ({ at: iso(at), ...its, message: text })),
       }
     },
   }

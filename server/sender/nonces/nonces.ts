@@ -15,7 +15,7 @@ export interface NonceState {
   chain_latest: number | null
   gaps: number[]
   status: 'in_step' | 'chain_ahead' | 'gap' | 'chain_restarted' | 'unreachable'
-  explanation: string
+  summary: string
   external: { nonce: number; hash: string | null; noticed_at: string } | null
 }
 
@@ -98,26 +98,26 @@ export class Nonces {
       ...{ next_nonce, chain_latest: latest ?? null, gaps: [] as number[] },
       external: isKnown ? null : { nonce: foreign.nonce, hash: foreign.hash, noticed_at: foreign.noticed_at },
     }
-    const why = (explanation: string) => relayer.disabled_reason ?? explanation
+    const why = (summary: string) => relayer.disabled_reason ?? summary
     if (latest === undefined) {
-      const explanation = why('No node of the network answers. Accepted transactions wait.')
-      return { ...base, status: 'unreachable', explanation }
+      const summary = why('No node of the network answers. Accepted transactions wait.')
+      return { ...base, status: 'unreachable', summary }
     }
     // The sender does not look at the chain of an account without unfinished transactions, and so notices no restart.
     if (relayer.system_disabled || (await store.isSettledFrom(relayer.chain_id, relayer.address, latest))) {
       if ((await identifyChain(this.#context, relayer, witnesses, latest))?.isSame === false) {
-        return { ...base, status: 'chain_restarted', explanation: why(explainRestart(next_nonce, latest)) }
+        return { ...base, status: 'chain_restarted', summary: why(explainRestart(next_nonce, latest)) }
       }
     }
-    if (latest > next_nonce) return { ...base, status: 'chain_ahead', explanation: why(explainAhead(latest)) }
+    if (latest > next_nonce) return { ...base, status: 'chain_ahead', summary: why(explainAhead(latest)) }
     if (pending !== undefined && pending > next_nonce) {
-      return { ...base, status: 'chain_ahead', explanation: explainPooled(next_nonce, pending) }
+      return { ...base, status: 'chain_ahead', summary: explainPooled(next_nonce, pending) }
     }
     const open = await this.gaps.of(relayer, latest)
-    if (open.length > 0) return { ...base, gaps: open, status: 'gap', explanation: gap }
+    if (open.length > 0) return { ...base, gaps: open, status: 'gap', summary: gap }
     const waiting = next_nonce - latest
-    const explanation = waiting === 0 ? 'Store and chain agree.' : `${waiting} accepted transactions are not mined yet.`
-    return { ...base, status: 'in_step', explanation: why(explanation) }
+    const summary = waiting === 0 ? 'Store and chain agree.' : `${waiting} accepted transactions are not mined yet.`
+    return { ...base, status: 'in_step', summary: why(summary) }
   }
 }
 
