@@ -146,10 +146,10 @@ export const inputFault = (field: Field, message: string): Fault => ({ of: 'inpu
 export const errorOf = (code: ErrorCode, of: Subject, message: string, data?: ErrorData): DomainError =>
   new DomainError(code, [{ of, field: [], message }], data)
 
-/** An error about the resource that the caller names. `name`: of its id. */
+/** An error about the resource that the caller names. `name`: of the path's parameter with its id. */
 export const namedError = (
   code: 'not_found' | 'in_use' | 'invalid_state',
-  name: `${string}_id`,
+  name: string,
   message: string,
 ): DomainError => new DomainError(code, [{ of: 'named', field: [name], message }])
 
@@ -160,6 +160,13 @@ export const badRequest = (field: Field, message: string): DomainError =>
 /** The value names something that does not exist, or that the caller may not use. */
 export const unknownReference = (field: Field, message: string): DomainError =>
   new DomainError('invalid_request', [{ ...inputFault(field, message), code: 'not_found' }])
+
+/** The state of the transaction that the caller names does not allow the change. */
+export const invalidTransaction = (message: string): DomainError =>
+  namedError('invalid_state', 'transaction_id', message)
+
+/** A pool that a request names, or that something it names uses. */
+export const poolIsEmpty = (): DomainError => errorOf('unavailable', 'pool', 'The pool has no relayers')
 
 /** The network of what a request names was deleted meanwhile. */
 export const networkDeleted = (): DomainError => errorOf('unavailable', 'network', 'The network was deleted')
@@ -184,10 +191,44 @@ export const conflict = (
 
 export const notFound = (message: string): DomainError => new DomainError('not_found', message)
 
-// These messages are part of the contract: clients compare them.
+// These messages are part of the contract: clients of the OpenZeppelin Relayer compare them.
 export const relayerNotFound = (id: string): DomainError => notFound(`Relayer with ID ${id} not found`)
 export const transactionNotFound = (id: string): DomainError => notFound(`Transaction with ID ${id} not found`)
 export const notificationNotFound = (): DomainError => notFound('Notification not found')
+export const apiKeyNotFound = (): DomainError => notFound('API key not found')
+
+const noId = (name: string, kind: string) => (): DomainError => namedError('not_found', name, `no ${kind} has this id`)
+export const poolNotFound = noId('pool_id', 'pool')
+
+/** What is said of a resource that does not exist, by the parameter of the path that names it. */
+const missingErrors = {
+  relayer_id: relayerNotFound,
+  transaction_id: transactionNotFound,
+  nonce: (nonce: string) => notFound(`Transaction with nonce ${nonce} not found`),
+  notification_id: notificationNotFound,
+  api_key_id: apiKeyNotFound,
+  pool_id: poolNotFound,
+  network_id(id: string) {
+    // The id of a network begins with its type.
+    const hint = id.startsWith('evm:') ? '' : `; did you mean evm:${id}?`
+    return namedError('not_found', 'network_id', `no network has this id${hint}`)
+  },
+  signer_id: noId('signer_id', 'signer'),
+  abi_id: noId('abi_id', 'ABI'),
+  problem_id: noId('problem_id', 'present problem'),
+  sponsorship_id: noId('sponsorship_id', 'sponsorship'),
+  facilitator_id: noId('facilitator_id', 'facilitator'),
+  payment_id: noId('payment_id', 'payment'),
+  call_id: noId('call_id', 'call'),
+  user: () => namedError('not_found', 'user', 'no call is of this user'),
+}
+
+export const missing = (name: keyof typeof missingErrors, id: string): DomainError => missingErrors[name](id)
+
+/** Why a caller without a right to all relayers may not do what concerns all of them. */
+export const limitedToRelayers = 'this API key is limited to relayers; the operation requires a key for all relayers'
+
+export const noBlobs = 'blob transactions (EIP-4844) are not supported'
 
 /** The sentence that clients of the interface compare, for a signature of a message only. */
 export const relayerOfMessageNotFound = (): DomainError => notFound('Not found')

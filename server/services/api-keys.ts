@@ -7,7 +7,7 @@ import type {
   UpdateApiKeyRequest,
   Usage,
 } from '../../generated/openapi.ts'
-import { badRequest, conflict, namedError, notFound, unknownReference } from '../domain/errors.ts'
+import { apiKeyNotFound, badRequest, conflict, namedError, unknownReference } from '../domain/errors.ts'
 import { budgetPlaces, type KeyBudget, mergeBudget, readBudget } from '../domain/policies/budgets.ts'
 import { requireRevision } from '../domain/revision.ts'
 import type { ApiKeyChanges, ApiKeyRow, Conditions, NewApiKey, PendingAuditEntry } from '../domain/rows.ts'
@@ -15,7 +15,7 @@ import { readTime } from '../domain/values.ts'
 import { makeToken } from '../lib/ids.ts'
 import type { UnknownLimit } from '../store/queries/api-keys.ts'
 import type { ServicesContext } from './context.ts'
-import { inCalls } from './sponsorships.ts'
+import { inCalls } from './key-owners.ts'
 
 /* API keys, as callers and the operator's command change them. */
 
@@ -149,14 +149,12 @@ export async function budgetUse({ store }: Store, budget: KeyBudget): Promise<Bu
 /** The public part of a key. */
 export const showApiKey = ({ secret_hash: _, former_tokens: __, ...apiKey }: ApiKeyRow): ApiKey => apiKey
 
-export const apiKeyNotFound = () => notFound('API key not found')
-
 const nameTaken = () => conflict('already_exists', ['name'], 'an API key with this name already exists')
 
 const unknown = (limit: UnknownLimit) =>
   'unknown_relayer' in limit
-    ? unknownReference(['relayer_ids', limit.unknown_relayer], 'no relayer has this ID')
-    : unknownReference(['pool_ids', limit.unknown_pool], 'no pool has this ID')
+    ? unknownReference(['relayer_ids', limit.unknown_relayer], 'no relayer has this id')
+    : unknownReference(['pool_ids', limit.unknown_pool], 'no pool has this id')
 
 /** The given members in stored form. Throws DomainError (400). */
 function readChanges(body: CreateApiKeyRequest | UpdateApiKeyRequest): ApiKeyChanges {

@@ -5,7 +5,7 @@ import type { Conditions, PendingAuditEntry } from '../domain/rows.ts'
 import { readAddress, readAmount } from '../domain/values.ts'
 import type { FacilitatorRow } from '../store/queries/facilitators.ts'
 import type { ServicesContext } from './context.ts'
-import { createWithToken } from './sponsorships.ts'
+import { createWithToken } from './key-owners.ts'
 
 type Store = Pick<ServicesContext, 'store'>
 

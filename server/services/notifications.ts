@@ -1,5 +1,5 @@
 import type { CreateNotificationRequest, Notification, UpdateNotificationRequest } from '../../generated/openapi.ts'
-import { badRequest, conflict, DomainError, namedError } from '../domain/errors.ts'
+import { badRequest, conflict, namedError } from '../domain/errors.ts'
 import { type Caller, creatorSeenBy } from '../domain/operation.ts'
 import { requireRevision } from '../domain/revision.ts'
 import type { Conditions, NotificationChanges, PendingAuditEntry } from '../domain/rows.ts'
@@ -29,7 +29,7 @@ export async function createNotification(
   const maxOfCreator = creatorSeenBy(caller) === undefined ? undefined : maxOfLimitedKey
   auditEntry.subject = id
   const outcome = await context.store.createNotification(notification, auditEntry, maxOfCreator)
-  if (outcome === 'id_taken') throw new DomainError('already_exists', 'Notification with this ID already exists')
+  if (outcome === 'id_taken') throw conflict('already_exists', ['id'], 'a notification with this id already exists')
   if (outcome === 'too_many') {
     const message = `this API key has reached its limit of ${maxOfLimitedKey} notifications; delete one first`
     throw conflict('limit_reached', [], message)

@@ -1,5 +1,5 @@
 import type { CreatePoolRequest, Pool, PoolPolicies, UpdatePoolRequest } from '../../generated/openapi.ts'
-import { conflict, type Field, namedError, unknownNetwork, unknownReference } from '../domain/errors.ts'
+import { conflict, type Field, namedError, poolNotFound, unknownNetwork, unknownReference } from '../domain/errors.ts'
 import type { Caller } from '../domain/operation.ts'
 import { listPolicies, mergePolicies, readPolicies } from '../domain/policies/read-policies.ts'
 import { requireRevision } from '../domain/revision.ts'
@@ -14,7 +14,7 @@ type PoolContext = Pick<ServicesContext, 'store' | 'pools'>
 /** Finds a pool that the caller may use. Throws DomainError (404) for one that he may not use whole, as for a missing one. */
 export async function findPool(context: PoolContext, id: string, rights: PoolRights): Promise<PoolRow> {
   const pool = await poolOf(context, id)
-  if (!pool || !maySee(pool, rights)) throw poolMissing()
+  if (!pool || !maySee(pool, rights)) throw poolNotFound()
   return pool
 }
 
@@ -32,8 +32,6 @@ function maySee({ id, relayers }: PoolRow, { relayer_ids, pool_ids }: PoolRights
 export const seenIn = ({ id }: PoolRow, { relayer_ids, pool_ids }: PoolRights) =>
   pool_ids.has(id) ? undefined : relayer_ids
 
-export const poolMissing = () => namedError('not_found', 'pool_id', 'no pool has this id')
-
 /** Throws DomainError (400, 409). */
 export async function createPool(
   { store, makeId }: Pick<ServicesContext, 'store' | 'makeId'>,
@@ -43,7 +41,7 @@ export async function createPool(
   auditEntry.subject = id
   const outcome = await store.createPool({ ...body, id, name, policies: readPolicies(policies) }, auditEntry)
   if (outcome === 'unknown_network') throw unknownNetwork()
-  if (outcome === 'id_taken') throw conflict('already_exists', ['id'], 'a pool with this ID already exists')
+  if (outcome === 'id_taken') throw conflict('already_exists', ['id'], 'a pool with this id already exists')
   return shown(outcome)
 }
 
@@ -95,5 +93,5 @@ function shown(outcome: PoolRow | { unknown_relayer: Field }): Pool {
   if (!('unknown_relayer' in outcome)) return showPool(outcome)
   const { unknown_relayer: field } = outcome
   const place = field[0] === 'weights' ? 'pool' : 'network of the pool'
-  throw unknownReference(field, `the ${place} has no relayer with this ID`)
+  throw unknownReference(field, `the ${place} has no relayer with this id`)
 }

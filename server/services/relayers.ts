@@ -124,7 +124,7 @@ const readUrls = (
 function refusal(obstacle: RelayerObstacle, { notification_id }: { notification_id?: string | null } = {}) {
   switch (obstacle) {
     case 'id_taken':
-      return conflict('already_exists', ['id'], 'a relayer with this ID already exists')
+      return conflict('already_exists', ['id'], 'a relayer with this id already exists')
     case 'address_taken':
       return badRequest(
         ['signer_id'],
@@ -133,11 +133,11 @@ function refusal(obstacle: RelayerObstacle, { notification_id }: { notification_
     case 'unknown_network':
       return unknownNetwork()
     case 'unknown_signer':
-      return unknownReference(['signer_id'], 'no signer has this ID')
+      return unknownReference(['signer_id'], 'no signer has this id')
     case 'unknown_notification':
       return typeof notification_id === 'string'
-        ? unknownReference(['notification_id'], 'no notification has this ID')
-        : badRequest(['notification_ids'], 'must be the IDs of notifications; one of them has none')
+        ? unknownReference(['notification_id'], 'no notification has this id')
+        : badRequest(['notification_ids'], 'must be ids of notifications; no notification has one of them')
   }
 }
 

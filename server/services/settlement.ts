@@ -1,7 +1,7 @@
 import type { X402Settled, X402Supported, X402Verified } from '../../generated/openapi.ts'
 import { type Chains, type NetworkClient, requireClient } from '../chain/chains.ts'
 import { proveTransfer } from '../chain/proofs.ts'
-import { DomainError, notFound, refusedBy } from '../domain/errors.ts'
+import { DomainError, poolIsEmpty, poolNotFound, refusedBy } from '../domain/errors.ts'
 import type { NodeAccess } from '../domain/node-access.ts'
 import {
   endOf,
@@ -40,7 +40,8 @@ async function findSenders(context: Context, nodes: NodeAccess, facilitator: Fac
   const pool = await poolOf(context, facilitator.pool_id)
   const relayer = pool?.relayers[0]
   const first = relayer && (await keyring.findRelayer(relayer.relayer_id))
-  if (!pool || !first) throw notFound('The pool of the facilitator has no relayers')
+  if (!pool) throw poolNotFound()
+  if (!first) throw poolIsEmpty()
   return { pool, first, client: await requireClient(chains, nodes, first) }
 }
 

@@ -60,7 +60,7 @@ const refusals = {
   ]),
 }
 
-const taken = () => conflict('already_exists', ['id'], 'a signer with this ID already exists')
+const taken = () => conflict('already_exists', ['id'], 'a signer with this id already exists')
 
 const isLocal = (body: CreateSignerRequest): body is LocalRequest =>
   body.type === 'plain' || body.type === 'keystore' || body.type === 'generated'

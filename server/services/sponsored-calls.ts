@@ -4,7 +4,7 @@ import { type NetworkClient, requireClient } from '../chain/chains.ts'
 import { authorityOf } from '../domain/decoding/transaction.ts'
 import type { Effect } from '../domain/effect.ts'
 import { toHex } from '../domain/encoding/digest.ts'
-import { badRequest, errorOf, notFound } from '../domain/errors.ts'
+import { badRequest, poolIsEmpty, poolNotFound, relayerNotFound } from '../domain/errors.ts'
 import type { NodeAccess } from '../domain/node-access.ts'
 import type { Idempotency } from '../domain/operation.ts'
 import { feeOf } from '../domain/policies/fee-policies.ts'
@@ -46,13 +46,13 @@ async function sendersOf(
 ) {
   if (relayer_id !== null) {
     const relayer = await keyring.findRelayer(relayer_id)
-    if (relayer.row_id !== relayer_row_id) throw notFound('The relayer of the sponsorship was deleted')
+    if (relayer.row_id !== relayer_row_id) throw relayerNotFound(relayer_id)
     return { pool: undefined, relayers: [relayer] as [RelayerRow] }
   }
   const pool = await store.getPool(pool_id as string)
-  if (pool?.row_id !== pool_row_id) throw notFound('The pool of the sponsorship was deleted')
+  if (pool?.row_id !== pool_row_id) throw poolNotFound()
   const relayers = await Promise.all(pool.relayers.map(({ relayer_id }) => keyring.findRelayer(relayer_id)))
-  if (relayers.length === 0) throw errorOf('unavailable', 'pool', 'The pool has no relayers')
+  if (relayers.length === 0) throw poolIsEmpty()
   return { pool, relayers: relayers as [RelayerRow, ...RelayerRow[]] }
 }
 

@@ -1,22 +1,18 @@
 import type {
-  CountUsage,
   CreateSponsorshipRequest,
   SponsoredUser,
   Sponsorship,
   UpdateSponsorshipRequest,
-  Usage,
   UserLimitsInput,
 } from '../../generated/openapi.ts'
-import { conflict, type DomainError, errorOf, unknownReference } from '../domain/errors.ts'
-import type { Caller } from '../domain/operation.ts'
+import { missing } from '../domain/errors.ts'
 import { budgetOf, type SponsorshipRules, usageKey } from '../domain/policies/sponsored-calls.ts'
 import { requireRevision } from '../domain/revision.ts'
-import type { Conditions, NewApiKey, PendingAuditEntry } from '../domain/rows.ts'
+import type { Conditions, PendingAuditEntry } from '../domain/rows.ts'
 import { mergePatch, readAddress, readAmount } from '../domain/values.ts'
-import { makeToken } from '../lib/ids.ts'
-import type { OwnerRefusal } from '../store/queries/key-owners.ts'
 import type { SponsorshipRow } from '../store/queries/sponsorships.ts'
 import type { ServicesContext } from './context.ts'
+import { createWithToken, inCalls } from './key-owners.ts'
 
 /* Sponsorships: whose calls the service pays, by which rules, and what was used of their budgets. */
 
@@ -48,44 +44,6 @@ export async function createSponsorship(
   return { sponsorship: await showSponsorship(context, row), token }
 }
 
-/** Makes a sponsorship or a facilitator with its API key, and the token of that. Throws DomainError (409). */
-export async function createWithToken<Row extends object>(
-  { makeId, now }: Pick<ServicesContext, 'makeId' | 'now'>,
-  auditEntry: PendingAuditEntry,
-  [kind, id]: ['Sponsorship' | 'Facilitator', string],
-  insert: (createdAt: string, apiKey: NewApiKey) => Promise<Row | OwnerRefusal>,
-): Promise<{ row: Row; token: string }> {
-  auditEntry.subject = id
-  const createdAt = new Date(now()).toISOString()
-  const keyId = makeId()
-  const { token, secret_hash } = makeToken(keyId)
-  const name = nameOf(`${kind} ${id}`, keyId)
-  const row = await insert(createdAt, {
-    ...{ id: keyId, name, created_at: createdAt, secret_hash },
-    scopes: [kind === 'Sponsorship' ? 'relay' : 'settle'],
-    ...{ relayer_ids: [], pool_ids: null, allowed_cidrs: null, rate_limit: null, budget: null, expires_at: null },
-    ...{ last_used_at: null, former_tokens: null, previous_token_expires_at: null },
-  })
-  if (typeof row === 'string') throw refusalOf(row, kind, name)
-  return { row, token }
-}
-
-/** Why one of them was not made. */
-function refusalOf(outcome: OwnerRefusal, kind: string, keyName: string): DomainError {
-  switch (outcome) {
-    case 'id_taken':
-      return conflict('already_exists', ['id'], `a ${kind.toLowerCase()} with this ID already exists`)
-    case 'unknown_relayer':
-      return unknownReference(['relayer_id'], 'no relayer has this ID')
-    case 'unknown_pool':
-      return unknownReference(['pool_id'], 'no pool has this ID')
-    case 'too_many_keys':
-      return conflict('limit_reached', [], 'the limit of API keys is reached; revoke a key first')
-    case 'key_name_taken':
-      return conflict('already_exists', ['id'], `an API key already has the name of its key, ${keyName}`)
-  }
-}
-
 /** Undefined: there is none. Throws DomainError (400, 412, 428). */
 export async function updateSponsorship(
   { store }: Store,
@@ -98,28 +56,17 @@ export async function updateSponsorship(
   return updated && showSponsorship({ store }, updated)
 }
 
+/** Throws DomainError (404). */
+export async function findSponsorship({ store }: Store, id: string): Promise<SponsorshipRow> {
+  const sponsorship = await store.getSponsorship(id)
+  if (!sponsorship) throw missing('sponsorship_id', id)
+  return sponsorship
+}
+
 /** A sponsorship with what was used of its budget. */
 export async function showSponsorship({ store }: Store, sponsorship: SponsorshipRow): Promise<Sponsorship> {
   const { row_id: _, chain_id: __, relayer_row_id: ___, pool_row_id: ____, ...row } = sponsorship
   return { ...row, usage: await store.usage(budgetOf(sponsorship)) }
-}
-
-/**
- * What `read` finds, if the caller may use it: its own key, or one for all relayers. Undefined: there is none for it. Throws DomainError
- * (403).
- */
-export async function ofCaller<Row extends { api_key_id: string }>(
-  { id, roles, relayer_ids }: Caller,
-  ownRole: 'relay' | 'settle',
-  read: () => Promise<Row | undefined>,
-): Promise<Row | undefined> {
-  const isOwn = roles.has(ownRole)
-  if (!isOwn && relayer_ids !== undefined) {
-    const message = 'this API key is limited to relayers; the operation requires a key for all relayers'
-    throw errorOf('forbidden', 'api_key', message)
-  }
-  const row = await read()
-  return isOwn && row?.api_key_id !== id ? undefined : row
 }
 
 /** What a user has used and may still use. */
@@ -141,11 +88,6 @@ function readChanges({ per_user: before }: SponsorshipRow, { per_user, ...others
   const merged = mergePatch<UserLimitsInput>(before ?? {}, per_user)
   return readRules({ ...others, per_user: Object.keys(merged).length === 0 ? null : merged })
 }
-
-export const inCalls = ({ used, remaining, limit, resets_at }: Usage): CountUsage => ({
-  ...{ used: Number(used), remaining: Number(remaining), limit: Number(limit) },
-  resets_at,
-})
 
 type Changes = Omit<UpdateSponsorshipRequest, 'per_user'> & { per_user?: UserLimitsInput | null }
 type Given<Body> = Pick<Body, Extract<keyof Body, keyof SponsorshipRules | 'paused'>>
@@ -194,9 +136,3 @@ function readRules<Body extends CreateSponsorshipRequest | Changes>(body: Body):
   }
   return rules as Read<Body>
 }
-
-const maxName = 128
-
-/** The name of its API key: names are unique, and short enough by the id of the key. */
-const nameOf = (name: string, keyId: string): string =>
-  name.length <= maxName ? name : `${name.slice(0, maxName - keyId.length - 1)} ${keyId}`

@@ -33,7 +33,7 @@ test('says what is wrong with an input under its field', async () => {
   await named(dialog, 'Remove receiver 2').click()
   await dialog.getByLabel('Allowed receivers').fill('')
   await confirm(page)
-  await fault(dialog, 'ID').getByText('A relayer with this ID already exists.').waitFor()
+  await fault(dialog, 'ID').getByText('A relayer with this id already exists.').waitFor()
   expect(await dialog.locator('.fault').count()).toBe(1)
   expect(await dialog.locator('.callout').count()).toBe(0)
   await named(dialog, 'Close').click()

@@ -366,7 +366,7 @@ test('refuses to replace the transaction of a call, by REST and by JSON-RPC, and
   const read = async () => (await its.client.get(transaction, { path })).data
   await until('it is submitted', async () => (await read()).status === 'submitted')
   const before = await read()
-  const message = 'The call of a sponsorship stays as it is, and can be canceled'
+  const message = 'the call of a sponsorship stays as it is, and can be canceled'
   const { to, data, gas_limit, max_fee_per_gas } = before
   const { address } = its.relayer
   for (const content of [
@@ -374,7 +374,7 @@ test('refuses to replace the transaction of a call, by REST and by JSON-RPC, and
     { to, data, gas_limit, speed: 'fastest' as const },
   ]) {
     const replaced = its.client.put(transaction, { path, body: content })
-    await expect(replaced).rejects.toMatchObject({ status: 409, message })
+    await expect(replaced).rejects.toMatchObject({ status: 409, message: `path/transaction_id: ${message}` })
   }
   const price = `0x${(BigInt(max_fee_per_gas ?? 0) * 2n).toString(16)}`
   const { call: rpc } = jsonRpcOf(its.rig.url(), its.rig.api_key, its.relayer.id)
@@ -669,8 +669,8 @@ test('refuses a sponsorship without, or with two, or with unknown senders, and a
   const create = (body: object) => outcomeOf(client.sponsorships.create({ ...rules, ...body } as never))
   expect(await create({})).toContain('400 /body/relayer_id: give exactly one')
   expect(await create({ relayer_id: 'demo', pool_id: 'x' })).toContain('400 /body/pool_id: give exactly one')
-  expect(await create({ relayer_id: 'nobody' })).toContain('400 /body/relayer_id: no relayer has this ID')
-  expect(await create({ pool_id: 'nobody' })).toContain('400 /body/pool_id: no pool has this ID')
+  expect(await create({ relayer_id: 'nobody' })).toContain('400 /body/relayer_id: no relayer has this id')
+  expect(await create({ pool_id: 'nobody' })).toContain('400 /body/pool_id: no pool has this id')
   expect(await create({ id: 'game', relayer_id: 'demo' })).toBe('accepted')
   expect(await create({ id: 'game', relayer_id: 'demo' })).toContain('409 /body/id')
   expect((await client.get('/api/v1/api-keys', {})).data).toHaveLength(1)

@@ -16,7 +16,7 @@ const tool = join(folder, 'bin', 'schemathesis')
 
 /** What no schema can say, or what the tool calls wrong and the field calls right: the check, the status and words of the answer. */
 const reasons: [check: string, status: string, words: RegExp, reason: string][] = [
-  ['ST202', '400', /"code":"not_found"|no relayer with this ID/, 'the body names a resource that does not exist'],
+  ['ST202', '400', /"code":"not_found"|no relayer with this id/, 'the body names a resource that does not exist'],
   ['ST202', '400', /EIP-55 checksum/, 'a checksum is no regular language'],
   [
     'ST202',

@@ -39,7 +39,7 @@ export function abis({ store, makeId }: Pick<ServicesContext, 'store' | 'makeId'
         case 'unknown_network':
           throw unknownNetwork()
         case 'id_taken':
-          throw conflict('already_exists', ['id'], 'an ABI with this ID already exists')
+          throw conflict('already_exists', ['id'], 'an ABI with this id already exists')
         case 'contract_taken':
           throw conflict('already_exists', ['address'], 'this contract has an ABI already; delete that first')
         default:

@@ -1,12 +1,11 @@
 import { type Caller, deleted, type Handlers, Page, page } from '../../domain/operation.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import { createFacilitator, showFacilitator, updateFacilitator } from '../../services/facilitators.ts'
+import { findOwned } from '../../services/key-owners.ts'
 import { settlePayment, supportedPayments, verifyPayment } from '../../services/settlement.ts'
-import { ofCaller } from '../../services/sponsorships.ts'
 import { WaitPlace } from '../../services/transactions/wait-for-status.ts'
 import type { FacilitatorRow } from '../../store/queries/facilitators.ts'
 import { showPayment } from '../../store/queries/payments.ts'
-import { missing } from '../http/missing.ts'
 
 type Facilitators = Pick<
   Handlers,
@@ -19,11 +18,8 @@ export function facilitators(context: ServicesContext): Facilitators {
   const show = (facilitator: FacilitatorRow) => showFacilitator(context, facilitator)
 
   /** Throws DomainError (403, 404). */
-  const own = async (id: string, caller: Caller): Promise<FacilitatorRow> => {
-    const facilitator = await ofCaller(caller, 'settle', () => cache.find(id, () => store.getFacilitator(id)))
-    if (!facilitator) throw missing('facilitator_id', id)
-    return facilitator
-  }
+  const own = (id: string, caller: Caller): Promise<FacilitatorRow> =>
+    findOwned(caller, 'facilitator_id', id, () => cache.find(id, () => store.getFacilitator(id)))
 
   return {
     createFacilitator: ({ body, auditEntry }) => createFacilitator(context, body, auditEntry),

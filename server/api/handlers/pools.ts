@@ -50,8 +50,8 @@ export function pools(context: ServicesContext): Pools {
     },
 
     async sendPoolTransactionBatch({ path, body, caller, idempotency, auditEntry, authorize, nodes }) {
-      const pool = await findPool(context, path.pool_id, caller)
       await countCalls(caller, body.transactions.length - 1)
+      const pool = await findPool(context, path.pool_id, caller)
       const mayUse = async () => findPool(context, path.pool_id, await authorize())
       const asker = { idempotency, auditEntry, nodes, authorize: mayUse }
       return Page.whole(await sendBatchToPool(context, asker, pool, body.transactions))

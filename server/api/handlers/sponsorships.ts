@@ -2,17 +2,17 @@ import { badRequest, transactionNotFound } from '../../domain/errors.ts'
 import { type Caller, deleted, type Handlers, Page, page } from '../../domain/operation.ts'
 import { readAddress } from '../../domain/values.ts'
 import type { ServicesContext } from '../../services/context.ts'
+import { findOwned } from '../../services/key-owners.ts'
 import { findCall, sendCall, shownCallOf } from '../../services/sponsored-calls.ts'
 import {
   createSponsorship,
-  ofCaller,
+  findSponsorship,
   showSponsorship,
   updateSponsorship,
   usageOfUser,
 } from '../../services/sponsorships.ts'
 import type { SponsorshipRow } from '../../store/queries/sponsorships.ts'
 import { readFrom } from '../http/errors.ts'
-import { missing } from '../http/missing.ts'
 
 type Sponsorships = Pick<
   Handlers,
@@ -24,18 +24,9 @@ export function sponsorships(context: ServicesContext): Sponsorships {
   const { store, keyring } = context
   const show = (sponsorship: SponsorshipRow) => showSponsorship(context, sponsorship)
 
-  const found = async (id: string): Promise<SponsorshipRow> => {
-    const sponsorship = await store.getSponsorship(id)
-    if (!sponsorship) throw missing('sponsorship_id', id)
-    return sponsorship
-  }
-
   /** Throws DomainError (403, 404). */
-  const own = async (id: string, caller: Caller): Promise<SponsorshipRow> => {
-    const sponsorship = await ofCaller(caller, 'relay', () => store.getSponsorship(id))
-    if (!sponsorship) throw missing('sponsorship_id', id)
-    return sponsorship
-  }
+  const own = (id: string, caller: Caller): Promise<SponsorshipRow> =>
+    findOwned(caller, 'sponsorship_id', id, () => store.getSponsorship(id))
 
   return {
     createSponsorship: ({ body, auditEntry }) => createSponsorship(context, body, auditEntry),
@@ -45,7 +36,7 @@ export function sponsorships(context: ServicesContext): Sponsorships {
       return new Page(await Promise.all(data.map(show)), pagination)
     },
 
-    getSponsorship: async ({ path }) => show(await found(path.sponsorship_id)),
+    getSponsorship: async ({ path }) => show(await findSponsorship(context, path.sponsorship_id)),
 
     updateSponsorship: ({ path, body, auditEntry, ifMatch }) =>
       updateSponsorship(context, path.sponsorship_id, body, { auditEntry, ifMatch }),
@@ -56,7 +47,7 @@ export function sponsorships(context: ServicesContext): Sponsorships {
     },
 
     async getSponsoredUser({ path }) {
-      const sponsorship = await found(path.sponsorship_id)
+      const sponsorship = await findSponsorship(context, path.sponsorship_id)
       return usageOfUser(
         context,
         sponsorship,

@@ -1,7 +1,13 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Request } from 'express'
-import { DomainError, errorOf, relayerNotFound, relayerOfMessageNotFound } from '../../domain/errors.ts'
+import {
+  DomainError,
+  errorOf,
+  limitedToRelayers,
+  relayerNotFound,
+  relayerOfMessageNotFound,
+} from '../../domain/errors.ts'
 import type { Caller } from '../../domain/operation.ts'
 import { checkBudgetOfOperation } from '../../domain/policies/budgets.ts'
 import type { ApiKeyRow } from '../../domain/rows.ts'
@@ -239,7 +245,7 @@ const ownRoles: Record<string, string> = {
 const lacks = (scope: string, roles: ReadonlySet<string>) =>
   `this API key lacks the scope "${scope}" (it has: ${[...roles].filter((role) => !(role in reasons)).join(', ')})`
 const reasons: Record<string, string> = {
-  all_relayers: 'this API key is limited to relayers; the operation requires a key for all relayers',
+  all_relayers: limitedToRelayers,
   administer:
     'this API key cannot manage API keys; that requires every scope, no budget and no limit to relayers, addresses or time',
 }

@@ -148,6 +148,8 @@ const subjects: Partial<Record<Subject, string>> = {
 }
 
 function sentence({ path, message }: Detail, fault: Fault | undefined): string {
+  // A call names a transaction by its nonce, and no part of the path.
+  if (fault?.of === 'named') return message
   const subject = fault && subjects[fault.of]
   if (subject === undefined) return `${path}: ${message}`
   return `${fault && fault.field.length > 0 ? namePath(fault.field) : subject} ${message}`

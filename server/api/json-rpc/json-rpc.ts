@@ -2,12 +2,11 @@ import pLimit from 'p-limit'
 import type { JsonRpcAnswer as Answer } from '../../../generated/openapi.ts'
 import { RpcError } from '../../chain/rpc.ts'
 import { revertDataOf } from '../../chain/rpc-error.ts'
-import { errorOf, relayerNotFound } from '../../domain/errors.ts'
+import { errorOf, poolIsEmpty, relayerNotFound } from '../../domain/errors.ts'
 import type { Caller, Handlers } from '../../domain/operation.ts'
 import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { SerialQueue } from '../../lib/in-order.ts'
 import { findPool } from '../../services/pools.ts'
-import { unavailable } from '../../services/transactions/pick-relayer.ts'
 import { WaitPlace } from '../../services/transactions/wait-for-status.ts'
 import { AnswerBudget } from './budget.ts'
 import {
@@ -105,7 +104,7 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
 
   async function answerAll(request: Request, endpoint: Endpoint): Promise<Answer | Answer[] | undefined> {
     const [relayer] = endpoint.relayers
-    if (!relayer) throw unavailable('The pool has no relayers')
+    if (!relayer) throw poolIsEmpty()
     const parts = {
       ...endpoint,
       relayer,

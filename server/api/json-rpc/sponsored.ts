@@ -1,5 +1,5 @@
 import { orUnknown } from '../../chain/rpc.ts'
-import { DomainError, errorOf, type Fault } from '../../domain/errors.ts'
+import { DomainError, errorOf, type Fault, wrongChainId } from '../../domain/errors.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import type { Handlers, OperationRequest } from '../../domain/operation.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
@@ -7,9 +7,9 @@ import { ask } from '../../services/accounts.ts'
 import { callIdOf, findCall, sendCall, shownCallOf, sponsoredClient } from '../../services/sponsored-calls.ts'
 import { WaitPlace } from '../../services/transactions/wait-for-status.ts'
 import type { SponsorshipRow } from '../../store/queries/sponsorships.ts'
-import { detailsOf, statusOf } from '../http/errors.ts'
+import { detailsOf } from '../http/errors.ts'
 import { readIdempotency } from '../http/query.ts'
-import { checked, idOf, invalid, type JsonRpcDependencies, readCall } from './context.ts'
+import { checked, idOf, invalid, type JsonRpcDependencies, readCall, withAudit } from './context.ts'
 import { codes, type ErrorObject, errorObject, invalidParams, JsonRpcError, methodNotFound } from './errors.ts'
 import { revertIn } from './json-rpc.ts'
 
@@ -47,18 +47,13 @@ export function sponsoredJsonRpc(service: JsonRpcDependencies): Pick<Handlers, '
   async function send(sponsorship: SponsorshipRow, request: Request, params: unknown[]) {
     const call = checked(contract, 'SponsoredCallRequest', readSend(membersIn(params), sponsorship.chain_id))
     const idempotency = readIdempotency(request.header['Idempotency-Key'], request.caller)
-    const { auditEntry, end } = request.beginAudit('sendSponsoredCall')
-    auditEntry.sponsorship_id = sponsorship.id
-    try {
-      const authorize = async () => sponsorshipOf((await request.authorizeFor('sendSponsoredCall')).id, request)
-      const asker = { idempotency, auditEntry, nodes: request.nodes, authorize }
+    return withAudit(request, 'sendSponsoredCall', { status: 201 }, async ({ auditEntry, authorize }) => {
+      auditEntry.sponsorship_id = sponsorship.id
+      const mayUse = async () => sponsorshipOf((await authorize()).id, request)
+      const asker = { idempotency, auditEntry, nodes: request.nodes, authorize: mayUse }
       const { id } = await sendCall(service, asker, sponsorship, call)
-      end(201)
       return callIdOf(id)
-    } catch (error) {
-      end(error instanceof DomainError ? statusOf[error.code] : 500, error)
-      throw error
-    }
+    })
   }
 
   const find = async (sponsorship: SponsorshipRow, id: unknown): Promise<TransactionRow> => {
@@ -258,7 +253,7 @@ function checkChain(given: unknown, chainId: number): void {
   if (typeof given !== 'string' || !/^[0-9]{1,16}$/.test(given))
     throw invalidParams('chainId must be a decimal text, for example "1"')
   if (given !== `${chainId}`)
-    throw new JsonRpcError(relayerCodes.other_chain, `the sponsorship is on chain ${chainId}; chainId is ${given}`)
+    throw new JsonRpcError(relayerCodes.other_chain, `chainId ${wrongChainId(chainId, BigInt(given))}`)
 }
 
 /** How long relayer_sendTransactionSync waits. Throws JsonRpcError. */

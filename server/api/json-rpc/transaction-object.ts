@@ -1,4 +1,4 @@
-import { wrongChainId } from '../../domain/errors.ts'
+import { noBlobs, wrongChainId } from '../../domain/errors.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
 import { codes, invalidParams, JsonRpcError } from './errors.ts'
 
@@ -75,7 +75,7 @@ export function relayerOf(account: unknown, relayers: RelayerRow[]): RelayerRow 
 function checkNames(members: Members): void {
   for (const name of Object.keys(members)) {
     if (known.has(name)) continue
-    if (blobs.has(name)) throw invalidParams('blob transactions (EIP-4844) are not supported')
+    if (blobs.has(name)) throw invalidParams(noBlobs)
     if (name === 'authorizationList') throw withAuthorizations()
     throw invalidParams(`${/^\w{1,40}$/.test(name) ? name : 'a member'} is not known in a transaction`)
   }
@@ -99,7 +99,7 @@ function typeIn(members: Members): 0 | 1 | 2 | undefined {
   const type = numberIn(members, 'type')
   if (type === undefined) return undefined
   if (type === 0n || type === 1n || type === 2n) return Number(type) as 0 | 1 | 2
-  if (type === 3n) throw invalidParams('blob transactions (EIP-4844) are not supported')
+  if (type === 3n) throw invalidParams(noBlobs)
   if (type === 4n) throw withAuthorizations()
   throw invalidParams(`transactions of type 0x${type.toString(16)} are not supported`)
 }

@@ -175,5 +175,5 @@ const circleByTreasury = () => conflict('invalid_state', ['from'], circle)
 export const circleByRelayers = () => conflict('invalid_state', ['relayer_ids'], circle)
 export const circleBy = (name: 'relayer_id' | 'pool_id') => namedError('invalid_state', name, circle)
 
-const unknownTreasury = () => unknownReference(['from'], 'no relayer on the same chain has this ID')
+const unknownTreasury = () => unknownReference(['from'], 'no relayer on the same chain has this id')
 const without = (of: 'relayer' | 'pool') => namedError('not_found', `${of}_id`, `the ${of} has no funding`)

@@ -17,7 +17,7 @@ import {
 } from '../../domain/encoding/digest.ts'
 import { authorizationDigest, authorizationPreimage } from '../../domain/encoding/envelope.ts'
 import { type HashedTypedData, hashTypedData } from '../../domain/encoding/typed-data.ts'
-import { badRequest, relayerOfMessageNotFound, wrongChainId } from '../../domain/errors.ts'
+import { badRequest, noBlobs, relayerOfMessageNotFound, wrongChainId } from '../../domain/errors.ts'
 import {
   budgetOfSignature,
   checkBudget,
@@ -264,9 +264,6 @@ function parse(hex: string) {
     return parseUnsigned(hex)
   } catch {
     const wanted = 'must be an unsigned transaction of type legacy, EIP-2930 or EIP-1559, as hex of its RLP'
-    throw badRequest(
-      place,
-      hex.startsWith('0x03') ? 'is a blob transaction (EIP-4844), which is not supported' : wanted,
-    )
+    throw badRequest(place, hex.startsWith('0x03') ? noBlobs : wanted)
   }
 }

@@ -1,6 +1,6 @@
 import type { PendingCancellation, Transaction } from '../../../generated/openapi.ts'
 import { highestTaken } from '../../domain/attempts.ts'
-import { DomainError, transactionNotFound } from '../../domain/errors.ts'
+import { DomainError, invalidTransaction, transactionNotFound } from '../../domain/errors.ts'
 import { gwei, minReplacementFee, most } from '../../domain/fees.ts'
 import { checkOwnTransaction } from '../../domain/policies/budgets.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
@@ -52,7 +52,7 @@ export async function cancelTransaction(
     const { refused } = withdrawn
     if (isReleased && refused.intent !== 'send')
       return releaseTransaction(context, auditEntry, { relayer_id, transaction_id })
-    throw new DomainError('invalid_state', `The transaction is ${stateOf(refused)}`)
+    throw invalidTransaction(`the transaction is ${stateOf(refused)}`)
   }
   context.pollNow(row_id)
   return shownTransaction(withdrawn)
@@ -96,7 +96,7 @@ export async function releaseTransaction(
   if ('refused' in released) {
     const { refused } = released
     const state = isUnmined(refused.status) ? 'public already' : stateOf(refused)
-    throw new DomainError('invalid_state', `The transaction is ${state}`)
+    throw invalidTransaction(`the transaction is ${state}`)
   }
   pollNow(row_id)
   return shownTransaction(released)

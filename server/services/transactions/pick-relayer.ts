@@ -52,7 +52,7 @@ export async function membersInOrder(
   return { members: ranked.map((its) => its.member), done: loads.ask(first.member.relayer.row_id) }
 }
 
-export const unavailable = (message: string): DomainError => errorOf('unavailable', 'pool', message)
+const unavailable = (message: string): DomainError => errorOf('unavailable', 'pool', message)
 export const noRelayer = (): DomainError =>
   unavailable('No relayer of the pool can take the transaction now; repeat the request')
 const hasLeft = () =>

@@ -7,7 +7,14 @@ import type {
 } from '../../../generated/openapi.ts'
 import { highestTaken, nextPrices } from '../../domain/attempts.ts'
 import { readCall } from '../../domain/decoding/decoded-call.ts'
-import { badRequest, DomainError, type Fault, inputFault, transactionNotFound } from '../../domain/errors.ts'
+import {
+  badRequest,
+  DomainError,
+  type Fault,
+  inputFault,
+  invalidTransaction,
+  transactionNotFound,
+} from '../../domain/errors.ts'
 import {
   applyMaxFee,
   atLeastPrices,
@@ -230,10 +237,9 @@ function contentColumns(
 async function findOpen(store: Store, relayer: RelayerRow, transactionId: string): Promise<WholeTransactionRow> {
   const row = await store.getTransaction(relayer.row_id, transactionId)
   if (!row) throw transactionNotFound(transactionId)
-  if (!isOpen(row)) throw new DomainError('invalid_state', `The transaction is ${stateOf(row)}`)
+  if (!isOpen(row)) throw invalidTransaction(`the transaction is ${stateOf(row)}`)
   // Its user knows it by this id, and the sponsorship pays for this content up to `max_fee`.
-  if (row.sponsored)
-    throw new DomainError('invalid_state', 'The call of a sponsorship stays as it is, and can be canceled')
+  if (row.sponsored) throw invalidTransaction('the call of a sponsorship stays as it is, and can be canceled')
   return row
 }
 

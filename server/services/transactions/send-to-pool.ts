@@ -1,5 +1,5 @@
 import type { AcceptedTransaction, SendTransactionRequest } from '../../../generated/openapi.ts'
-import { DomainError, transactionNotFound } from '../../domain/errors.ts'
+import { DomainError, invalidTransaction, transactionNotFound } from '../../domain/errors.ts'
 import type { NewTransaction, PoolInsertResult, PoolTransaction } from '../../domain/new-transaction.ts'
 import { checkOwnTransaction } from '../../domain/policies/budgets.ts'
 import { checkPoolPolicies, poolSpendingOf } from '../../domain/policies/transaction-policies.ts'
@@ -75,7 +75,7 @@ export async function moveInPool(
   // An early check. The commit checks again.
   if (row.status !== 'pending' || row.intent !== 'send' || row.hash !== null) throw wasSigned(row)
   // Its user knows it by this id, and a moved transaction gets another one.
-  if (row.sponsored) throw new DomainError('invalid_state', 'The call of a sponsorship stays at its relayer')
+  if (row.sponsored) throw invalidTransaction('the call of a sponsorship stays at its relayer')
   const moved = { relayer_row_id: from.row_id, id: row.id }
   const accepted = await offerInTurn(context, asker, pool, {
     request: requestOf(row),
@@ -95,7 +95,7 @@ export async function moveInPool(
         case 'signed':
           throw wasSigned(creation.row)
         case 'ordered':
-          throw new DomainError('invalid_state', 'The transaction has an ordering key, which keeps it at its relayer')
+          throw invalidTransaction('the transaction has an ordering key, which keeps it at its relayer')
         default:
           return creation
       }
@@ -107,7 +107,7 @@ export async function moveInPool(
 }
 
 const wasSigned = (row: TransactionRow) =>
-  new DomainError('invalid_state', `The transaction is ${stateOf(row)}: it may have been signed, or has ended`)
+  invalidTransaction(`the transaction is ${stateOf(row)}: it may have been signed, or has ended`)
 
 /** What was asked for, as its row has it. */
 function requestOf(row: WholeTransactionRow): TransactionRequest {

@@ -109,7 +109,7 @@ test('ABIs are listed, shown as human-readable entries, refused twice, and delet
       () => 'accepted',
       ({ status, details }) => [status, details[0].path, details[0].message],
     )
-  expect(await refusal({})).toEqual([409, '/body/id', 'an ABI with this ID already exists'])
+  expect(await refusal({})).toEqual([409, '/body/id', 'an ABI with this id already exists'])
   expect(await refusal({ id: 'other' })).toEqual([
     409,
     '/body/address',

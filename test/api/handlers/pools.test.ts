@@ -485,7 +485,7 @@ test('moves a transaction that was never signed to another relayer: it is paid o
   await until('it is submitted', async () => (await first.transactions())[0]?.status === 'submitted')
   const node = await testLiar(rig.chain)
   node.lie = (method) => (method === 'eth_sendRawTransaction' ? new Error('txpool is full') : undefined)
-  expect(await codeOf(move(signed.id))).toBe('409 invalid_state undefined')
+  expect(await codeOf(move(signed.id))).toBe('409 invalid_state /path/transaction_id')
   // Its node takes nothing more, so nothing after the next one is signed.
   await change(a, { custom_rpc_urls: [node.url] })
   await send({ value: '10' })
@@ -511,7 +511,7 @@ test('moves a transaction that was never signed to another relayer: it is paid o
     status_reason: `Moved from the relayer ${a}, where it was ${waiting.id}`,
   })
   expect(await codeOf(send({ deduplication_id: 'order 11' }))).toMatch('409 already_sent')
-  expect(await codeOf(move(ordered.id))).toBe('409 invalid_state undefined')
+  expect(await codeOf(move(ordered.id))).toBe('409 invalid_state /path/transaction_id')
   expect((await move(last.id)).data.relayer_id).toBe(b)
 
   node.lie = undefined

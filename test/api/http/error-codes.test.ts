@@ -251,7 +251,7 @@ test('names the nearest id of those that the caller may see', async () => {
     {
       path: '/body/relayer_ids/1',
       code: 'not_found',
-      message: 'the network of the pool has no relayer with this ID; did you mean demo?',
+      message: 'the network of the pool has no relayer with this id; did you mean demo?',
     },
   ])
 })
