@@ -60,12 +60,12 @@ export type Answer<P extends keyof paths, M extends Method> = paths[P][M] extend
     }[keyof R]
   : never
 
-export type ListPath = {
+type ListPath = {
   [P in PathOf<'get'>]: Answer<P, 'get'> extends { data: { id: string }[] } ? P : never
 }[PathOf<'get'>]
 
 /** The service accepts these paths with and without the last slash. */
-export type WithoutSlash<P> = P extends `${infer Start}/` ? Start : P
+type WithoutSlash<P> = P extends `${infer Start}/` ? Start : P
 export type Listed<P> = P extends ListPath ? P : `${P & string}/` & ListPath
 
 export type Item<P extends ListPath> = Answer<P, 'get'> extends { data: (infer T)[] } ? T : never

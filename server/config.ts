@@ -49,7 +49,7 @@ const postgres = /^postgres(?:ql)?:\/\//i
 export const isPostgresUrl = (url: string) => postgres.test(url)
 
 /** The file that a path, or `sqlite:` and a path, names; undefined for anything else. */
-export function sqliteFile(url: string): string | undefined {
+function sqliteFile(url: string): string | undefined {
   const isUrl = /^[a-z][a-z0-9+.-]*:/i.test(url)
   const path = isUrl ? /^(?:sqlite|file):(?:\/\/)?([^/].*|\/[^/].*)$/.exec(url)?.[1] : url
   return path === undefined ? undefined : resolve(path)

@@ -14,7 +14,7 @@ interface Schema {
 }
 
 /** What is wrong in a body, a line each. */
-export type BodyCheck = (method: string, path: string, body: unknown) => string[]
+type BodyCheck = (method: string, path: string, body: unknown) => string[]
 
 /** Checks bodies against the contract that the service publishes, without a request to it. */
 export async function readBodyCheck(url: string): Promise<BodyCheck> {

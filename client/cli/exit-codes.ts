@@ -16,7 +16,7 @@ export const exitCodes = {
   problems: 9,
 } as const
 
-export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
+type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
 export const exitCodesHelp = `
 Exit codes:

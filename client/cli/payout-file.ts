@@ -17,7 +17,7 @@ export interface Payout {
 }
 
 /** How amounts are written. `decimals`: those of the token; absent: amounts are in wei, in `unit`, or have their own unit. */
-export interface AmountFormat {
+interface AmountFormat {
   decimals?: number
   unit?: Unit
 }

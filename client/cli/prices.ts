@@ -9,7 +9,7 @@ export interface PriceOptions {
   priorityFee?: string
 }
 
-export type Prices = Pick<SendDataRequest, 'speed' | 'gas_price' | 'max_fee_per_gas' | 'max_priority_fee_per_gas'>
+type Prices = Pick<SendDataRequest, 'speed' | 'gas_price' | 'max_fee_per_gas' | 'max_priority_fee_per_gas'>
 
 export const addPrices = (command: Command): Command =>
   command

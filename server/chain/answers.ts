@@ -44,7 +44,7 @@ export interface Answers {
 export type Method = keyof Answers
 
 /** An event in a block. */
-export interface Log {
+interface Log {
   hash: string
   block_hash: string
   block_number: number

@@ -295,7 +295,7 @@ export async function proveNonceUser(
 }
 
 /** Who carried out an authorized transfer; undefined: nobody did, and nobody can any more. */
-export interface TransferFact {
+interface TransferFact {
   hash: string | undefined
 }
 

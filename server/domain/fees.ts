@@ -85,7 +85,7 @@ export interface Ceiling {
 export const noCeiling: Ceiling = { fee: undefined, tip: undefined }
 
 /** The columns of a row that hold the highest prices which its request gave. */
-export interface CeilingColumns {
+interface CeilingColumns {
   fee_ceiling: string | null
   tip_ceiling: string | null
 }

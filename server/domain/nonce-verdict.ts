@@ -1,12 +1,12 @@
 import type { Proof } from './proof.ts'
 
 /** For how many blocks most endpoints must report a count before it is accepted, or disables, without a signed transaction. */
-export const doubtBlocks = 3
+const doubtBlocks = 3
 /** The most by which endpoints raise the nonce counter without a signed transaction. */
 const plausibleStep = 64
 
 /** The counts of the account's transactions by most of all endpoints. */
-export interface Counts {
+interface Counts {
   at_least: number
   head: number
 }

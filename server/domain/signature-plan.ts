@@ -32,7 +32,7 @@ import { tooLow, type Wait } from './wait-reason.ts'
 /** A cancellation is urgent, because the original may be mined at any moment. */
 export const withdrawalTier = 'fast'
 
-export type Purpose = 'send' | 'cancel'
+type Purpose = 'send' | 'cancel'
 
 /** What is signed apart from the nonce and the prices. */
 export interface SignedParts {

@@ -4,7 +4,7 @@ import type { FeeMarketPrices, LegacyPrices, PriceKind, Prices } from './fees.ts
 /** EIP-2718: 0 legacy (EIP-155), 1 access list (EIP-2930), 2 fee market (EIP-1559), 4 set code (EIP-7702). */
 export type TransactionType = 0 | 1 | 2 | 4
 
-export type Authorizations = readonly [Authorization, ...Authorization[]]
+type Authorizations = readonly [Authorization, ...Authorization[]]
 
 /** What distinguishes the types of transactions. Only a transaction of type 4 has authorizations, and each has prices of its kind. */
 export type Form =

@@ -242,7 +242,7 @@ export interface WithdrawnBatch {
 }
 
 /** An entry as it is stored; the name of the caller is read with it. */
-export type StoredHistoryEntry = Omit<HistoryEntry, 'caller_name'>
+type StoredHistoryEntry = Omit<HistoryEntry, 'caller_name'>
 
 const maxEntries = 20
 const maxTextLength = 200

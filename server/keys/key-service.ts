@@ -70,14 +70,12 @@ export class KeyServiceFault extends Error {
 
 /** 503: the key service does not sign now. */
 export class KeyServiceUnavailable extends DomainError {
-  readonly reason: string
   /** The fault of the last call; undefined when there was none. */
   readonly fault: KeyServiceFault | undefined
 
   constructor(reason: string, retryAfterMs: number, fault?: KeyServiceFault) {
     const data = { retry_after_s: Math.max(1, Math.ceil(retryAfterMs / 1_000)) }
     super('unavailable', [{ of: 'signer', field: [], message: reason }], data)
-    this.reason = reason
     this.fault = fault
   }
 }
@@ -93,11 +91,8 @@ export class KeyServicesStopped extends KeyServiceUnavailable {
 
 /** 422: the key service has no way to sign this content. */
 export class CannotSign extends DomainError {
-  readonly reason: string
-
   constructor(reason: string) {
     super('key_service_refused', [{ of: 'signer', field: [], message: reason }])
-    this.reason = reason
   }
 }
 

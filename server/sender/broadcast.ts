@@ -155,7 +155,7 @@ async function waitForKey(context: TickContext, row: TransactionRow | undefined,
   if (row.status === 'submitted' && !row.resign) return
   await recordWait(context, row, {
     wait_reason: 'key_service',
-    text: `the key service does not sign: ${error.reason}`,
+    text: `the key service does not sign: ${error.message}`,
   })
 }
 

@@ -307,7 +307,7 @@ const severities: Record<ProblemKind, Problem['severity']> = {
   unchecked: 'warning',
   relayer_paused: 'info',
 }
-export const kinds = Object.keys(severities)
+const kinds = Object.keys(severities)
 
 interface Its extends Partial<Omit<FoundProblem, 'id' | 'kind' | 'severity'>> {
   summary: string

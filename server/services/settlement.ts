@@ -299,14 +299,14 @@ const blocksSince = ({ network }: Pick<NetworkClient, 'network'>, from: number, 
   Math.ceil((2 * (now - from)) / (network.average_blocktime_ms || 1_000)) + leastBlocks
 const leastBlocks = 100
 
-interface ConcludeContext extends Pick<ServicesContext, 'store' | 'now' | 'pollNow'> {}
+type ConcludeContext = Pick<ServicesContext, 'store' | 'now' | 'pollNow'>
 
 /**
  * Writes the outcome of a payment once it is proven. It is settled by whichever transaction carried it out, which most nodes show; somebody
  * else's needs the required confirmations, and ours is withdrawn then. It has failed only when its authorization cannot be used any more:
  * until then a payer who signs again may pay twice.
  */
-export async function concludePayment(context: ConcludeContext, client: NetworkClient, row: PaymentRow): Promise<void> {
+async function concludePayment(context: ConcludeContext, client: NetworkClient, row: PaymentRow): Promise<void> {
   const { store, now, pollNow } = context
   const { transaction_status: status, transaction_hash: own, transaction_error: error } = row
   if (row.status !== 'pending') return

@@ -36,7 +36,7 @@ interface ContractOperation {
   responses: Record<string, unknown>
 }
 
-export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
+type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 
 /** The contract's facts about an operation. */
 export interface OperationFacts {

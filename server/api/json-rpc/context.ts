@@ -80,7 +80,7 @@ export type Method = (context: Context) => Promise<unknown>
 export type Id = string | number | null
 
 /** A call of JSON-RPC 2.0 (section 4). `id` is undefined for a notification. */
-export interface Call {
+interface Call {
   id: Id | undefined
   method: string
   params: unknown[]

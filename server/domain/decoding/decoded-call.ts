@@ -64,7 +64,7 @@ export function decodeError(fragments: string[], data: string): string | undefin
 }
 
 /** The errors that Solidity defines: Error(string) and Panic(uint256). */
-export type Revert = { error: string } | { panic: bigint }
+type Revert = { error: string } | { panic: bigint }
 
 const text = [ParamType.from('string')]
 const code = [ParamType.from('uint256')]

@@ -11,7 +11,7 @@ import {
   type UnsignedPayload,
 } from '../encoding/envelope.ts'
 
-export type Decoded = Uint8Array | NestedUint8Array
+type Decoded = Uint8Array | NestedUint8Array
 
 /** The gas limit of a transaction (EIP-7825: 2^24) pays for 8,830 storage keys of an access list (EIP-2930: 1,900 gas each). */
 const maxItems = 10_000
@@ -97,7 +97,7 @@ export interface SignedContent {
   authorization_list: Authorization[] | null
 }
 
-export interface SignedTransaction {
+interface SignedTransaction {
   /** 0 for a legacy transaction that is valid on every chain. */
   chain_id: bigint
   content: SignedContent

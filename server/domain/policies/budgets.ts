@@ -33,7 +33,7 @@ interface Movements {
 type Network = Pick<RelayerRow, 'policies' | 'coin_token'>
 
 /** Under which name the amounts of a key are counted. */
-export const budgetHolder = ({ key_id }: Pick<KeyBudget, 'key_id'>): string => `key ${key_id}`
+const budgetHolder = ({ key_id }: Pick<KeyBudget, 'key_id'>): string => `key ${key_id}`
 
 export const isOfKey = (holder: string | undefined): boolean => holder?.startsWith('key ') === true
 

@@ -10,7 +10,7 @@ import { UnknownTransactions } from './unknown.ts'
 
 const maxRemembered = 10_000
 
-export interface NonceState {
+interface NonceState {
   next_nonce: number
   chain_latest: number | null
   gaps: number[]

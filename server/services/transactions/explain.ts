@@ -154,7 +154,7 @@ interface Cause {
 const maxMultiple = 1_000
 
 /** Explains a transaction. Pure. */
-export function explain(row: WholeTransactionRow, facts: Facts): Omit<Explanation, Asides> {
+function explain(row: WholeTransactionRow, facts: Facts): Omit<Explanation, Asides> {
   const { relayer, market, head, required_confirmations } = facts
   const prices = pricesOf(row)
   const cap = capOf(relayer, row.gas_limit ?? undefined, BigInt(row.data_fee ?? 0))

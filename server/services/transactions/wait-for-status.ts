@@ -43,7 +43,7 @@ export class WaitPlace {
   }
 }
 
-export interface Wait {
+interface Wait {
   transaction_id: string
   /** The status that it must reach. */
   until: TransactionStatus

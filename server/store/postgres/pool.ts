@@ -100,7 +100,7 @@ export class Client extends pg.Client {
   }
 }
 
-export interface Pool extends pg.Pool {
+interface Pool extends pg.Pool {
   /** Closes all connections at once: the statements under way fail, and the pool opens new ones. */
   cut(): void
 }

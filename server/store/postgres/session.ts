@@ -84,7 +84,7 @@ export function queryOf(statement: Statement<object>, values: Values): { name: s
  * A parameter for json_to_recordset. Bytes are hex. PostgreSQL takes neither U+0000 nor half of a surrogate pair in JSON; texts of nodes
  * may have them.
  */
-export function records(rows: readonly object[]): string {
+function records(rows: readonly object[]): string {
   const text = JSON.stringify(rows.map(withHex))
   return unstorable.test(text) ? JSON.stringify(JSON.parse(text), storable) : text
 }

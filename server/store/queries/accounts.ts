@@ -267,7 +267,7 @@ async function readAccountAt(
 }
 
 /** What a transaction may take from the balance of its account. */
-export interface Taken extends Pick<TransactionRow, 'value' | 'gas_limit' | 'gas_price' | 'max_fee_per_gas'> {
+interface Taken extends Pick<TransactionRow, 'value' | 'gas_limit' | 'gas_price' | 'max_fee_per_gas'> {
   data_fee?: string | null
   coin_spent?: string | null
 }

@@ -25,7 +25,7 @@ import {
 } from './database.ts'
 import { sealedColumns } from './sealed-rows.ts'
 
-export interface StoredApiKey {
+interface StoredApiKey {
   id: string
   name: string
   secret_hash: Uint8Array

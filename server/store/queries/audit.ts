@@ -151,7 +151,7 @@ export function matcher(filter: AuditFilter): (entry: ListedAuditEntry) => boole
 }
 
 /** The operation of an entry that records a checkpoint, and its subject. */
-export const removal = 'removeAuditEntries'
+const removal = 'removeAuditEntries'
 const recordOf = ({ up_to, hash }: AuditHead): string => `${up_to} ${Buffer.from(hash).toString('hex')}`
 
 /** The checkpoints that the entries of a batch record. */

@@ -286,7 +286,7 @@ export interface Correction extends Place {
 }
 
 /** What takes back the amounts that were counted for a transaction. */
-export const takenBack = (account: Account, spent: string | null | undefined): Correction[] =>
+const takenBack = (account: Account, spent: string | null | undefined): Correction[] =>
   readSpent(spent).map(({ amount, bucket, ...spend }) => ({
     ...placeOf(account, spend),
     bucket,

@@ -78,7 +78,7 @@ export interface InsertedTransaction {
 }
 
 /** When it is accepted, who asked for it, as in the audit trail, and through which pool (null: of a relayer itself). */
-export interface Origin {
+interface Origin {
   created_at: string
   caller: string
   pool_row_id: number | null

@@ -19,7 +19,7 @@ interface Pruned {
 }
 
 /** The rows that one database transaction removes; fewer of those that have dependent rows. */
-export const maxRows = 500
+const maxRows = 500
 const maxParents = 100
 
 interface Aged {

@@ -140,7 +140,7 @@ const turnRows = 5_000
 /** What one search reads for a list: of many relayers, fewer of each. */
 const listRows = 50_000
 /** Of each relayer: in the search over everything, and the most in a list. */
-export const few = 50
+const few = 50
 const many = 1_000
 /** Prefixes of transactions and addresses that are shorter find too much. */
 const minPrefix = 4
@@ -354,7 +354,7 @@ export async function findRowIds(
 
 const named = ['relayers', 'pools', 'networks', 'signers', 'notifications'] as const
 /** The resources whose ids callers choose. */
-export type NamedTable = (typeof named)[number]
+type NamedTable = (typeof named)[number]
 const maxIds = 500
 const firstIds = Object.fromEntries(
   named.map((table) => [table, sql<{ id: string }>(`SELECT id FROM ${table} ORDER BY row_id LIMIT ${maxIds}`)]),

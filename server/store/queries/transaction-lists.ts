@@ -230,7 +230,7 @@ function runsOf(places: Place[]): { relayer_row_id: number; lowest: number; high
 }
 
 /** The depth to which lists of several relayers are merged. */
-export const maxDepth = 10_000
+const maxDepth = 10_000
 
 type Counted = (typeof finalStatuses)[number]
 /** The counts of a block of transactions. */
@@ -255,7 +255,7 @@ function countIn(row: BlockRow, { status, created_after, created_before }: Trans
 }
 
 /** An index that answers a part of a filter; `alone`: the whole filter. */
-export type Search = 'hash' | 'nonce' | 'reference' | 'metadata' | 'to' | 'reference_alone' | 'to_alone'
+type Search = 'hash' | 'nonce' | 'reference' | 'metadata' | 'to' | 'reference_alone' | 'to_alone'
 
 /** The index that answers a part of the filter: the most selective one that applies. Undefined: none does. */
 function searchFor(filter: TransactionFilter): Search | undefined {
@@ -386,7 +386,7 @@ const valuesOf = (filter: TransactionFilter) => ({
 })
 
 /** The place of a transaction. */
-export interface Place {
+interface Place {
   relayer_row_id: number
   sequence: number
 }

@@ -129,7 +129,7 @@ const table = {
 } satisfies { [Name in keyof Columns]: Column<Columns[Name]> }
 
 type Table = typeof table
-export type ColumnName = keyof Table
+type ColumnName = keyof Table
 type NamesWith<Property> = { [Name in ColumnName]: Table[Name] extends Property ? Name : never }[ColumnName]
 type JsonName = NamesWith<{ kind: 'json' }>
 type BooleanName = NamesWith<{ kind: 'boolean' }>

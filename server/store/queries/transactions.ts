@@ -220,7 +220,7 @@ export async function endUnmined(
 }
 
 /** What a withdrawal changes. `unsigned`: it was never signed and has the account's highest nonce, so it ends at once. */
-export const withdrawn = (
+const withdrawn = (
   given: { intent: Exclude<Intent, 'send'> } & Pick<TransactionRow, 'status_reason' | 'error' | 'fee_ceiling'>,
   unsigned: NeverSigned | undefined,
 ): Pick<TransactionUpdate, 'set' | 'end'> => {
@@ -233,7 +233,7 @@ export const withdrawn = (
 export const withoutData = ({ data: _, ...row }: WholeRow): TransactionRow => readTransaction(row)
 
 /** A move inside the database transaction that read the row cannot come too late. */
-export function done(moved: TransactionRow | undefined): TransactionRow {
+function done(moved: TransactionRow | undefined): TransactionRow {
   if (!moved) throw new Error('A row changed inside a database transaction')
   return moved
 }

@@ -110,7 +110,10 @@ test('lets each tenant list and delete its own notifications, and the administra
   ])
   // Ids are unique over all keys.
   const taken = b.client.post(listPath, { body: { id: 'a2', url } })
-  await expect(taken).rejects.toMatchObject({ status: 409, message: 'body/id: a notification with this id already exists' })
+  await expect(taken).rejects.toMatchObject({
+    status: 409,
+    message: 'body/id: a notification with this id already exists',
+  })
 })
 
 test('limits a key that is limited to relayers to 100 notifications', async () => {

@@ -45,7 +45,10 @@ test('refuses a taken id with 409, and leaves the first notification unchanged',
   const { client } = service
   await client.post(listPath, { body: { id: 'a', url, signing_key: 'k' } })
   const taken = client.post(listPath, { body: { id: 'a', url: 'https://other.example.com' } })
-  await expect(taken).rejects.toMatchObject({ status: 409, message: 'body/id: a notification with this id already exists' })
+  await expect(taken).rejects.toMatchObject({
+    status: 409,
+    message: 'body/id: a notification with this id already exists',
+  })
   const { data, pagination } = await client.get(listPath)
   expect(data).toEqual([{ id: 'a', type: 'webhook', url, has_signing_key: true, revision, created_at: createdAt }])
   expect(pagination.total_items).toBe(1)
