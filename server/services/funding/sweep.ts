@@ -64,7 +64,6 @@ export async function sweep(
     // A higher price lowers the value, so the present price is no ceiling.
     const sweeping = { is_sweep: true, gas_is_given: false, fee_ceiling: null, tip_ceiling: null }
     const transaction = asset === undefined ? { ...made, ...sweeping } : made
-    auditEntry.subject = transaction.id
     const creation = await store.createTransaction(
       { ...transaction, expected_nonce: next_nonce, ...(once && { idempotency: once }) },
       auditEntry,

@@ -106,10 +106,10 @@ export class PoolLoads {
     }
   }
 
-  /** A transaction was accepted for this relayer. */
-  chose(rowId: number): void {
+  /** Transactions were accepted for this relayer. */
+  chose(rowId: number, count = 1): void {
     const load = this.#loads.get(rowId)
-    if (load) load.unfinished += 1
+    if (load) load.unfinished += count
     this.#choices += 1
     this.#chosen.set(rowId, this.#choices)
   }

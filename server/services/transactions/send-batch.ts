@@ -23,7 +23,7 @@ import {
   refusalOf,
   type TransactionsContext,
 } from './send.ts'
-import { countedBy, isOfRelayer } from './send-to-pool.ts'
+import { countedBy, isForAll, isOfRelayer, type Refused } from './send-to-pool.ts'
 
 const maxAttempts = 5
 /** How many transactions the nodes are asked about at once. */
@@ -48,7 +48,8 @@ export async function sendBatch(
   if (before) return before
   checkPause(found)
   const requests = await readAll(bodies)
-  const accepted = await acceptAll(context, asker, found, { requests, once, inPool: (its) => its })
+  const prepared = await prepareAll(context, asker, found, requests)
+  const accepted = await acceptAll(context, asker, found, { requests, prepared, once, inPool: (its) => its })
   return accepted as AcceptedTransaction[]
 }
 
@@ -85,7 +86,7 @@ async function offerAll(
   members: Member[],
   { pool, requests, once }: { pool: PoolRow; requests: TransactionRequest[]; once: Once },
 ): Promise<AcceptedTransaction[] | undefined> {
-  let refusal: unknown
+  let refusal: Refused | undefined
   let now = pool
   const authorize = async () => {
     now = await asker.authorize()
@@ -97,18 +98,30 @@ async function offerAll(
       ...{ pool_row_id: pool.row_id, pool_id: pool.id, ordering_key: request.ordering_key },
       candidates: [{ transaction: countedBy(now, request, its), weight }],
     })
+    let prepared: Prepared[]
     try {
-      return await acceptAll(context, { ...asker, authorize }, relayer, { requests, once, inPool })
+      prepared = await prepareAll(context, { ...asker, authorize }, relayer, requests)
+    } catch (error) {
+      if (isForAll(error)) throw error
+      refusal ??= { error, relayer_id: relayer.id }
+      continue
+    }
+    try {
+      const accepted = await acceptAll(context, asker, relayer, { requests, prepared, once, inPool })
+      if (accepted) context.loads.chose(relayer.row_id, accepted.length)
+      return accepted
     } catch (error) {
       if (!isOfRelayer(error)) throw error
-      refusal ??= error
+      refusal ??= { error, relayer_id: relayer.id }
     }
   }
-  throw refusal
+  asker.auditEntry.relayer_id = refusal?.relayer_id ?? null
+  throw refusal?.error
 }
 
 interface Batch {
   requests: TransactionRequest[]
+  prepared: Prepared[]
   once: Once
   inPool(its: NewTransaction, request: TransactionRequest): NewTransaction | PoolTransaction
 }
@@ -118,9 +131,8 @@ async function acceptAll(
   context: TransactionsContext,
   asker: Asker,
   found: RelayerRow,
-  { requests, once, inPool }: Batch,
+  { requests, prepared, once, inPool }: Batch,
 ): Promise<AcceptedTransaction[] | undefined> {
-  const prepared = await prepareAll(context, asker, found, requests)
   const wanted = prepared.map((its, index) => {
     const request = requests[index] as TransactionRequest
     return inPool(newTransaction(context, its, request), request)

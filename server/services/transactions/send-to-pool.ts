@@ -195,10 +195,9 @@ async function offerTo(
     refusal ??= errors[0]
     const [first] = candidates
     if (!first) {
-      if (errors.every(({ error }) => isOfRequest(error))) break
+      if (errors.every(({ error }) => isForAll(error))) break
       continue
     }
-    auditEntry.subject = first.transaction.id
     const wanted = candidates.map(({ transaction, weight }) => ({ transaction: { ...transaction, ...more }, weight }))
     const creation = await offer.commit(
       { pool_row_id: pool.row_id, pool_id: pool.id, ordering_key: request.ordering_key, candidates: wanted },
@@ -214,7 +213,7 @@ async function offerTo(
   throw refusal?.error
 }
 
-interface Refused {
+export interface Refused {
   error: unknown
   relayer_id: string
 }
@@ -255,13 +254,15 @@ export function countedBy(pool: PoolRow, request: TransactionRequest, its: NewTr
   return { ...its, ...(spending.length > 0 && { spending: [...(its.spending ?? []), ...spending] }) }
 }
 
-/** It would be the same for every relayer. */
-const isOfRequest = (error: unknown): boolean =>
-  !(error instanceof DomainError) || error.code === 'invalid_request' || error.code === 'idempotency_mismatch'
+const isOfPool = ({ faults }: DomainError): boolean =>
+  faults.some(({ of }) => of === 'pool_policies' || of === 'budget')
+
+const ofRequest = ['invalid_request', 'idempotency_mismatch', 'unauthorized', 'forbidden']
+/** What refuses it before the commit would be the same for every relayer. Otherwise another one is asked. */
+export const isForAll = (error: unknown): boolean =>
+  !(error instanceof DomainError) || ofRequest.includes(error.code) || isOfPool(error)
 
 const ofRelayer = ['insufficient_funds', 'policy_violation', 'rate_limited', 'not_found']
-/** Another relayer may still take it. */
+/** The commit refused it for a reason of the relayer: another one may still take it. Any other failure may have accepted it. */
 export const isOfRelayer = (error: unknown): boolean =>
-  error instanceof DomainError &&
-  ofRelayer.includes(error.code) &&
-  !error.faults.some(({ of }) => of === 'pool_policies' || of === 'budget')
+  error instanceof DomainError && ofRelayer.includes(error.code) && !isOfPool(error)

@@ -55,7 +55,6 @@ export interface Asker<Rights = unknown> {
   /** Checks the rights of the caller as they are now. Throws DomainError (401, 403, 404). */
   authorize(): Promise<Rights>
   nodes: NodeAccess
-  /** An accepted transaction becomes its subject. */
   auditEntry: PendingAuditEntry
   idempotency?: Idempotency | undefined
 }
@@ -105,7 +104,6 @@ export async function send(
   const { relayer, quote } = prepared
 
   const transaction = complete(newTransaction(context, prepared, request), quote, relayer)
-  auditEntry.subject = transaction.id
   const creation = await store.createTransaction(
     {
       ...transaction,

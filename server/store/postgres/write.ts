@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Pool } from 'pg'
-import type { AuditEntry, PendingAuditEntry } from '../../domain/rows.ts'
+import type { PendingAuditEntry } from '../../domain/rows.ts'
 import {
+  CommitEntries,
   type DatabaseTransaction,
   type RelayersToLock,
   type Session,
@@ -66,7 +67,7 @@ async function writeOnce<T, Ahead>(
 ): Promise<T> {
   const client = await pool.connect()
   let changes = 0
-  const entries: (AuditEntry | PendingAuditEntry)[] = []
+  const entries = new CommitEntries()
   const before: (() => Promise<void>)[] = []
   const after: (() => void)[] = []
   const session = createSession(client, {
@@ -76,10 +77,10 @@ async function writeOnce<T, Ahead>(
   })
   /** The entries are sent with COMMIT: when PostgreSQL refuses them, it answers COMMIT with ROLLBACK. */
   async function commit(): Promise<void> {
-    const locked = entries.length > 0 ? await trail.lock(session) : undefined
-    await countRefusals(session, entries)
+    const locked = entries.all.length > 0 ? await trail.lock(session) : undefined
+    await countRefusals(session, entries.all)
     const [written, ended] = await Promise.allSettled([
-      locked && trail.append(session, entries, locked),
+      locked && trail.append(session, entries.all, locked),
       client.query('COMMIT'),
     ])
     if (written.status === 'rejected' && !isUnanswered(written.reason)) throw written.reason
@@ -92,12 +93,12 @@ async function writeOnce<T, Ahead>(
     effects,
     lockRelayers: (wanted) => lockRelayers(session, [wanted]),
     lockNotifications: (rowIds) => lockNotifications(session, rowIds),
-    record: (entry) => void entries.push(entry),
+    record: (entry, about) => entries.record(entry, about),
     async attributed(entry, its) {
       const beforeChanges = changes
       const done = await its()
       // A refused change has no effect, so it gets no audit entry.
-      if (entry && changes !== beforeChanges) entries.push(entry)
+      if (entry && changes !== beforeChanges) entries.record(entry)
       return done
     },
     beforeCommit: (its) => void before.push(its),
@@ -128,7 +129,7 @@ async function writeOnce<T, Ahead>(
   } finally {
     client.release(lost)
   }
-  for (const entry of entries) if ('recorded' in entry) entry.recorded = true
+  entries.committed()
   for (const its of after) its()
   return result
 }

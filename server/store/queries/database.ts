@@ -67,6 +67,21 @@ export interface RelayersToLock {
   names?: string[]
 }
 
+/** The audit entries of one database transaction. A request of whose changes some are committed has no entry beside theirs. */
+export class CommitEntries {
+  readonly all: AuditEntry[] = []
+  readonly #recorded: (AuditEntry | PendingAuditEntry)[] = []
+
+  record(entry: AuditEntry | PendingAuditEntry, about?: Partial<AuditEntry>): void {
+    this.all.push(about ? { ...entry, ...about } : entry)
+    this.#recorded.push(entry)
+  }
+
+  committed(): void {
+    for (const entry of this.#recorded) if ('recorded' in entry) entry.recorded = true
+  }
+}
+
 /**
  * One database transaction. Its work waits for nothing but the statements: meanwhile, all other database transactions wait on SQLite, and
  * those that need the same locks on PostgreSQL. On SQLite, the locks do nothing.
@@ -77,8 +92,8 @@ export interface DatabaseTransaction extends Session {
   lockRelayers(wanted: RelayersToLock): Promise<void>
   /** Locks the rows of notifications until the commit: no other database transaction adds or changes their deliveries. */
   lockNotifications(rowIds: number[]): Promise<void>
-  /** Commits an audit entry with this database transaction. */
-  record(entry: AuditEntry | PendingAuditEntry): void
+  /** Commits an audit entry with this database transaction. `about`: what the change concerns, where the request does not name it. */
+  record(entry: AuditEntry, about?: Partial<AuditEntry>): void
   /** Records the entry if `work` changes a row. */
   attributed<T>(entry: PendingAuditEntry | undefined, work: () => Promise<T>): Promise<T>
   /** Runs before the commit, in the order of registration. */

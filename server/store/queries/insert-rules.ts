@@ -322,7 +322,7 @@ export function acceptInPool(
   { pinned, newest }: PoolState,
   origin: Pick<Origin, 'created_at' | 'caller'>,
   { pool_row_id, pool_id, ordering_key, candidates }: PoolTransaction,
-): { creation: PoolInsertResult; order?: Order; relayer_id?: string } {
+): { creation: PoolInsertResult; order?: Order } {
   const [first] = candidates as [PoolTransaction['candidates'][number]]
   const { idempotency } = first.transaction
   const known = idempotency && state.known.get(keyOf(first.transaction.relayer_row_id, idempotency))
@@ -349,11 +349,11 @@ export function acceptInPool(
       refusals.set(transaction, creation)
       continue
     }
-    const { relayer_row_id, relayer_id } = transaction
+    const { relayer_row_id } = transaction
     newest.set(relayer_row_id, creation.row_id)
-    if (name === undefined || ordering_key === null) return { creation, relayer_id }
+    if (name === undefined || ordering_key === null) return { creation }
     pinned.set(name, relayer_row_id)
-    return { creation, relayer_id, order: { transaction_row_id: creation.row_id, pool_row_id, ordering_key } }
+    return { creation, order: { transaction_row_id: creation.row_id, pool_row_id, ordering_key } }
   }
   return { creation: refusals.get(first.transaction) ?? ([...refusals.values()][0] as InsertResult) }
 }

@@ -1,3 +1,4 @@
+import type { AcceptedTransaction } from '../../../generated/openapi.ts'
 import type {
   BatchCreation,
   InsertResult,
@@ -95,6 +96,15 @@ async function create(
   return creations
 }
 
+const subjectOf = ({
+  transaction: { id, relayer_id },
+}: {
+  transaction: Pick<AcceptedTransaction, 'id' | 'relayer_id'>
+}) => ({
+  subject: id,
+  relayer_id,
+})
+
 /** Accepts one transaction. */
 const creations: GroupedChange<Wanted, PoolInsertResult, Ahead> = {
   isFirst: true,
@@ -110,10 +120,8 @@ const creations: GroupedChange<Wanted, PoolInsertResult, Ahead> = {
     const made = await create(dbTransaction, requested, ahead)
     // A refused transaction has no effect, so it gets no audit entry.
     for (const [index, { auditEntry }] of requested.entries()) {
-      const { creation, relayer_id } = made[index] as Accepted
-      if (auditEntry && creation.outcome === 'created') {
-        dbTransaction.record(relayer_id === undefined ? auditEntry : { ...auditEntry, relayer_id })
-      }
+      const { creation } = made[index] as Accepted
+      if (auditEntry && creation.outcome === 'created') dbTransaction.record(auditEntry, subjectOf(creation))
     }
     return made.map(({ creation }) => creation)
   },
@@ -168,10 +176,10 @@ export async function moveInPool(
         [{ input: wanted, auditEntry }],
         await readAhead(dbTransaction, [wanted]),
       )
-      const { creation, relayer_id } = accepted as Accepted
+      const { creation } = accepted as Accepted
       if (!('row_id' in creation)) throw new Refused(0, creation)
       await dbTransaction.run(moveDeduplicationId, { from: row.row_id, to: creation.row_id })
-      dbTransaction.record({ ...auditEntry, relayer_id: relayer_id as string })
+      dbTransaction.record(auditEntry, subjectOf(creation))
       return creation
     })
   } catch (error) {
@@ -207,7 +215,7 @@ export async function createTransactions(
       const creations = await create(dbTransaction, requested, ahead)
       const accepted = creations.map(({ creation }, index) => {
         if (!('row_id' in creation)) throw new Refused(index, creation)
-        dbTransaction.record({ ...auditEntry, subject: creation.transaction.id })
+        dbTransaction.record(auditEntry, subjectOf(creation))
         return creation.transaction
       })
       const inserted = ahead.state.accepted

@@ -287,7 +287,7 @@ export const withdrawBatch = (
         isHighest ? unsigned : undefined,
       )
       moves.push({ row_id, revision, ...change })
-      dbTransaction.record({ ...auditEntry, subject: id })
+      dbTransaction.record(auditEntry, { subject: id })
     }
     for (const row of await moveAll(dbTransaction, moves)) done(row)
     return {

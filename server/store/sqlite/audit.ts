@@ -125,7 +125,10 @@ export function audit(
       const head = auditHead()
       return head.up_to === 0 ? [] : [{ chain, ...head }]
     },
-    appendAudit: (entries) => write((dbTransaction) => entries.forEach(dbTransaction.record)),
+    appendAudit: (entries) =>
+      write((dbTransaction) => {
+        for (const entry of entries) dbTransaction.record(entry)
+      }),
     async listAudit({ offset, limit }, filter) {
       const newest = auditHead().up_to
       const removed = checkpoint()?.up_to ?? 0

@@ -1,7 +1,8 @@
 import type Sqlite from 'better-sqlite3'
 import { errorOf } from '../../domain/errors.ts'
-import type { AuditEntry, PendingAuditEntry } from '../../domain/rows.ts'
+import type { PendingAuditEntry } from '../../domain/rows.ts'
 import {
+  CommitEntries,
   type DatabaseTransaction,
   type GroupedChange,
   type Session,
@@ -38,7 +39,7 @@ export function createCommit(db: Sqlite.Database, { effects, trail, rights, brok
     its: PendingAuditEntry | undefined,
     work: (dbTransaction: DatabaseTransaction) => T | Promise<T>,
   ) {
-    const entries: (AuditEntry | PendingAuditEntry)[] = []
+    const entries = new CommitEntries()
     const before: (() => Promise<void>)[] = []
     const after: (() => void)[] = []
     let isOpen = true
@@ -47,12 +48,12 @@ export function createCommit(db: Sqlite.Database, { effects, trail, rights, brok
       ...whileOpen(session, () => isOpen),
       lockRelayers: nothing,
       lockNotifications: nothing,
-      record: (entry) => void entries.push(entry),
+      record: (entry, about) => entries.record(entry, about),
       async attributed(entry, change) {
         const changesBefore = entry && changes()
         const done = await change()
         // A refused change has no effect, so it gets no audit entry.
-        if (entry && changes() !== changesBefore) entries.push(entry)
+        if (entry && changes() !== changesBefore) entries.record(entry)
         return done
       },
       beforeCommit: (change) => void before.push(change),
@@ -66,8 +67,8 @@ export function createCommit(db: Sqlite.Database, { effects, trail, rights, brok
       done = await dbTransaction.attributed(its, async () => work(dbTransaction))
       for (const change of before) await change()
       await rights.seal(session)
-      await countRefusals(session, entries)
-      trail.append(entries)
+      await countRefusals(session, entries.all)
+      trail.append(entries.all)
       atCommit = true
       end.run()
       isCommitted = true
@@ -78,7 +79,7 @@ export function createCommit(db: Sqlite.Database, { effects, trail, rights, brok
       isOpen = false
       rights.ended(isCommitted)
     }
-    for (const entry of entries) if ('recorded' in entry) entry.recorded = true
+    entries.committed()
     for (const call of after) call()
     return done
   }

@@ -358,6 +358,49 @@ test('a batch through a pool is taken by one relayer in its order, all or none, 
   expect((await client.get('/api/v1/transactions', { query: path })).pagination.total_items).toBe(8)
 })
 
+test('what only one relayer of a pool can send is taken by that one, also a batch', async () => {
+  const { rig, accounts, client, send } = await start(3)
+  const [, , { address, relayer_id }] = accounts as [Account, Account, Account]
+  // Reverts unless this account calls it: CALLER, PUSH20, EQ, PUSH1, JUMPI, PUSH0, PUSH0, REVERT, JUMPDEST, STOP.
+  const ofOne = `0x${'c0'.repeat(20)}`
+  await rig.chain.rpc('anvil_setCode', [ofOne, `0x3373${address.slice(2)}14601d575f5ffd5b00`])
+  const call = { to: ofOne, value: '0', data: '0x01', gas_limit: null }
+  expect(await send(call)).toMatchObject({ relayer_id })
+  const header = { 'Idempotency-Key': randomUUID() }
+  const { data } = await client.post(`${base}/transactions/batch`, {
+    path,
+    header,
+    body: { transactions: [call, call] },
+  })
+  expect(data.map((its) => its.relayer_id)).toEqual([relayer_id, relayer_id])
+})
+
+test('each transaction that a pool takes has one audit entry, which names it and its relayer; a refusal names no transaction', async () => {
+  const { client, relayer_ids, send, codeOf, change } = await start(2)
+  const first = await send()
+  const batch = (value: string) =>
+    client.post(`${base}/transactions/batch`, {
+      path,
+      header: { 'Idempotency-Key': randomUUID() },
+      body: { transactions: [{ value }, { value: '2' }].map((its) => ({ to, gas_limit: 21_000, ...its })) },
+    })
+  const { data: both } = await batch('1')
+  await client.patch(base, { path, body: { policies: { max_value_per_day: '4' } } })
+  expect(await codeOf(send({ value: '5' }))).toMatch(/^403/)
+  expect(await codeOf(batch('5'))).toMatch(/^403/)
+  for (const id of relayer_ids) await change(id, { paused: true })
+  expect(await codeOf(send())).toMatch(/^403/)
+
+  const taken = [first, ...both].map(({ id, relayer_id }) => [201, id, relayer_id, 1])
+  const entries = async () =>
+    (await client.get('/api/v1/audit', { query: { per_page: 100 } })).data
+      .filter(({ operation }) => /^sendPool/.test(operation))
+      .map(({ result, subject, relayer_id, count }) => [result, subject, result === 201 ? relayer_id : null, count])
+  const refused = [403, 403, 403].map((status) => [status, 'payouts', null, 1])
+  await expect.poll(async () => (await entries()).length).toBe(6)
+  expect((await entries()).sort()).toEqual([...taken, ...refused].sort())
+})
+
 test('JSON-RPC of a pool: all accounts; without from any relayer sends, with from that one', async () => {
   const { rig, client, relayer_ids, accounts, send } = await start(3)
   const addresses = accounts.map(({ address }) => address)
