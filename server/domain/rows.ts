@@ -252,6 +252,8 @@ export interface Settlement {
   attempt: DeliveryAttempt
   status: Delivery['status']
   failures: number
+  /** When the attempt began. */
+  failures_before: number
   next_at: number
   /** Disables the notification with this reason, and fails its pending deliveries. */
   disable?: string

@@ -116,6 +116,7 @@ export class Deliverer {
         delivery_row_id: delivery.row_id,
         notification_row_id: target.row_id,
         attempt,
+        failures_before: delivery.failures,
         ...outcome,
       })
       this.#context.observer.delivered?.(outcome.status, attempt.duration_ms)

@@ -81,7 +81,7 @@ test('gives up the deliveries of a disabled notification in batches, and keeps t
   while (await store.continueBulkChange());
   const attempt = { number: 2, at: secondsOf(0), duration_ms: 1, http_status: 410, error: null, response_body: null }
   const [due] = await store.dueDeliveries(rowId, 1, 1)
-  const verdict = { status: 'failed' as const, failures: 1, next_at: 0, disable: 'gone' }
+  const verdict = { status: 'failed' as const, failures: 1, failures_before: 0, next_at: 0, disable: 'gone' }
   await store.settleDelivery({
     delivery_row_id: due?.row_id as number,
     notification_row_id: rowId,

@@ -135,6 +135,7 @@ async function useOutbox(): Promise<void> {
       attempt: { ...attempt, number: attempts + 1 },
       status,
       failures: 1,
+      failures_before: 0,
       next_at: 0,
     })
   }

@@ -226,8 +226,11 @@ const selectBody = sql<{ body: string; data: Uint8Array | null }>(`
   WHERE deliveries.row_id = $row_id`)
 const nextDue = sql<{ next: number | null }>(`
   SELECT min(next_at) AS next FROM deliveries WHERE notification_row_id = $row_id AND status = 'pending'`)
+// A failed attempt changes nothing of a delivery that was given up, or is to be sent again from the start, during the attempt.
 const settle = sql(`
-  UPDATE deliveries SET status = $status, failures = $failures, next_at = $next_at WHERE row_id = $delivery_row_id`)
+  UPDATE deliveries SET status = $status, failures = $failures, next_at = $next_at
+  WHERE row_id = $delivery_row_id AND ($status = 'delivered' OR status = 'pending' AND failures = $failures_before)`)
+const isThere = sql('SELECT 1 AS there FROM deliveries WHERE row_id = $delivery_row_id')
 const insertAttempt = sql(`
   INSERT INTO delivery_attempts (delivery_row_id, number, at, duration_ms, http_status, error, response_body)
   VALUES ($delivery_row_id, $number, $at, $duration_ms, $http_status, $error, $response_body)`)
@@ -243,8 +246,9 @@ const retriedMs = 120 * 3_600_000
 async function settleOne(dbTransaction: DatabaseTransaction, settlement: Settlement): Promise<void> {
   const { delivery_row_id, notification_row_id, attempt, disable: reason, recovered, ...verdict } = settlement
   const { at } = attempt
-  // The delivery was deleted with its notification.
-  if ((await dbTransaction.run(settle, { delivery_row_id, ...verdict })) === 0) return
+  const isSettled = (await dbTransaction.run(settle, { delivery_row_id, ...verdict })) > 0
+  // It was deleted with its notification.
+  if (!isSettled && !(await dbTransaction.one(isThere, { delivery_row_id }))) return
   await dbTransaction.run(insertAttempt, { delivery_row_id, ...attempt })
   await dbTransaction.run(verdict.status === 'delivered' ? succeed : fail, { at, notification_row_id })
   // Older ones would be repeated for ever, where one event fails and the others do not.

@@ -22,6 +22,7 @@ const settlement = (
   delivery_row_id: deliveryRowId,
   status,
   failures: status === 'delivered' ? 0 : 1,
+  failures_before: 0,
   next_at: 5,
   attempt: {
     number: 1,
@@ -100,6 +101,31 @@ onEveryStore((opened) => {
     await store.deleteRelayer(id)
     const [after] = (await store.listDeliveries(target, everything, [])).items
     expect(after).toMatchObject({ relayer_id: null, transaction_id: null, nonce: null })
+  })
+
+  test('a failed attempt changes nothing of a delivery that was redelivered or given up meanwhile, and is shown', async () => {
+    const { store, clock } = opened()
+    const { hook, target } = await scene(opened(), 1)
+    const [due] = await store.dueDeliveries(target, clock.ms, 1)
+    const rowId = due?.row_id as number
+    await store.settleDelivery(settlement(target, rowId, 'pending', { next_at: clock.ms }))
+    const last = { failures: 2, failures_before: 1 }
+    const { items } = await store.listDeliveries(target, everything, [])
+    await store.redeliver(target, items[0]?.id as string)
+    const attempt = { ...settlement(target, rowId, 'failed').attempt, number: 2 }
+    await store.settleDelivery(settlement(target, rowId, 'failed', { ...last, attempt }))
+    expect(await store.dueDeliveries(target, clock.ms, 1)).toEqual([
+      expect.objectContaining({ failures: 0, attempts: 2 }),
+    ])
+
+    await store.settleDelivery(
+      settlement(target, rowId, 'failed', { attempt: { ...attempt, number: 3 }, disable: 'gone' }),
+    )
+    await store.updateNotification(hook, { url: 'http://127.0.0.1:2/', former_until: 0 })
+    await store.settleDelivery(settlement(target, rowId, 'pending', { attempt: { ...attempt, number: 4 } }))
+    expect(await store.notificationHealth(target)).toMatchObject({ pending: 0, failed: 1 })
+    await store.settleDelivery(settlement(target, rowId, 'delivered', { attempt: { ...attempt, number: 5 } }))
+    expect(await store.notificationHealth(target)).toMatchObject({ pending: 0, failed: 0 })
   })
 
   test('gives up deliveries of a disabled notification, adds none, and enables it by a new URL', async () => {
