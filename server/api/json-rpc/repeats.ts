@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto'
+import { BoundedMap } from '../../lib/cache.ts'
 import type { Id } from './context.ts'
 
 interface RepeatedCall {
-  /** Identifies the caller, the relayer and the content of the call. */
+  /** The id of the caller. */
+  caller: string
+  /** Identifies the relayer and the content of the call. */
   content: unknown
   id: Id | undefined
   request: { hasLeft(): boolean }
@@ -12,14 +15,16 @@ interface RepeatedCall {
 
 interface Sent {
   id: string
-  request: RepeatedCall['request']
+  /** Undefined: it ended without an answer. */
+  request: RepeatedCall['request'] | undefined
   result: Promise<unknown>
   /** When the request ended without an answer, by the monotonic clock. */
   broken_at: number | undefined
 }
 
 const rememberedMs = 60_000
-const maxRemembered = 10_000
+/** The most calls of one caller that are remembered: more drop its oldest ones, and no other caller's. */
+const maxRemembered = 1_000
 
 /**
  * Recognizes repeated calls of eth_sendTransaction without an Idempotency-Key.
@@ -34,7 +39,8 @@ const maxRemembered = 10_000
  */
 export class Repeats {
   readonly #elapsed: () => number
-  readonly #sentBy = new Map<string, Sent[]>()
+  /** By caller, and by the hash of the content. */
+  readonly #sentBy = new Map<string, BoundedMap<string, Sent[]>>()
 
   /** `elapsed`: a monotonic clock in milliseconds. */
   constructor(elapsed: () => number) {
@@ -45,36 +51,33 @@ export class Repeats {
   async once<T>(call: RepeatedCall, work: () => Promise<T>): Promise<T> {
     const key = createHash('sha256').update(JSON.stringify(call.content)).digest('hex')
     const id = JSON.stringify(call.id ?? null)
-    const isRepeated = (sent: Sent) => sent.request.hasLeft() || sent.broken_at !== undefined || sent.id === id
-    const first = this.#sentBy
+    const isRepeated = (sent: Sent) => sent.request === undefined || sent.request.hasLeft() || sent.id === id
+    const known = this.#sentBy.get(call.caller) ?? new BoundedMap<string, Sent[]>(maxRemembered)
+    const first = known
       .get(key)
       ?.find((sent) => this.#isFresh(sent) && sent.request !== call.request && isRepeated(sent))
     const sent: Sent = first ?? { id, request: call.request, result: work(), broken_at: undefined }
     if (!first) {
-      this.#sweep()
-      this.#sentBy.set(key, [...(this.#sentBy.get(key) ?? []), sent])
+      this.#sentBy.set(call.caller, known.set(key, [...(known.get(key) ?? []), sent]))
       // A refused call may be repeated.
-      sent.result.catch(() => this.#forget(key, sent))
+      sent.result.catch(() => this.#forget(call.caller, key, sent))
     }
     call.onClose(() => {
-      if (!call.request.hasLeft()) this.#forget(key, sent)
-      else sent.broken_at ??= this.#elapsed()
+      if (!call.request.hasLeft()) this.#forget(call.caller, key, sent)
+      else Object.assign(sent, { broken_at: sent.broken_at ?? this.#elapsed(), request: undefined })
     })
     return sent.result as Promise<T>
   }
 
-  #forget(key: string, sent: Sent) {
-    const left = (this.#sentBy.get(key) ?? []).filter((other) => other !== sent)
-    if (left.length > 0) this.#sentBy.set(key, left)
-    else this.#sentBy.delete(key)
+  #forget(caller: string, key: string, sent: Sent) {
+    const known = this.#sentBy.get(caller)
+    const left = known?.get(key)?.filter((other) => other !== sent) ?? []
+    if (left.length > 0) known?.set(key, left)
+    else known?.delete(key)
+    if (known?.size === 0) this.#sentBy.delete(caller)
   }
 
   #isFresh({ broken_at }: Sent) {
     return broken_at === undefined || this.#elapsed() - broken_at < rememberedMs
-  }
-
-  #sweep() {
-    if (this.#sentBy.size < maxRemembered) return
-    for (const [key, all] of this.#sentBy) for (const sent of all) if (!this.#isFresh(sent)) this.#forget(key, sent)
   }
 }

@@ -1,13 +1,14 @@
 import type { SendTransactionRequest } from '../../../generated/openapi.ts'
 import { contentHash } from '../../domain/attempts.ts'
 import { DomainError } from '../../domain/errors.ts'
+import type { Once } from '../../domain/new-transaction.ts'
 import type { Idempotency } from '../../domain/operation.ts'
 import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { isUnmined } from '../../domain/statuses.ts'
 import { shownReason } from '../../domain/wait-reason.ts'
 import { findPool } from '../../services/pools.ts'
 import { replace, underpriced } from '../../services/transactions/replace.ts'
-import { send } from '../../services/transactions/send.ts'
+import { hashOf as hashOfBody, send } from '../../services/transactions/send.ts'
 import { sendToPool } from '../../services/transactions/send-to-pool.ts'
 import type { WaitPlace } from '../../services/transactions/wait-for-status.ts'
 import { readIdempotency } from '../http/query.ts'
@@ -52,9 +53,9 @@ export function sendingMethods(service: JsonRpcDependencies): Record<string, Met
     // In the order of the batch: the nonces follow it.
     const accepted = context.inOrder.run(() => {
       if (idempotency) return accept(context, relayer, wanted, idempotency)
-      const content = [request.caller.id, pool?.row_id, relayer?.row_id, wanted]
+      const content = [pool?.row_id, relayer?.row_id, wanted]
       const { id, onClose } = context
-      const call = { content, id, request, onClose }
+      const call = { caller: request.caller.id, content, id, request, onClose }
       return repeats.once(call, () => accept(context, relayer, wanted, undefined))
     })
     return accepted.then((transaction) => afterCommit(context, place, transaction, wanted.body))
@@ -69,8 +70,14 @@ export function sendingMethods(service: JsonRpcDependencies): Record<string, Met
     idempotency: Idempotency | undefined,
   ): Promise<Accepted> {
     const { pool } = context
+    const once =
+      nonce === undefined
+        ? undefined
+        : idempotency && { ...idempotency, body_hash: hashOfBody({ ...body, replaces: nonce }) }
     try {
       if (pool) return await acceptInPool(context, pool, { body, by: relayer && { relayer, nonce } }, idempotency)
+      const replaced = once && (await store.replay(context.relayer.row_id, once))
+      if (replaced?.outcome === 'replayed') return await replaceOnce(context, replaced.transaction.id, body, once)
       return await context.as('sendTransaction', 201, async (its) => {
         const asker = { ...its, idempotency, nodes: context.request.nodes }
         const wanted = nonce === undefined ? { body } : { body, nonce }
@@ -81,7 +88,7 @@ export function sendingMethods(service: JsonRpcDependencies): Record<string, Met
       const next = error instanceof DomainError ? error.data.next_nonce : undefined
       if (next !== undefined) {
         if (pool) throw wrongNonce(nonce as number, next)
-        return replaceAt(context, body, nonce as number, next)
+        return replaceAt(context, { body, nonce: nonce as number, next, once })
       }
       if (isTold(error)) throw error
       unexpected(error)
@@ -112,9 +119,7 @@ export function sendingMethods(service: JsonRpcDependencies): Record<string, Met
   /** As in nodes, a call with the nonce of an unfinished transaction must pay more; otherwise it is refused as a mistake. */
   async function replaceAt(
     context: Context,
-    body: SendTransactionRequest,
-    nonce: number,
-    next: number,
+    { body, nonce, next, once }: { body: SendTransactionRequest; nonce: number; next: number; once: Once | undefined },
   ): Promise<Accepted> {
     const { relayer } = context
     const row = await store.getTransactionByNonce(relayer.chain_id, relayer.address, nonce)
@@ -125,11 +130,21 @@ export function sendingMethods(service: JsonRpcDependencies): Record<string, Met
       const message = `replacement transaction underpriced: nonce ${nonce} belongs to the unfinished transaction ${row.id}; ${reason}`
       throw new JsonRpcError(codes.invalid_input, message, { transaction_id: row.id, next_nonce: next }, 409)
     }
+    return replaceOnce(context, row.id, body, once)
+  }
+
+  async function replaceOnce(
+    context: Context,
+    id: string,
+    body: SendTransactionRequest,
+    once: Once | undefined,
+  ): Promise<Accepted> {
+    const { relayer } = context
     return context.as('replaceTransaction', 200, async (its) => {
-      its.auditEntry.subject = row.id
+      its.auditEntry.subject = id
       const asker = { ...its, nodes: context.request.nodes }
-      await replace(service, asker, relayer.id, { transactionId: row.id, body, ifMatch: '*' })
-      return { id: row.id, relayer, isReplacement: true }
+      await replace(service, asker, relayer.id, { transactionId: id, body, ifMatch: '*', once })
+      return { id, relayer, isReplacement: true }
     })
   }
 

@@ -97,7 +97,8 @@ export function replace(
     transactionId,
     body,
     ifMatch,
-  }: { transactionId: string; body: SendTransactionRequest; ifMatch: IfMatch | undefined },
+    once,
+  }: Pick<Change, 'transactionId' | 'once'> & { body: SendTransactionRequest; ifMatch: IfMatch | undefined },
 ): Promise<Transaction> {
   let request: TransactionRequest | undefined
   const requestOf = (row: WholeTransactionRow) => {
@@ -106,7 +107,7 @@ export function replace(
     request ??= readTransactionRequest(body)
     return request
   }
-  return changeTransaction(context, asker, relayerId, { transactionId, requestOf })
+  return changeTransaction(context, asker, relayerId, { transactionId, requestOf, once })
 }
 
 /** Signs it again at other prices, or with another content; its nonce stays. Throws DomainError. */

@@ -195,6 +195,30 @@ test('nonce: accepts the next one, replaces an unfinished one at a higher price,
   })
 })
 
+test('a repeated replacement with an idempotency key gets the hash of the first, also after it is mined', async () => {
+  const { rpc, account, chain, count } = await start({ chain: { noMining: true } })
+  const prices = (times: bigint) => ({ maxFeePerGas: hex(times * 10n * gwei), maxPriorityFeePerGas: hex(times * gwei) })
+  const send = (key: string, call: object) =>
+    rpc.call('eth_sendTransaction', [{ from: account.address, to, gas: '0x5208', nonce: '0x0', ...call }], {
+      'Idempotency-Key': key,
+    })
+  const original = { value: '0x1', ...prices(1n) }
+  const first = await send('first', original)
+  // The same content at another price, and another content.
+  const dearer = { value: '0x1', ...prices(2n) }
+  const other = { value: '0x2', ...prices(3n) }
+  const second = await send('second', dearer)
+  expect((await send('second', dearer)).result).toBe(second.result)
+  const third = await send('third', other)
+  expect((await send('third', other)).result).toBe(third.result)
+  expect(new Set([first, second, third].map(({ result }) => result)).size).toBe(3)
+  expect((await send('third', dearer)).error).toMatchObject({ message: expect.stringContaining('another body') })
+  await account.finished(chain.mine)
+  expect((await send('third', other)).result).toBe(third.result)
+  expect((await send('first', original)).result).toBe(first.result)
+  expect(await count()).toBe(1)
+})
+
 test('returns an error with the transaction id when it is not signed in time, with a code that no library retries', async () => {
   const { send, signer, account } = await startHeld()
   const { error } = await send({ gas: '0x5208' })
