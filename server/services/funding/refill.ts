@@ -60,6 +60,8 @@ export class Refills {
     if (earlyMs > 0) return earlyMs
     this.#nextAt.set(rowId, elapsed() + checkMs)
     const waitMs = await this.#examine(rowId)
+    // The settings were changed meanwhile.
+    if (!this.#nextAt.has(rowId)) return 0
     this.#nextAt.set(rowId, elapsed() + (waitMs ?? 0))
     return waitMs
   }

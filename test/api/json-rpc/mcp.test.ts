@@ -244,7 +244,9 @@ test('sends each of 100 calls once that were cut off and repeated with their req
   const { pagination } = await service.client.get('/api/v1/relayers/{relayer_id}/transactions/', { path: demo })
   expect(pagination.total_items).toBe(count)
   const { call } = await connect(service, key)
-  expect((await call('get_budget')).structuredContent).toMatchObject({ budget_use: { assets: [{ used: `${count}` }, {}] } })
+  expect((await call('get_budget')).structuredContent).toMatchObject({
+    budget_use: { assets: [{ used: `${count}` }, {}] },
+  })
 })
 
 test('signs and counts each of 100 payments once that were cut off and repeated with their request_id', async () => {
