@@ -249,21 +249,19 @@ export interface paths {
          *
          *     A transaction that cannot succeed is refused before it gets a nonce:
          *
-         *     | refused with | when |
-         *     | ------------ | ---- |
-         *     | 400 `insufficient_funds` | the balance does not cover it and all accepted, unfinished ones |
-         *     | 400 `execution_reverted` | the gas estimate shows that the call reverts; `details` has the reason |
-         *     | 403 `policy_violation` | a policy of the relayer or the budget of the API key forbids it; `details` names the rule |
-         *     | 403 `relayer_paused` | the relayer is paused |
-         *     | 409 `already_sent` | another transaction of the chain has its `deduplication_id`; `transaction` names it |
-         *     | 409 `possibly_sent` | a transaction that the database does not know may be the same one |
-         *     | 422 `gas_limit_too_low` | it needs more gas than its `gas_limit` |
-         *     | 422 `idempotency_mismatch` | the key was used with another body |
-         *     | 503 `unavailable` | no node answers, or the relayer is disabled |
+         *     - `insufficient_funds` (400): the balance does not cover it and all accepted, unfinished ones.
+         *     - `execution_reverted` (400): the gas estimate shows that the call reverts; `details` has the reason.
+         *     - `policy_violation` (403): a policy of the relayer or the budget of the API key forbids it; `details` names the rule.
+         *     - `relayer_paused` (403): the relayer is paused.
+         *     - `already_sent` (409): another transaction of the chain has its `deduplication_id`; `transaction` names it.
+         *     - `possibly_sent` (409): a transaction that the database does not know may be the same one.
+         *     - `gas_limit_too_low` (422): it needs more gas than its `gas_limit`.
+         *     - `idempotency_mismatch` (422): the key was used with another body.
+         *     - `unavailable` (503): no node answers, or the relayer is disabled.
          *
          *     The body has `data`, or `call`: a function of a contract and its arguments, which the service encodes. With its `abi`, a custom error of the contract is named in the refusal and in `error`.
          *
-         *     If the request names no prices, the `speed` tier sets them, and the service raises them later ([Gas prices](#/transactions/gas-prices)). While a transaction waits, `status_reason` gives the reason ([Stuck transactions](#/transactions/stuck-transactions)). It is final when more than half of all endpoints of the network have its receipt with the required confirmations; an endpoint that does not answer counts as one that has none. While a node has another sender's transaction with its nonce, it waits for `nonce_conflict`, and replaces nothing unless you replace your transaction with prices.
+         *     If the request names no prices, the `speed` tier sets them, and the service raises them later ([Gas prices](#/transactions/gas-prices)). While a transaction waits, `status_reason` gives the reason ([Stuck transactions](#/transactions/stuck-transactions)).
          *
          *     Do not delegate the account of a relayer that sends (EIP-7702): nodes accept one unfinished transaction of a delegated account. The warning `account_has_code` says so.
          *
@@ -3464,7 +3462,7 @@ export interface components {
         /** @description A transaction with `data`, or with `call` in its place. */
         SendTransactionRequest: components["schemas"]["SendDataRequest"] | components["schemas"]["SendCallRequest"];
         SendDataRequest: {
-            /** @description The recipient. Absent or null creates a contract from `data`. */
+            /** @description The recipient: 20 bytes of hex with 0x. Absent or null creates a contract from `data`. */
             to?: string | null;
             /** @description The amount to send. If absent, 0. */
             value?: components["schemas"]["AmountInput"];
