@@ -97,7 +97,7 @@ export const defaultLimits: RpcLimits = {
 interface Waiting extends RpcCall {
   bytes: number
   everywhere: boolean
-  isSettled: boolean
+  isAnswered: boolean
   /** The first node's result, while other nodes still get the call. */
   success?: { result: unknown } | { error: Error }
   /** The refusal that says the most so far, of a transaction the least final one; undefined: none. */
@@ -149,7 +149,7 @@ export class CallQueue {
       this.#queue.push({
         ...{ method, params, everywhere, resolve, reject },
         ...(decode && { decode }),
-        ...{ bytes: sizeOf(params), isSettled: false, isRefusalOfNode: false, final_refusals: 0 },
+        ...{ bytes: sizeOf(params), isAnswered: false, isRefusalOfNode: false, final_refusals: 0 },
       })
       // Calls of one turn of the event loop are sent together.
       if (this.#queue.length === 1) setImmediate(() => this.#pump())
@@ -162,14 +162,14 @@ export class CallQueue {
     while (this.#queue.length >= (isWhole ? 1 : max_batch) && this.#underWay < max_at_once) {
       this.#underWay += 1
       const calls = this.#queue.splice(0, batchSize(this.#queue, isWhole, max_batch, max_batch_bytes))
-      void inTurn(() => this.#settle(calls)).finally(() => {
+      void inTurn(() => this.#answer(calls)).finally(() => {
         this.#underWay -= 1
         this.#pump()
       })
     }
   }
 
-  async #settle(calls: Waiting[]): Promise<void> {
+  async #answer(calls: Waiting[]): Promise<void> {
     const tried = new Set<Endpoint>()
     let left = calls
     while (left.length > 0) {
@@ -187,7 +187,7 @@ export class CallQueue {
         const message = `No node of the network answers (${reason})`
         for (const call of asked) refuse(call, new RpcUnavailable(message, wrongChain(this.#endpoints)))
       }
-      left = left.filter(({ isSettled }) => !isSettled)
+      left = left.filter(({ isAnswered }) => !isAnswered)
     }
     for (const call of left)
       if (call.refusal instanceof RpcError) call.refusal.isAgreed = isAgreed(call, this.#endpoints.length)
@@ -227,7 +227,7 @@ const tooLarge = ({ message }: AnswerTooLarge): RpcUnavailable =>
 function succeed(call: Waiting, success: NonNullable<Waiting['success']>): void {
   call.success ??= success
   end(call, success)
-  call.isSettled = !call.everywhere
+  call.isAnswered = !call.everywhere
 }
 
 function refuse(call: Waiting, error: Error, isOfNode = true): void {
@@ -239,7 +239,7 @@ function refuse(call: Waiting, error: Error, isOfNode = true): void {
 }
 
 function end(call: Waiting, outcome: NonNullable<Waiting['success']>): void {
-  call.isSettled = true
+  call.isAnswered = true
   if ('result' in outcome) call.resolve(outcome.result)
   else call.reject(outcome.error)
 }

@@ -2,6 +2,8 @@ import type { TransactionError, TransactionReceipt } from '../../generated/opena
 import type { ReceiptView } from './decide.ts'
 import { decodeError } from './decoding/decoded-call.ts'
 import type { Effect } from './effect.ts'
+import type { Proof } from './proof.ts'
+import type { TransactionRow, TransactionUpdate } from './transaction-rows.ts'
 
 /** Why a call reverts. */
 export interface Revert {
@@ -78,3 +80,14 @@ export function missedError(effect: Effect, { block_number }: Pick<ReceiptView, 
     'Its authorization did not apply, or its delegation was changed. A value that it was sent has arrived'
   return transactionError('not_delegated', text)
 }
+
+/** A final transaction whose block is proven to be gone, or never to have had it. */
+export const reopened = (
+  { row_id, revision }: Pick<TransactionRow, 'row_id' | 'revision'>,
+  _proof: Proof<{ block_hash: string } | { hash: string }>,
+  statusReason: string,
+): TransactionUpdate => ({
+  row_id,
+  revision,
+  set: { status: 'submitted', block_number: null, block_hash: null, confirmed_at: null, status_reason: statusReason },
+})

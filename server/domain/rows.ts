@@ -246,7 +246,7 @@ export interface DueDelivery {
   failures: number
 }
 
-export interface Settlement {
+export interface DeliveryResult {
   delivery_row_id: number
   notification_row_id: number
   attempt: DeliveryAttempt

@@ -19,7 +19,7 @@ export async function* mapInOrder<T, R>(
   atOnce: () => number,
   start: (item: T, signal: AbortSignal) => Promise<R>,
 ): AsyncGenerator<PromiseSettledResult<R>[]> {
-  const settled = new Map<number, PromiseSettledResult<R>>()
+  const results = new Map<number, PromiseSettledResult<R>>()
   let next = 0
   let inProgress = 0
   let given = 0
@@ -33,7 +33,7 @@ export async function* mapInOrder<T, R>(
       inProgress += 1
       void Promise.allSettled([start(items[index] as T, controller.signal)]).then(([result]) => {
         inProgress -= 1
-        settled.set(index, result)
+        results.set(index, result)
         fill()
         wake()
       })
@@ -43,15 +43,15 @@ export async function* mapInOrder<T, R>(
   fill()
   try {
     while (given < items.length) {
-      while (!settled.has(given)) {
+      while (!results.has(given)) {
         await new Promise<void>((resolve) => {
           wake = resolve
         })
       }
       const ready: PromiseSettledResult<R>[] = []
-      for (let result = settled.get(given); result; result = settled.get(given)) {
+      for (let result = results.get(given); result; result = results.get(given)) {
         ready.push(result)
-        settled.delete(given)
+        results.delete(given)
         given += 1
       }
       yield ready

@@ -5,7 +5,7 @@ import { decide, isDone, type ReceiptView, type Step } from '../domain/decide.ts
 import { readCall } from '../domain/decoding/decoded-call.ts'
 import { readSigned, type SignedContent } from '../domain/decoding/transaction.ts'
 import { effectOf } from '../domain/effect.ts'
-import { missedError, receiptOf, revertError, revertText } from '../domain/outcome.ts'
+import { missedError, receiptOf, reopened, revertError, revertText } from '../domain/outcome.ts'
 import type { KeyBudget } from '../domain/policies/budgets.ts'
 import { feeSpending } from '../domain/policies/fee-policies.ts'
 import type { Proof } from '../domain/proof.ts'
@@ -204,7 +204,7 @@ export async function reopen(
   const blocks = await surveyBlocks(networkClient, rows)
   const updates = rows.flatMap((row) => {
     const proof = blocks.get(row.block_hash ?? '')?.proof
-    return proof ? reopened(row, proof) : []
+    return proof ? reopened(row, proof, whyReopened(row)) : []
   })
   if (updates.length === 0) return false
   observer.nonceNoticed?.('confirmed transactions reopened', { relayer_id: relayer.id, count: updates.length })
@@ -212,23 +212,10 @@ export async function reopen(
   return true
 }
 
-const reopened = (
-  { row_id, revision, intent }: TransactionRow,
-  _proof: Proof<{ block_hash: string }>,
-): TransactionUpdate => ({
-  row_id,
-  revision,
-  set: {
-    status: 'submitted',
-    block_number: null,
-    block_hash: null,
-    confirmed_at: null,
-    status_reason:
-      intent === 'send'
-        ? 'A reorganization removed its block after it was final: it is sent again'
-        : 'A reorganization removed the block of its cancellation after it was final: it is withdrawn again',
-  },
-})
+const whyReopened = ({ intent }: TransactionRow): string =>
+  intent === 'send'
+    ? 'A reorganization removed its block after it was final: it is sent again'
+    : 'A reorganization removed the block of its cancellation after it was final: it is withdrawn again'
 
 const firstWaitMs = 60_000
 const maxWaitMs = 3_600_000

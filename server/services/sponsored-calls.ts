@@ -5,6 +5,7 @@ import { authorityOf } from '../domain/decoding/transaction.ts'
 import type { Effect } from '../domain/effect.ts'
 import { toHex } from '../domain/encoding/digest.ts'
 import { badRequest, poolIsEmpty, poolNotFound, relayerNotFound } from '../domain/errors.ts'
+import type { NewTransaction } from '../domain/new-transaction.ts'
 import type { NodeAccess } from '../domain/node-access.ts'
 import type { Idempotency } from '../domain/operation.ts'
 import { feeOf } from '../domain/policies/fee-policies.ts'
@@ -18,7 +19,7 @@ import {
   sponsoredSpending,
   valueSpending,
 } from '../domain/policies/sponsored-calls.ts'
-import type { RelayerRow } from '../domain/rows.ts'
+import type { PoolRow, RelayerRow } from '../domain/rows.ts'
 import { shownTransaction } from '../domain/show.ts'
 import { isFinal } from '../domain/statuses.ts'
 import type { TransactionRow } from '../domain/transaction-rows.ts'
@@ -26,6 +27,7 @@ import { readAddress } from '../domain/values.ts'
 import type { SponsorshipRow } from '../store/queries/sponsorships.ts'
 import { ask } from './accounts.ts'
 import type { ServicesContext } from './context.ts'
+import type { TransactionQuote } from './transactions/quote.ts'
 import { type Asker, type Complete, hashOf, send, type TransactionsContext, unwrapReplay } from './transactions/send.ts'
 import { sendToPool } from './transactions/send-to-pool.ts'
 
@@ -90,7 +92,7 @@ export async function sendCall(
 
   const isRelayer = async (address: string) => (await store.relayersOn(address)).length > 0
   const judged = judgeCall(sponsorship, asked, now())
-  const { kind, signed, valid_until } = judged
+  const { kind, signed } = judged
   await checkReceivers(judged, isRelayer)
   if (call.user !== undefined && kind !== 'plain')
     throw badRequest(['user'], 'cannot be given here: the signature says whose call it is')
@@ -100,36 +102,11 @@ export async function sendCall(
   if (sponsorship.paused) throw refused('paused', 'the sponsorship is paused')
   const account = kind === 'account' ? await checkAccount(context, nodes, sponsorship, asked) : undefined
   const effect = account?.effect ?? (kind === 'forward' ? forwardedBy(asked.to, judged.user as string) : undefined)
+  const asCalled = { judged, user, effect, delegate: account?.delegate }
 
   let [current, currentPool] = [sponsorship, pool]
-  const complete: Complete = (transaction, quote, relayer) => {
-    const { gas_limit, data_fee } = quote
-    const { max_gas, max_fee, row_id } = current
-    if (gas_limit > max_gas) throw refused('max_gas', `needs ${gas_limit} gas, above the limit of ${max_gas}`)
-    const fee = feeOf(quote)
-    if (fee > BigInt(max_fee))
-      throw refused('max_fee', `a fee of up to ${fee} wei is above the limit of ${max_fee} wei`)
-    const spending = sponsoredSpending(row_id, current, user)
-    const moved = valueSpending({ relayer, pool: currentPool }, judged.value)
-    const holders = spending.flatMap(({ asset, holder }) => (asset === 'fee' && holder !== undefined ? holder : []))
-    const exclusiveKey = exclusiveKeyOf(current, judged, account?.delegate)
-    return {
-      ...transaction,
-      valid_until,
-      // The fee that is counted is that of this gas limit.
-      gas_is_given: true,
-      fee_ceiling: `${(BigInt(max_fee) - data_fee) / BigInt(gas_limit)}`,
-      spending: [...(transaction.spending ?? []), ...spending, ...moved],
-      sponsored: {
-        sponsorship_row_id: row_id,
-        user,
-        charge: max_fee,
-        holders,
-        exclusive_key: exclusiveKey,
-        ...(effect && { effect }),
-      },
-    }
-  }
+  const complete: Complete = (transaction, quote, relayer) =>
+    payFor({ ...asCalled, sponsorship: current, sender: { relayer, pool: currentPool } }, transaction, quote)
   const authorize = async () => {
     current = await asker.authorize()
     if (current.paused) throw refused('paused', 'the sponsorship is paused')
@@ -147,6 +124,47 @@ export async function sendCall(
   }
   auditEntry.relayer_id = relayers[0].id
   return send(context, { nodes, auditEntry, idempotency, authorize }, relayers[0].id, { body, complete })
+}
+
+/** What a sponsorship pays for, and who sends it. */
+interface PaidCall {
+  sponsorship: SponsorshipRow
+  judged: ReturnType<typeof judgeCall>
+  user: string | null
+  effect: Effect | undefined
+  delegate: string | undefined
+  sender: { relayer: RelayerRow; pool: PoolRow | undefined }
+}
+
+/** The transaction of a call, at the cost of its sponsorship. Throws DomainError (403). */
+function payFor(
+  { sponsorship, judged, user, effect, delegate, sender }: PaidCall,
+  transaction: NewTransaction,
+  quote: TransactionQuote,
+): NewTransaction {
+  const { gas_limit, data_fee } = quote
+  const { max_gas, max_fee, row_id } = sponsorship
+  if (gas_limit > max_gas) throw refused('max_gas', `needs ${gas_limit} gas, above the limit of ${max_gas}`)
+  const fee = feeOf(quote)
+  if (fee > BigInt(max_fee)) throw refused('max_fee', `a fee of up to ${fee} wei is above the limit of ${max_fee} wei`)
+  const spending = sponsoredSpending(row_id, sponsorship, user)
+  const moved = valueSpending(sender, judged.value)
+  return {
+    ...transaction,
+    valid_until: judged.valid_until,
+    // The fee that is counted is that of this gas limit.
+    gas_is_given: true,
+    fee_ceiling: `${(BigInt(max_fee) - data_fee) / BigInt(gas_limit)}`,
+    spending: [...(transaction.spending ?? []), ...spending, ...moved],
+    sponsored: {
+      sponsorship_row_id: row_id,
+      user,
+      charge: max_fee,
+      holders: spending.flatMap(({ asset, holder }) => (asset === 'fee' && holder !== undefined ? holder : [])),
+      exclusive_key: exclusiveKeyOf(sponsorship, judged, delegate),
+      ...(effect && { effect }),
+    },
+  }
 }
 
 /** Undefined: it is no call of this sponsorship. */

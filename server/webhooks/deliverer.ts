@@ -112,7 +112,7 @@ export class Deliverer {
       const isChanged = url !== target.url || !isDeepStrictEqual(signing_key, target.signing_key)
       const isOld = verdict.disable !== undefined && isChanged
       const outcome: Verdict = isOld ? { status: 'pending', failures: 0, next_at: now() } : verdict
-      await store.settleDelivery({
+      await store.recordDelivery({
         delivery_row_id: delivery.row_id,
         notification_row_id: target.row_id,
         attempt,

@@ -82,7 +82,7 @@ test('gives up the deliveries of a disabled notification in batches, and keeps t
   const attempt = { number: 2, at: secondsOf(0), duration_ms: 1, http_status: 410, error: null, response_body: null }
   const [due] = await store.dueDeliveries(rowId, 1, 1)
   const verdict = { status: 'failed' as const, failures: 1, failures_before: 0, next_at: 0, disable: 'gone' }
-  await store.settleDelivery({
+  await store.recordDelivery({
     delivery_row_id: due?.row_id as number,
     notification_row_id: rowId,
     attempt,

@@ -129,7 +129,7 @@ async function useOutbox(): Promise<void> {
     const [due] = await store.dueDeliveries(hook, clock.ms + 10_000_000, 100)
     const { row_id: deliveryRowId, attempts } = due as DueDelivery
     await store.bodyOf(deliveryRowId)
-    await store.settleDelivery({
+    await store.recordDelivery({
       delivery_row_id: deliveryRowId,
       notification_row_id: hook,
       attempt: { ...attempt, number: attempts + 1 },

@@ -34,8 +34,8 @@ export const seededFaults = {
   /** What was delivered is settled in a while. */
   'settled-late': {
     file: 'server/webhooks/deliverer.ts',
-    text: 'await store.settleDelivery({',
-    instead: 'await new Promise((resolve) => setTimeout(resolve, 300))\n      await store.settleDelivery({',
+    text: 'await store.recordDelivery({',
+    instead: 'await new Promise((resolve) => setTimeout(resolve, 300))\n      await store.recordDelivery({',
     caught_by: ['again'],
   },
 } satisfies Record<string, SeededFault<ColumnName>>

@@ -17,7 +17,7 @@ test('does not send an event again at once while its outcome cannot be stored', 
   let sent = 0
   const deliverer = new Deliverer({
     // The disk is full: what is stored can be read.
-    store: { ...store, settleDelivery: () => Promise.reject(new Error('database or disk is full')) },
+    store: { ...store, recordDelivery: () => Promise.reject(new Error('database or disk is full')) },
     async send() {
       sent += 1
       await turn()

@@ -90,7 +90,7 @@ export class Audit {
       },
       end: (auditEntry, result, error) => {
         if (!isRecorded) return
-        if (auditEntry.recorded) return this.#settleFor(auditEntry)
+        if (auditEntry.recorded) return this.#flushFor(auditEntry)
         // What was noted of a change that was refused was not changed.
         if (error !== undefined) Object.assign(auditEntry, failureIn(error, auditEntry), { changes: undefined })
         auditEntry.result = result
@@ -108,14 +108,14 @@ export class Audit {
    * a busy event loop delays timers. After a failure only the timer retries.
    */
   flushOverdue(): void {
-    this.#repeats.settleOverdue()
+    this.#repeats.flushOverdue()
     if (this.#waiting.length > 0 && !this.#isBroken && this.#context.elapsed() - this.#waitingSince >= flushMs)
       void this.#flush()
   }
 
   /** What was refused before a rule was changed is counted before its change. */
-  #settleFor({ operation }: AuditEntry): void {
-    if (isRuleChange(operation)) this.#repeats.settle()
+  #flushFor({ operation }: AuditEntry): void {
+    if (isRuleChange(operation)) this.#repeats.flush()
   }
 
   /** Writes the remaining entries. */
@@ -210,7 +210,7 @@ class CountedEntries {
   readonly #elapsed: () => number
   readonly #counted = new Map<string, Counted>()
   #nextLook = 0
-  readonly #timer = setInterval(() => this.#settle(false), lookMs).unref()
+  readonly #timer = setInterval(() => this.#flush(false), lookMs).unref()
 
   constructor(add: (entry: AuditEntry) => void, elapsed: () => number) {
     this.#add = add
@@ -225,13 +225,13 @@ class CountedEntries {
       known.later = known.later ? together(known.later, entry) : { ...entry, count: 1 }
       return
     }
-    if (this.#counted.size >= maxCounted) this.#settle(true)
+    if (this.#counted.size >= maxCounted) this.#flush(true)
     this.#counted.set(key, { until: this.#elapsed() + countMs, later: undefined })
     this.#add(entry)
   }
 
   /** Adds all counts now; who goes on is counted again. */
-  settle(): void {
+  flush(): void {
     for (const its of this.#counted.values()) {
       if (its.later) this.#add(its.later)
       its.later = undefined
@@ -239,17 +239,17 @@ class CountedEntries {
   }
 
   /** Called before each request. */
-  settleOverdue(): void {
-    if (this.#counted.size > 0 && this.#elapsed() >= this.#nextLook) this.#settle(false)
+  flushOverdue(): void {
+    if (this.#counted.size > 0 && this.#elapsed() >= this.#nextLook) this.#flush(false)
   }
 
   stop(): void {
     clearInterval(this.#timer)
-    this.#settle(true)
+    this.#flush(true)
   }
 
   /** Adds the counts whose time has ended. `isLast`: of all. */
-  #settle(isLast: boolean): void {
+  #flush(isLast: boolean): void {
     this.#nextLook = this.#elapsed() + lookMs
     for (const [key, its] of this.#counted) {
       if (!isLast && this.#elapsed() < its.until) continue

@@ -13,9 +13,10 @@ import {
 } from '../../chain/proofs.ts'
 import { conflict } from '../../domain/errors.ts'
 import { judgeCount } from '../../domain/nonce-verdict.ts'
+import { reopened } from '../../domain/outcome.ts'
 import type { Proof } from '../../domain/proof.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
-import type { TransactionRow, TransactionUpdate } from '../../domain/transaction-rows.ts'
+import type { TransactionUpdate } from '../../domain/transaction-rows.ts'
 import { BoundedMap } from '../../lib/cache.ts'
 import type { NonceContext, SenderContext } from '../context.ts'
 import { noteForeign, type UnknownTransactions } from './unknown.ts'
@@ -88,7 +89,7 @@ export async function identifyChain(
   const genesis = await proveGenesis(witnesses)
   if (genesis === undefined) return undefined
   if (genesis.fact.genesis_hash === genesis_hash) return { isSame: true, proof: genesis }
-  const isFirst = genesis_hash === null || !(await store.isSettledFrom(chain_id, address, 0))
+  const isFirst = genesis_hash === null || !(await store.hasMinedFrom(chain_id, address, 0))
   const ours = isFirst ? undefined : await proveOurs(store, relayer, witnesses, latest)
   if (!isFirst && !ours) return { isSame: false, proof: genesis }
   // The only node may have answered wrongly for a moment.
@@ -141,13 +142,13 @@ export class ChainIdentity {
     const { store } = this.#context
     const { chain_id, address } = relayer
     const { next_nonce, genesis_hash } = await store.getAccount(chain_id, address)
-    const isSetBack = await store.isSettledFrom(chain_id, address, latest)
+    const isSetBack = await store.hasMinedFrom(chain_id, address, latest)
     const isRecognized = this.isRecognized(relayer, witnesses)
     const isMoved = !isRecognized && this.#recognizedOn.has(relayer.row_id)
     const isSuspicious = isSetBack || isMoved || relayer.system_disabled
     if (genesis_hash !== null && !isSuspicious) {
       // Before the first transaction is final there is nothing that another chain could lack.
-      if (isRecognized || !(await store.isSettledFrom(chain_id, address, 0))) return 'same_chain'
+      if (isRecognized || !(await store.hasMinedFrom(chain_id, address, 0))) return 'same_chain'
     }
     const identity = await identifyChain(this.#context, relayer, witnesses, latest)
     if (identity === undefined) {
@@ -188,7 +189,8 @@ export class ChainIdentity {
     )) {
       const { hash, block_number, nonce } = row
       if (hash === null || block_number === null || nonce === null || row.status === 'mined') continue
-      if (await proveAbsent(witnesses, { from: address, nonce, hash, block_number })) updates.push(reopened(row))
+      const proof = await proveAbsent(witnesses, { from: address, nonce, hash, block_number })
+      if (proof) updates.push(reopened(row, proof, whyReopened))
     }
     if (updates.length === 0) return
     observer.nonceNoticed?.('final transactions reopened', { relayer_id: id, count: updates.length })
@@ -196,17 +198,7 @@ export class ChainIdentity {
   }
 }
 
-const reopened = ({ row_id, revision }: TransactionRow): TransactionUpdate => ({
-  row_id,
-  revision,
-  set: {
-    status: 'submitted',
-    block_number: null,
-    block_hash: null,
-    confirmed_at: null,
-    status_reason: 'Most endpoints do not have it in a block, although it was final: it is sent again',
-  },
-})
+const whyReopened = 'Most endpoints do not have it in a block, although it was final: it is sent again'
 
 export const explainRestart = (nextNonce: number, latest: number): string =>
   `The chain was restarted: this account has used ${nextNonce} nonces on the former chain and ${latest} on this one. ` +

@@ -104,7 +104,7 @@ export class Nonces {
       return { ...base, status: 'unreachable', summary }
     }
     // The sender does not look at the chain of an account without unfinished transactions, and so notices no restart.
-    if (relayer.system_disabled || (await store.isSettledFrom(relayer.chain_id, relayer.address, latest))) {
+    if (relayer.system_disabled || (await store.hasMinedFrom(relayer.chain_id, relayer.address, latest))) {
       if ((await identifyChain(this.#context, relayer, witnesses, latest))?.isSame === false) {
         return { ...base, status: 'chain_restarted', summary: why(explainRestart(next_nonce, latest)) }
       }
@@ -323,7 +323,7 @@ export async function restartChain(
   const [genesis, latest] = await Promise.all([proveGenesis(client), chain.latestNonce(address)])
   const isOther = (await identifyChain({ store }, relayer, client, latest))?.isSame === false
   // A restarted development chain may have the same genesis block; then its lower transaction count shows the restart.
-  const isSetBack = isDevelopment && (await store.isSettledFrom(chain_id, address, latest))
+  const isSetBack = isDevelopment && (await store.hasMinedFrom(chain_id, address, latest))
   if (genesis === undefined || !(isOther || isSetBack)) {
     throw conflict(
       'invalid_state',

@@ -50,7 +50,7 @@ async function availableAt(
   asset: string | null,
 ): Promise<bigint | 'behind'> {
   const [latest, balance] = await Promise.all([snapshot.latestNonce(address), snapshot.balance(address, asset)])
-  if (await store.isSettledFrom(chain_id, address, latest)) return 'behind'
+  if (await store.hasMinedFrom(chain_id, address, latest)) return 'behind'
   if (asset !== null) return balance
   const { committed } = await store.accountAt({ chain_id, address }, latest)
   return balance - BigInt(committed)

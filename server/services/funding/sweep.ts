@@ -133,7 +133,7 @@ async function ofToken(
     )
   }
   const balance = await client.atNewest(async (snapshot) => {
-    const isBehind = await store.isSettledFrom(chain_id, address, await snapshot.latestNonce(address))
+    const isBehind = await store.hasMinedFrom(chain_id, address, await snapshot.latestNonce(address))
     if (isBehind) throw new RpcUnavailable('The node lacks the newest transactions of the relayer')
     return snapshot.balance(address, asset)
   })

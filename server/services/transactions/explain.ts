@@ -241,6 +241,20 @@ const sinceOf = (row: TransactionRow, waitReason: Code): string =>
 
 const reasonOf = ({ wait_text, status_reason }: TransactionRow): string => wait_text ?? status_reason ?? 'unknown'
 
+/** What only an operator can do. */
+const advice: Partial<Record<NonNullable<Code>, readonly string[]>> = {
+  unreachable: ["Check the nodes in the network's rpc_urls."],
+  uncertain_nonce: [
+    'Compare the account with a block explorer. If the count there is higher, reconcile the nonces with it: {"next_nonce": 5000}.',
+    "Or add the URL of a node that has old blocks to the network's rpc_urls: it shows the transaction that used the nonce.",
+  ],
+  missing_receipt: [
+    "Add the URL of a node that has the receipt to the network's rpc_urls: more than half of all must show it.",
+  ],
+  awaiting_quorum: ["Check the nodes in the network's rpc_urls: more than half of all must agree."],
+  disabled: ['Remove the cause, then reconcile the nonces (see "Get a relayer\'s nonce state").'],
+}
+
 /** The steps that can resolve this cause, the best first. Each is accepted by its operation as it stands. */
 function suggestionsOf(
   row: WholeTransactionRow,
@@ -292,8 +306,6 @@ function suggestionsOf(
       return [advise(`Fund ${row.from}${row.reserved ? `; it costs up to ${row.reserved} wei` : ''}.`), ...cancel]
     case 'node':
       return [advise('Replace it with a transaction that the nodes accept; see the reason.'), ...cancel]
-    case 'unreachable':
-      return [advise("Check the nodes in the network's rpc_urls.")]
     case 'nonce_conflict': {
       const prices = market && pricesToEvict(row, relayer, market)
       const summary = 'Pay more than the other transaction at its nonce, if that one may be replaced.'
@@ -302,33 +314,14 @@ function suggestionsOf(
         ...(prices ? speedUp(summary, prices) : []),
       ]
     }
-    case 'uncertain_nonce':
-      return [
-        advise(
-          'Compare the account with a block explorer. If the count there is higher, reconcile the nonces with it: {"next_nonce": 5000}.',
-        ),
-        advise(
-          "Or add the URL of a node that has old blocks to the network's rpc_urls: it shows the transaction that used the nonce.",
-        ),
-      ]
-    case 'missing_receipt':
-      return [
-        advise(
-          "Add the URL of a node that has the receipt to the network's rpc_urls: more than half of all must show it.",
-        ),
-      ]
-    case 'awaiting_quorum':
-      return [advise("Check the nodes in the network's rpc_urls: more than half of all must agree.")]
     case 'private_relay':
     case 'block':
     case 'acceptance':
       return isPrivate(row) ? [...release(row), ...cancel] : []
     case 'paused':
       return [update('Resume the relayer.', { paused: false })]
-    case 'disabled':
-      return [advise('Remove the cause, then reconcile the nonces (see "Get a relayer\'s nonce state").')]
     default:
-      return []
+      return waitReason === null ? [] : (advice[waitReason] ?? []).map(advise)
   }
 }
 

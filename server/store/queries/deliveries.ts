@@ -1,5 +1,5 @@
 import type { Delivery, DeliveryAttempt, NotificationHealth } from '../../../generated/openapi.ts'
-import type { DueDelivery, Listing, PageRequest, PendingAuditEntry, Settlement, Target } from '../../domain/rows.ts'
+import type { DeliveryResult, DueDelivery, Listing, PageRequest, PendingAuditEntry, Target } from '../../domain/rows.ts'
 import { yieldToEventLoop } from '../../lib/timers.ts'
 import { type Block, type BlockList, findPage } from './blocks.ts'
 import {
@@ -227,7 +227,7 @@ const selectBody = sql<{ body: string; data: Uint8Array | null }>(`
 const nextDue = sql<{ next: number | null }>(`
   SELECT min(next_at) AS next FROM deliveries WHERE notification_row_id = $row_id AND status = 'pending'`)
 // A failed attempt changes nothing of a delivery that was given up, or is to be sent again from the start, during the attempt.
-const settle = sql(`
+const setVerdict = sql(`
   UPDATE deliveries SET status = $status, failures = $failures, next_at = $next_at
   WHERE row_id = $delivery_row_id AND ($status = 'delivered' OR status = 'pending' AND failures = $failures_before)`)
 const isThere = sql('SELECT 1 AS there FROM deliveries WHERE row_id = $delivery_row_id')
@@ -243,12 +243,12 @@ const disable = sql('UPDATE notifications SET disabled_reason = $reason WHERE ro
 /** The age up to which a delivery is retried out of turn: longer than the retry schedule. */
 const retriedMs = 120 * 3_600_000
 
-async function settleOne(dbTransaction: DatabaseTransaction, settlement: Settlement): Promise<void> {
-  const { delivery_row_id, notification_row_id, attempt, disable: reason, recovered, ...verdict } = settlement
+async function recordOne(dbTransaction: DatabaseTransaction, result: DeliveryResult): Promise<void> {
+  const { delivery_row_id, notification_row_id, attempt, disable: reason, recovered, ...verdict } = result
   const { at } = attempt
-  const isSettled = (await dbTransaction.run(settle, { delivery_row_id, ...verdict })) > 0
+  const isChanged = (await dbTransaction.run(setVerdict, { delivery_row_id, ...verdict })) > 0
   // It was deleted with its notification.
-  if (!isSettled && !(await dbTransaction.one(isThere, { delivery_row_id }))) return
+  if (!isChanged && !(await dbTransaction.one(isThere, { delivery_row_id }))) return
   await dbTransaction.run(insertAttempt, { delivery_row_id, ...attempt })
   await dbTransaction.run(verdict.status === 'delivered' ? succeed : fail, { at, notification_row_id })
   // Older ones would be repeated for ever, where one event fails and the others do not.
@@ -284,11 +284,11 @@ export const nextDueAt = async (database: Database, rowId: number): Promise<numb
   (await database.read.one(nextDue, { row_id: rowId }))?.next ?? undefined
 
 // Many attempts end at the same time, so they share a commit. After a kill, attempts that were not committed are repeated.
-const settlements = oneByOne(({ notification_row_id }: Settlement) => notification_row_id, settleOne)
+const deliveryResults = oneByOne(({ notification_row_id }: DeliveryResult) => notification_row_id, recordOne)
 
 /** Stores a delivery attempt and its consequences. */
-export const settleDelivery = (database: Database, settlement: Settlement): Promise<void> =>
-  database.groupCommitOfDeliveries(settlements, settlement)
+export const recordDelivery = (database: Database, result: DeliveryResult): Promise<void> =>
+  database.groupCommitOfDeliveries(deliveryResults, result)
 
 /** The most deliveries that one database transaction changes. */
 const maxBatch = 500

@@ -85,7 +85,7 @@ const selectHolders = sql<StoredTransaction>(`
   SELECT ${transactionColumns} FROM transactions
   WHERE chain_id = $chain_id AND "from" = $address AND nonce >= $from AND nonce < $to ORDER BY nonce LIMIT $limit`)
 // Blocks contain nonces in order, so mined transactions come first. A hundred thousand waiting ones may follow.
-const settled = sql<{ found: number }>(`
+const selectMinedFrom = sql<{ found: number }>(`
   SELECT 1 AS found FROM (
     SELECT status, block_hash FROM transactions
     WHERE chain_id = $chain_id AND "from" = $address AND nonce >= $nonce ORDER BY nonce LIMIT 1000
@@ -215,12 +215,12 @@ export const holders = (
   )
 
 /** Whether a transaction of the account, at this nonce or shortly above it, is known to be in a block. */
-export const isSettledFrom = async (
+export const hasMinedFrom = async (
   database: Database,
   chainId: number,
   address: string,
   nonce: number,
-): Promise<boolean> => (await database.read.one(settled, { chain_id: chainId, address, nonce })) !== undefined
+): Promise<boolean> => (await database.read.one(selectMinedFrom, { chain_id: chainId, address, nonce })) !== undefined
 
 export const countUnfinished = async (database: Database, relayerRowId: number): Promise<number> =>
   (await database.readTogether(unfinishedReads, relayerRowId))?.count ?? 0

@@ -208,7 +208,7 @@ export function history(seed: number): () => Call {
         await store.getAccount(chain_id, address),
         await store.accountAt(its, nonce),
         await store.abandoned(chain_id, address, latest),
-        await store.isSettledFrom(chain_id, address, nonce),
+        await store.hasMinedFrom(chain_id, address, nonce),
         await store.holders({ chain_id, address }, { from: 0, to: nonce }, 5),
         await store.getTransactionByNonce(chain_id, address, nonce),
         await store.wouldExceed(its, [{ policy: 'max_value_per_day', asset: 'wei', amount: '300', limit: '400' }]),

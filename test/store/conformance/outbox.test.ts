@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Settlement } from '../../../server/domain/rows.ts'
+import type { DeliveryResult } from '../../../server/domain/rows.ts'
 import { addRelayer, notificationOf, unique } from './resources.ts'
 import { type OpenedStore, onEveryStore } from './stores.ts'
 
@@ -12,12 +12,12 @@ async function scene({ store }: OpenedStore, events: number) {
   return { hook, id, relayer_row_id: row_id, target: (await store.targetRowId(hook)) as number }
 }
 
-const settlement = (
+const resultOf = (
   notificationRowId: number,
   deliveryRowId: number,
-  status: Settlement['status'],
-  changes: Partial<Settlement> = {},
-): Settlement => ({
+  status: DeliveryResult['status'],
+  changes: Partial<DeliveryResult> = {},
+): DeliveryResult => ({
   notification_row_id: notificationRowId,
   delivery_row_id: deliveryRowId,
   status,
@@ -54,7 +54,7 @@ onEveryStore((opened) => {
     const [first] = await store.events(relayer_row_id, 0, 1)
     expect(await store.bodyOf(due?.row_id as number)).toBe(first?.body)
     expect(await store.bodyOf(1e9)).toBeUndefined()
-    await store.settleDelivery(settlement(target, due?.row_id as number, 'delivered'))
+    await store.recordDelivery(resultOf(target, due?.row_id as number, 'delivered'))
     const [second] = await store.dueDeliveries(target, clock.ms, 9)
     expect(second?.row_id).toBeGreaterThan(due?.row_id as number)
   })
@@ -64,7 +64,7 @@ onEveryStore((opened) => {
     const { target, id } = await scene(opened(), 1)
     const [due] = await store.dueDeliveries(target, clock.ms, 1)
     const rowId = due?.row_id as number
-    await store.settleDelivery(settlement(target, rowId, 'pending', { next_at: clock.ms + 7 }))
+    await store.recordDelivery(resultOf(target, rowId, 'pending', { next_at: clock.ms + 7 }))
     expect(await store.notificationHealth(target)).toEqual({
       status: 'enabled',
       disabled_reason: null,
@@ -82,7 +82,7 @@ onEveryStore((opened) => {
       error: 'x',
       response_body: null,
     }
-    await store.settleDelivery(settlement(target, rowId, 'delivered', { attempt }))
+    await store.recordDelivery(resultOf(target, rowId, 'delivered', { attempt }))
     const { items } = await store.listDeliveries(target, everything, ['delivered'])
     expect(items).toMatchObject([
       {
@@ -108,23 +108,23 @@ onEveryStore((opened) => {
     const { hook, target } = await scene(opened(), 1)
     const [due] = await store.dueDeliveries(target, clock.ms, 1)
     const rowId = due?.row_id as number
-    await store.settleDelivery(settlement(target, rowId, 'pending', { next_at: clock.ms }))
+    await store.recordDelivery(resultOf(target, rowId, 'pending', { next_at: clock.ms }))
     const last = { failures: 2, failures_before: 1 }
     const { items } = await store.listDeliveries(target, everything, [])
     await store.redeliver(target, items[0]?.id as string)
-    const attempt = { ...settlement(target, rowId, 'failed').attempt, number: 2 }
-    await store.settleDelivery(settlement(target, rowId, 'failed', { ...last, attempt }))
+    const attempt = { ...resultOf(target, rowId, 'failed').attempt, number: 2 }
+    await store.recordDelivery(resultOf(target, rowId, 'failed', { ...last, attempt }))
     expect(await store.dueDeliveries(target, clock.ms, 1)).toEqual([
       expect.objectContaining({ failures: 0, attempts: 2 }),
     ])
 
-    await store.settleDelivery(
-      settlement(target, rowId, 'failed', { attempt: { ...attempt, number: 3 }, disable: 'gone' }),
+    await store.recordDelivery(
+      resultOf(target, rowId, 'failed', { attempt: { ...attempt, number: 3 }, disable: 'gone' }),
     )
     await store.updateNotification(hook, { url: 'http://127.0.0.1:2/', former_until: 0 })
-    await store.settleDelivery(settlement(target, rowId, 'pending', { attempt: { ...attempt, number: 4 } }))
+    await store.recordDelivery(resultOf(target, rowId, 'pending', { attempt: { ...attempt, number: 4 } }))
     expect(await store.notificationHealth(target)).toMatchObject({ pending: 0, failed: 1 })
-    await store.settleDelivery(settlement(target, rowId, 'delivered', { attempt: { ...attempt, number: 5 } }))
+    await store.recordDelivery(resultOf(target, rowId, 'delivered', { attempt: { ...attempt, number: 5 } }))
     expect(await store.notificationHealth(target)).toMatchObject({ pending: 0, failed: 0 })
   })
 
@@ -132,7 +132,7 @@ onEveryStore((opened) => {
     const { store, clock } = opened()
     const { hook, id, target } = await scene(opened(), 4)
     const [due] = await store.dueDeliveries(target, clock.ms, 1)
-    await store.settleDelivery(settlement(target, due?.row_id as number, 'failed', { disable: 'It is gone' }))
+    await store.recordDelivery(resultOf(target, due?.row_id as number, 'failed', { disable: 'It is gone' }))
     expect(await store.notificationHealth(target)).toMatchObject({
       status: 'disabled',
       disabled_reason: 'It is gone',
@@ -190,7 +190,7 @@ onEveryStore((opened) => {
     const due = await Promise.all(scenes.map(({ target }) => store.dueDeliveries(target, clock.ms, 1)))
     await Promise.all(
       scenes.map(({ target }, index) =>
-        store.settleDelivery(settlement(target, due[index]?.[0]?.row_id as number, 'delivered')),
+        store.recordDelivery(resultOf(target, due[index]?.[0]?.row_id as number, 'delivered')),
       ),
     )
     for (const { target } of scenes) expect(await store.notificationHealth(target)).toMatchObject({ pending: 0 })
