@@ -1,57 +1,62 @@
-import { basename, join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { alsoOnPostgres, onSqliteOnly } from './databases.ts'
 
-/** Files that take long though they are short, the longest first. The others run in the order of their size. */
+/** Files under test/ that take long though they are short, the longest first. The others run in the order of their size. */
 const long = [
-  'pricing',
-  'withdrawals',
-  'unsigned-limits',
+  'sending/pricing',
+  'sending/faults/withdrawals',
+  'keys/unsigned-limits',
   'crash',
-  'rpc-faults',
-  'after-commit',
-  'ways-out',
-  'postgres-service',
-  'sponsorships',
-  'server-processes',
+  'chain/rpc-faults',
+  'sending/faults/after-commit',
+  'sending/faults/ways-out',
+  'store/postgres-service',
+  'sponsorships/sponsorships',
+  'background/server-processes',
   'cluster',
-  'webhook-crash',
-  'rotate-master-key',
-  'lying-nodes',
-  'burst',
-  'web3-adapters',
-  'samples',
-  'client-package',
-  'documented-commands',
-  'generated-requests',
+  'webhooks/webhook-crash',
+  'keys/rotate-master-key',
+  'sending/lying-nodes',
+  'sending/burst',
+  'client/web3-adapters',
+  'client/samples',
+  'client/client-package',
+  'client/documented-commands',
+  'api/http/generated-requests',
   'model',
   'stop',
-  'batches',
+  'api/handlers/batches',
   'servers',
+  'store/servers',
   'funding',
+  'sending/funding',
   'server',
-  'wrong-folder',
-  'examples',
-  'planted-secrets',
-  'move-database',
-  'reorg',
-  'nonce-compaction',
-  'waiting-reasons',
-  'key-service',
-  'killed-rotation',
-  'command-line',
-  'missing-packages',
-  'traces',
+  'cli/wrong-folder',
+  'client/examples',
+  'keys/planted-secrets',
+  'cli/move-database',
+  'sending/reorg',
+  'sending/nonce-compaction',
+  'sending/waiting-reasons',
+  'sending/key-service',
+  'keys/killed-rotation',
+  'client/command-line',
+  'keys/missing-packages',
+  'telemetry/traces',
   'memory',
 ]
+const gone = long.filter((name) => !existsSync(join(import.meta.dirname, `${name}.test.ts`)))
+if (gone.length > 0) throw new Error(`Tests that vitest.config.ts names do not exist: ${gone.join(', ')}`)
 
 class LongFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId, project }: TestSpecification) => {
       // A process runs files of one project: those of the small one come first, and then every process is one of the other.
       if (project.name === 'postgres') return -1
-      const place = long.indexOf(basename(moduleId, '.test.ts'))
+      const place = long.indexOf(relative(import.meta.dirname, moduleId).replace('.test.ts', ''))
       return place < 0 ? long.length : place
     }
     return (await super.sort(files)).sort((a, b) => rank(a) - rank(b))

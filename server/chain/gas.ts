@@ -260,3 +260,15 @@ export async function dataFeeOf(
     throw new RpcUnavailable('The contract GasPriceOracle of the chain does not tell the data fee')
   return fee ?? 0n
 }
+
+/** What a transaction does, as a call that nodes estimate. */
+export const callOf = (
+  from: string,
+  {
+    to,
+    value,
+    data,
+    access_list,
+    authorization_list,
+  }: Pick<TransactionRequest, 'to' | 'value' | 'data' | 'access_list' | 'authorization_list'>,
+): CallRequest => ({ from, to, value: BigInt(value), data, access_list, authorization_list })

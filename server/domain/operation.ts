@@ -61,6 +61,9 @@ type DataIn<B, Paged extends boolean> = B extends { success: boolean; error: '';
 
 export const deleted = (id: string) => ({ id, deleted: true })
 
+/** Undefined when there was nothing to delete. */
+export const deletedIf = (isDeleted: boolean, id: string) => (isDeleted ? deleted(id) : undefined)
+
 /** A page of a list, or of data that contains one. */
 export class Page<Data> {
   readonly data: Data

@@ -14,3 +14,7 @@ const final: ReadonlySet<TransactionStatus> = new Set(finalStatuses)
 
 export const isUnmined = (status: TransactionStatus): boolean => unmined.has(status)
 export const isFinal = (status: TransactionStatus): status is FinalStatus => final.has(status)
+
+/** The state as text that completes "the transaction is ...". */
+export const stateText = ({ status, intent }: { status: TransactionStatus; intent: string }): string =>
+  intent !== 'send' && isUnmined(status) ? 'being canceled' : status

@@ -1,5 +1,5 @@
 import type { TransactionError } from '../../generated/openapi.ts'
-import type { CallRequest } from '../chain/chain.ts'
+import { callOf } from '../chain/gas.ts'
 import type { Mempool } from '../chain/mempool.ts'
 import { isRpcFailure } from '../chain/rpc.ts'
 import { contentHash } from '../domain/attempts.ts'
@@ -11,7 +11,6 @@ import { feeOf, feeSpending } from '../domain/policies/fee-policies.ts'
 import { planSignature, type SignaturePlan, type SignedParts, type SigningFacts } from '../domain/signature-plan.ts'
 import { isReleasedWhenSigned, releasedCancellation } from '../domain/submission.ts'
 import { formOf, plainForm } from '../domain/transaction-form.ts'
-import type { TransactionRequest } from '../domain/transaction-request.ts'
 import type { Attempt, AttemptRow, Spend, TransactionRow, TransactionUpdate } from '../domain/transaction-rows.ts'
 import { isSameWait, type Wait, waitColumns } from '../domain/wait-reason.ts'
 import type { RelayerSigner } from '../keys/keyring.ts'
@@ -239,15 +238,3 @@ export async function askGas(
     return undefined
   }
 }
-
-/** What a transaction does, as a call that nodes estimate. */
-export const callOf = (
-  from: string,
-  {
-    to,
-    value,
-    data,
-    access_list,
-    authorization_list,
-  }: Pick<TransactionRequest, 'to' | 'value' | 'data' | 'access_list' | 'authorization_list'>,
-): CallRequest => ({ from, to, value: BigInt(value), data, access_list, authorization_list })

@@ -1,8 +1,14 @@
-import type { CreateNotificationRequest, Notification, UpdateNotificationRequest } from '../../generated/openapi.ts'
-import { badRequest, conflict, namedError } from '../domain/errors.ts'
+import type {
+  CreateNotificationRequest,
+  Notification,
+  RedeliverRequest,
+  UpdateNotificationRequest,
+} from '../../generated/openapi.ts'
+import { badRequest, conflict, namedError, notFound, notificationNotFound } from '../domain/errors.ts'
 import { type Caller, creatorSeenBy } from '../domain/operation.ts'
 import { requireRevision } from '../domain/revision.ts'
 import type { Conditions, NotificationChanges, PendingAuditEntry } from '../domain/rows.ts'
+import { readTime } from '../domain/values.ts'
 import type { ServicesContext } from './context.ts'
 
 /* Notifications: the webhooks that relayers report to. */
@@ -69,6 +75,34 @@ export async function deleteNotification(
     throw namedError('in_use', 'notification_id', message)
   }
   return outcome !== 'missing'
+}
+
+/** The row of a notification that the caller may use. Throws DomainError (404). */
+export async function notificationRowId({ store }: Store, id: string, caller: Caller): Promise<number> {
+  const rowId = await store.targetRowId(id, creatorSeenBy(caller))
+  if (rowId === undefined) throw notificationNotFound()
+  return rowId
+}
+
+/** Sends deliveries again: one, those that failed since a time, or all that wait. Throws DomainError (400, 404, 409). */
+export async function redeliver(
+  { store, webhooks }: Pick<ServicesContext, 'store' | 'webhooks'>,
+  rowId: number,
+  { delivery_id, since }: RedeliverRequest,
+  auditEntry: PendingAuditEntry,
+): Promise<{ redelivered: number }> {
+  const redelivered = await (delivery_id !== undefined
+    ? store.redeliver(rowId, delivery_id, auditEntry)
+    : since !== undefined
+      ? store.redeliverFailed(rowId, readTime(since, ['since']), auditEntry)
+      : store.retryDeliveries(rowId, auditEntry))
+  if (redelivered === 'missing') throw notFound(`Delivery with ID ${delivery_id} not found`)
+  if (redelivered === 'disabled') {
+    const message = 'the notification is disabled; update its url or signing_key to enable it'
+    throw namedError('invalid_state', 'notification_id', message)
+  }
+  webhooks.wake(rowId)
+  return { redelivered: typeof redelivered === 'number' ? redelivered : 1 }
 }
 
 /** Empty text means no key. */

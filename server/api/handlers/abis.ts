@@ -1,18 +1,16 @@
 import type { Fragment } from 'ethers/abi'
 import { isError, isFunction, keptFragments, readAbiEntry } from '../../domain/decoding/abi.ts'
 import { conflict, unknownNetwork } from '../../domain/errors.ts'
-import { deleted, type Handlers, page } from '../../domain/operation.ts'
+import { deletedIf, type Handlers, page } from '../../domain/operation.ts'
 import { readAddress } from '../../domain/values.ts'
 import { yieldToEventLoop } from '../../lib/timers.ts'
 import type { ServicesContext } from '../../services/context.ts'
-
-type Abis = Pick<Handlers, 'createAbi' | 'listAbis' | 'getAbi' | 'deleteAbi'>
 
 /** Parsing the usual entry takes 0.04 ms, the largest 3 ms. */
 const entriesPerTurn = 20
 const notCalled = /^\s*(?:constructor|receive|fallback)\b/
 
-export function abis({ store, makeId }: Pick<ServicesContext, 'store' | 'makeId'>): Abis {
+export function abis({ store, makeId }: Pick<ServicesContext, 'store' | 'makeId'>) {
   return {
     async createAbi({ body, auditEntry }) {
       const { id = makeId(), network } = body
@@ -51,10 +49,8 @@ export function abis({ store, makeId }: Pick<ServicesContext, 'store' | 'makeId'
 
     getAbi: ({ path }) => store.getAbi(path.abi_id),
 
-    async deleteAbi({ path, auditEntry }) {
-      return (await store.deleteAbi(path.abi_id, auditEntry)) ? deleted(path.abi_id) : undefined
-    },
-  }
+    deleteAbi: async ({ path, auditEntry }) => deletedIf(await store.deleteAbi(path.abi_id, auditEntry), path.abi_id),
+  } satisfies Partial<Handlers>
 }
 
 async function readEntries(abi: (string | Record<string, unknown>)[]): Promise<Fragment[]> {

@@ -7,7 +7,7 @@ import { type AuditHead, type ChainHead, headOfAll, type ListedAuditEntry } from
 import { readFrom } from '../http/errors.ts'
 
 /** The audit trail that api/http/audit.ts and the store record. */
-export function audit({ store }: Pick<ServicesContext, 'store'>): Pick<Handlers, 'listAuditEntries' | 'getAuditHead'> {
+export function audit({ store }: Pick<ServicesContext, 'store'>) {
   return {
     async listAuditEntries({ query }) {
       const { caller, operation, relayer_id, subject, outcome, callers, created_after, created_before } = query
@@ -37,7 +37,7 @@ export function audit({ store }: Pick<ServicesContext, 'store'>): Pick<Handlers,
       const heads = await store.auditHeads()
       return { ...showHead(headOfAll(heads)), chains: heads.map(showChain) }
     },
-  }
+  } satisfies Partial<Handlers>
 }
 
 const showHead = ({ up_to, hash }: AuditHead) => ({ entries: up_to, hash: Buffer.from(hash).toString('hex') })

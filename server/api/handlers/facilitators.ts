@@ -1,4 +1,4 @@
-import { type Caller, deleted, type Handlers, Page, page } from '../../domain/operation.ts'
+import { type Caller, deletedIf, type Handlers, Page, page } from '../../domain/operation.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import { createFacilitator, showFacilitator, updateFacilitator } from '../../services/facilitators.ts'
 import { findOwned } from '../../services/key-owners.ts'
@@ -7,13 +7,7 @@ import { WaitPlace } from '../../services/transactions/wait-for-status.ts'
 import type { FacilitatorRow } from '../../store/queries/facilitators.ts'
 import { showPayment } from '../../store/queries/payments.ts'
 
-type Facilitators = Pick<
-  Handlers,
-  | ('createFacilitator' | 'listFacilitators' | 'getFacilitator' | 'updateFacilitator' | 'deleteFacilitator')
-  | ('getSupportedPayments' | 'verifyPayment' | 'settlePayment' | 'listPayments' | 'getPayment')
->
-
-export function facilitators(context: ServicesContext): Facilitators {
+export function facilitators(context: ServicesContext) {
   const { store, shares, facilitators: cache } = context
   const show = (facilitator: FacilitatorRow) => showFacilitator(context, facilitator)
 
@@ -37,10 +31,8 @@ export function facilitators(context: ServicesContext): Facilitators {
     updateFacilitator: ({ path, body, auditEntry, ifMatch }) =>
       updateFacilitator(context, path.facilitator_id, body, { auditEntry, ifMatch }),
 
-    async deleteFacilitator({ path, auditEntry, ifMatch }) {
-      const isDeleted = await store.deleteFacilitator(path.facilitator_id, { auditEntry, ifMatch })
-      return isDeleted ? deleted(path.facilitator_id) : undefined
-    },
+    deleteFacilitator: async ({ path, auditEntry, ifMatch }) =>
+      deletedIf(await store.deleteFacilitator(path.facilitator_id, { auditEntry, ifMatch }), path.facilitator_id),
 
     getSupportedPayments: async ({ path, caller }) =>
       supportedPayments(context, await own(path.facilitator_id, caller)),
@@ -66,5 +58,5 @@ export function facilitators(context: ServicesContext): Facilitators {
       const payment = await store.getPayment(row_id, path.payment_id)
       return payment && showPayment(payment)
     },
-  }
+  } satisfies Partial<Handlers>
 }

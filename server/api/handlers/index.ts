@@ -3,7 +3,6 @@ import type { ServicesContext } from '../../services/context.ts'
 import { abis } from './abis.ts'
 import { apiKeys } from './api-keys.ts'
 import { audit } from './audit.ts'
-import { deliveries } from './deliveries.ts'
 import { facilitators } from './facilitators.ts'
 import { networks } from './networks.ts'
 import { notifications } from './notifications.ts'
@@ -11,7 +10,8 @@ import { activity, problems } from './overview.ts'
 import { pools } from './pools.ts'
 import { accounts, funding, relayers } from './relayers.ts'
 import { health, service } from './service.ts'
-import { signers, signing } from './signing.ts'
+import { signers } from './signers.ts'
+import { signing } from './signing.ts'
 import { sponsorships } from './sponsorships.ts'
 import { transactions } from './transactions.ts'
 
@@ -20,7 +20,6 @@ export const createOperations = (dependencies: ServicesContext): Omit<Handlers, 
   ...signing(dependencies),
   ...transactions(dependencies),
   ...notifications(dependencies),
-  ...deliveries(dependencies),
   ...relayers(dependencies),
   ...accounts(dependencies),
   ...funding(dependencies),

@@ -2,21 +2,15 @@ import { creatorSeenBy, type Handlers, Page } from '../../domain/operation.ts'
 import { getActivity, getSpending, getSpendingByCaller, listQueues } from '../../services/activity.ts'
 import type { ServicesContext } from '../../services/context.ts'
 
-type Operations = Pick<
-  Handlers,
-  'listRelayerQueues' | 'getRelayerActivity' | 'listRelayerSpending' | 'listCallerSpending'
->
+export const activity = (context: ServicesContext) =>
+  ({
+    listRelayerQueues: ({ query, caller }) => listQueues(context, caller, query),
+    getRelayerActivity: ({ query, caller }) => getActivity(context, caller, query),
+    listRelayerSpending: ({ query, caller }) => getSpending(context, caller, query),
+    listCallerSpending: ({ query }) => getSpendingByCaller(context, query),
+  }) satisfies Partial<Handlers>
 
-export const activity = (context: ServicesContext): Operations => ({
-  listRelayerQueues: ({ query, caller }) => listQueues(context, caller, query),
-  getRelayerActivity: ({ query, caller }) => getActivity(context, caller, query),
-  listRelayerSpending: ({ query, caller }) => getSpending(context, caller, query),
-  listCallerSpending: ({ query }) => getSpendingByCaller(context, query),
-})
-
-type OperationsProblems = Pick<Handlers, 'listProblems' | 'updateProblem' | 'searchResources'>
-
-export function problems({ store, problems: list }: ServicesContext): OperationsProblems {
+export function problems({ store, problems: list }: ServicesContext) {
   return {
     listProblems: ({ query, caller }) => list.list(caller, query),
 
@@ -38,5 +32,5 @@ export function problems({ store, problems: list }: ServicesContext): Operations
       })
       return new Page(items, { current_page: 1, per_page: Math.max(1, items.length), total_items })
     },
-  }
+  } satisfies Partial<Handlers>
 }

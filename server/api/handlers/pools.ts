@@ -1,6 +1,7 @@
 import { DomainError } from '../../domain/errors.ts'
-import { deleted, type Handlers, Page, page } from '../../domain/operation.ts'
+import { deleted, deletedIf, type Handlers, Page, page } from '../../domain/operation.ts'
 import type { ServicesContext } from '../../services/context.ts'
+import { endPoolFunding, fundingOfPool, setPoolFunding } from '../../services/funding/settings.ts'
 import { createPool, deletePool, findPool, showPool, updatePool } from '../../services/pools.ts'
 import { dryRunInPool } from '../../services/transactions/dry-run.ts'
 import { findInPool } from '../../services/transactions/list.ts'
@@ -10,21 +11,7 @@ import { placeToWait } from '../../services/transactions/wait-for-status.ts'
 import { poolEventStream } from '../../webhooks/event-stream.ts'
 import { shownDryRun } from '../http/errors.ts'
 
-type Pools = Pick<
-  Handlers,
-  | 'createPool'
-  | 'listPools'
-  | 'getPool'
-  | 'updatePool'
-  | 'deletePool'
-  | 'sendPoolTransaction'
-  | 'sendPoolTransactionBatch'
-  | 'movePoolTransaction'
-  | 'streamPoolEvents'
-  | 'dryRunPoolTransaction'
->
-
-export function pools(context: ServicesContext): Pools {
+export function pools(context: ServicesContext) {
   const { store, keyring, shares, countCalls } = context
 
   return {
@@ -37,9 +24,17 @@ export function pools(context: ServicesContext): Pools {
     updatePool: ({ path, body, auditEntry, ifMatch }) =>
       updatePool(context, path.pool_id, body, { auditEntry, ifMatch }),
 
-    async deletePool({ path, auditEntry, ifMatch }) {
-      const isDeleted = await deletePool(context, path.pool_id, { auditEntry, ifMatch })
-      return isDeleted ? deleted(path.pool_id) : undefined
+    deletePool: async ({ path, auditEntry, ifMatch }) =>
+      deletedIf(await deletePool(context, path.pool_id, { auditEntry, ifMatch }), path.pool_id),
+
+    getPoolFunding: async ({ path, caller }) => fundingOfPool(context, await findPool(context, path.pool_id, caller)),
+
+    replacePoolFunding: ({ path, body, auditEntry, ifMatch }) =>
+      setPoolFunding(context, path.pool_id, body, { auditEntry, ifMatch }),
+
+    async deletePoolFunding({ path, caller, auditEntry, ifMatch }) {
+      await endPoolFunding(context, await findPool(context, path.pool_id, caller), { auditEntry, ifMatch })
+      return deleted(path.pool_id)
     },
 
     async sendPoolTransaction({ path, query, body, caller, idempotency, auditEntry, authorize, nodes, onClose }) {
@@ -80,7 +75,7 @@ export function pools(context: ServicesContext): Pools {
         )
       })
     },
-  }
+  } satisfies Partial<Handlers>
 }
 
 function unlessRefused(error: unknown): undefined {

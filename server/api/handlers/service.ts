@@ -15,14 +15,7 @@ const { commit } = JSON.parse(readFileSync(join(import.meta.dirname, '..', '..',
 const build: string | null = /^[0-9a-f]{40}$/.test(commit) ? commit : null
 
 /** The state of this server, of its database and of the servers beside it. */
-export function service({
-  store,
-  now,
-  unready,
-  incidents,
-  keyServiceStates,
-  version,
-}: Dependencies): Pick<Handlers, 'getServiceState'> {
+export function service({ store, now, unready, incidents, keyServiceStates, version }: Dependencies) {
   const name = `${hostname()} ${process.pid}`
   const iso = (ms: number) => new Date(ms).toISOString()
   const shown = ({ at, reason, ...fault }: KeyFault) => ({ ...fault, at: iso(at), message: reason })
@@ -55,10 +48,10 @@ export function service({
         incidents: noticed.map(({ at, text, ...its }) => ({ at: iso(at), ...its, message: text })),
       }
     },
-  }
+  } satisfies Partial<Handlers>
 }
 
-export function health({ unready }: Pick<ServicesContext, 'unready'>): Pick<Handlers, 'getHealth' | 'getReadiness'> {
+export function health({ unready }: Pick<ServicesContext, 'unready'>) {
   return {
     getHealth: async () => ({ status: 'ok' }),
     async getReadiness() {
@@ -66,5 +59,5 @@ export function health({ unready }: Pick<ServicesContext, 'unready'>): Pick<Hand
       if (reasons.length > 0) throw new DomainError('unavailable', reasons)
       return { status: 'ok' }
     },
-  }
+  } satisfies Partial<Handlers>
 }

@@ -1,5 +1,5 @@
 import { badRequest, transactionNotFound } from '../../domain/errors.ts'
-import { type Caller, deleted, type Handlers, Page, page } from '../../domain/operation.ts'
+import { type Caller, deletedIf, type Handlers, Page, page } from '../../domain/operation.ts'
 import { readAddress } from '../../domain/values.ts'
 import type { ServicesContext } from '../../services/context.ts'
 import { findOwned } from '../../services/key-owners.ts'
@@ -14,13 +14,7 @@ import {
 import type { SponsorshipRow } from '../../store/queries/sponsorships.ts'
 import { readFrom } from '../http/errors.ts'
 
-type Sponsorships = Pick<
-  Handlers,
-  | ('createSponsorship' | 'listSponsorships' | 'getSponsorship' | 'updateSponsorship' | 'deleteSponsorship')
-  | ('getSponsoredUser' | 'sendSponsoredCall' | 'getSponsoredCall')
->
-
-export function sponsorships(context: ServicesContext): Sponsorships {
+export function sponsorships(context: ServicesContext) {
   const { store, keyring } = context
   const show = (sponsorship: SponsorshipRow) => showSponsorship(context, sponsorship)
 
@@ -41,10 +35,8 @@ export function sponsorships(context: ServicesContext): Sponsorships {
     updateSponsorship: ({ path, body, auditEntry, ifMatch }) =>
       updateSponsorship(context, path.sponsorship_id, body, { auditEntry, ifMatch }),
 
-    async deleteSponsorship({ path, auditEntry, ifMatch }) {
-      const isDeleted = await store.deleteSponsorship(path.sponsorship_id, { auditEntry, ifMatch })
-      return isDeleted ? deleted(path.sponsorship_id) : undefined
-    },
+    deleteSponsorship: async ({ path, auditEntry, ifMatch }) =>
+      deletedIf(await store.deleteSponsorship(path.sponsorship_id, { auditEntry, ifMatch }), path.sponsorship_id),
 
     async getSponsoredUser({ path }) {
       const sponsorship = await findSponsorship(context, path.sponsorship_id)
@@ -76,5 +68,5 @@ export function sponsorships(context: ServicesContext): Sponsorships {
       const call = await findCall(context, await own(path.sponsorship_id, caller), path.call_id)
       return call && shownCallOf(call)
     },
-  }
+  } satisfies Partial<Handlers>
 }

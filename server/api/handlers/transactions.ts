@@ -23,89 +23,72 @@ import { sendBatch } from '../../services/transactions/send-batch.ts'
 import { placeToWait } from '../../services/transactions/wait-for-status.ts'
 import { badRequestAt, readFrom, shownDryRun } from '../http/errors.ts'
 
-type Transactions = Pick<
-  Handlers,
-  | 'sendTransaction'
-  | 'sendTransactionBatch'
-  | 'dryRunTransaction'
-  | 'getTransaction'
-  | 'getTransactionByNonce'
-  | 'listTransactions'
-  | 'listAllTransactions'
-  | 'getAnyTransaction'
-  | 'listTransactionAttempts'
-  | 'getTransactionExplanation'
-  | 'replaceTransaction'
-  | 'speedUpTransaction'
-  | 'cancelTransaction'
-  | 'cancelPendingTransactions'
->
+export const transactions = (context: ServicesContext) =>
+  ({
+    async sendTransaction({ path, query, body, caller, idempotency, auditEntry, authorize, nodes, onClose }) {
+      const awaited = placeToWait(context, { query, caller, onClose })
+      const asker = { idempotency, auditEntry, nodes, authorize }
+      return awaited(await send(context, asker, path.relayer_id, { body }))
+    },
 
-export const transactions = (context: ServicesContext): Transactions => ({
-  async sendTransaction({ path, query, body, caller, idempotency, auditEntry, authorize, nodes, onClose }) {
-    const awaited = placeToWait(context, { query, caller, onClose })
-    const asker = { idempotency, auditEntry, nodes, authorize }
-    return awaited(await send(context, asker, path.relayer_id, { body }))
-  },
+    async sendTransactionBatch({ path, body, caller, idempotency, auditEntry, authorize, nodes }) {
+      await context.countCalls(caller, body.transactions.length - 1)
+      const asker = { idempotency, auditEntry, nodes, authorize }
+      return Page.whole(await sendBatch(context, asker, path.relayer_id, body.transactions))
+    },
 
-  async sendTransactionBatch({ path, body, caller, idempotency, auditEntry, authorize, nodes }) {
-    await context.countCalls(caller, body.transactions.length - 1)
-    const asker = { idempotency, auditEntry, nodes, authorize }
-    return Page.whole(await sendBatch(context, asker, path.relayer_id, body.transactions))
-  },
+    dryRunTransaction: async (request) =>
+      shownDryRun(await dryRun(context, request, request.path.relayer_id, request.body)),
 
-  dryRunTransaction: async (request) =>
-    shownDryRun(await dryRun(context, request, request.path.relayer_id, request.body)),
+    getTransaction: ({ path }) => getTransaction(context, path),
 
-  getTransaction: ({ path }) => getTransaction(context, path),
+    getTransactionByNonce: ({ path }) => getTransactionByNonce(context, path.relayer_id, Number(path.nonce)),
 
-  getTransactionByNonce: ({ path }) => getTransactionByNonce(context, path.relayer_id, Number(path.nonce)),
+    async listTransactions(request) {
+      const { path, query } = request
+      const listed = listedBy(request)
+      if (query.nonce_from !== undefined) listed.filter.nonce_from = query.nonce_from
+      if (query.nonce_to !== undefined) listed.filter.nonce_to = query.nonce_to
+      return listTransactions(context, path.relayer_id, listed)
+    },
 
-  async listTransactions(request) {
-    const { path, query } = request
-    const listed = listedBy(request)
-    if (query.nonce_from !== undefined) listed.filter.nonce_from = query.nonce_from
-    if (query.nonce_to !== undefined) listed.filter.nonce_to = query.nonce_to
-    return listTransactions(context, path.relayer_id, listed)
-  },
+    listAllTransactions: async (request) => {
+      const { query, caller } = request
+      if (query.pool_id !== undefined) return listPoolTransactions(context, query.pool_id, caller, listedBy(request))
+      return listOfRelayers(context, caller.relayer_ids, listedBy(request))
+    },
 
-  listAllTransactions: async (request) => {
-    const { query, caller } = request
-    if (query.pool_id !== undefined) return listPoolTransactions(context, query.pool_id, caller, listedBy(request))
-    return listOfRelayers(context, caller.relayer_ids, listedBy(request))
-  },
+    getAnyTransaction: ({ path, caller }) => getTransactionById(context, path.transaction_id, caller),
 
-  getAnyTransaction: ({ path, caller }) => getTransactionById(context, path.transaction_id, caller),
+    listTransactionAttempts: ({ path, query }) => listAttempts(context, path, query),
 
-  listTransactionAttempts: ({ path, query }) => listAttempts(context, path, query),
+    getTransactionExplanation: async ({ path, caller, nodes }) =>
+      explainTransaction(context, nodes, await findSeenTransaction(context, path.transaction_id, caller)),
 
-  getTransactionExplanation: async ({ path, caller, nodes }) =>
-    explainTransaction(context, nodes, await findSeenTransaction(context, path.transaction_id, caller)),
+    async replaceTransaction({ path, body, ifMatch, auditEntry, authorize, nodes }) {
+      if (isRelease(body)) {
+        await authorize()
+        return releaseTransaction(context, auditEntry, path)
+      }
+      const asker = { auditEntry, nodes, authorize }
+      const { relayer_id, transaction_id: transactionId } = path
+      return replace(context, asker, relayer_id, { transactionId, body, ifMatch })
+    },
 
-  async replaceTransaction({ path, body, ifMatch, auditEntry, authorize, nodes }) {
-    if (isRelease(body)) {
-      await authorize()
-      return releaseTransaction(context, auditEntry, path)
-    }
-    const asker = { auditEntry, nodes, authorize }
-    const { relayer_id, transaction_id: transactionId } = path
-    return replace(context, asker, relayer_id, { transactionId, body, ifMatch })
-  },
+    async speedUpTransaction({ path, body, idempotency, auditEntry, authorize, nodes }) {
+      const asker = { idempotency, auditEntry, nodes, authorize }
+      const { relayer_id, transaction_id: transactionId } = path
+      return speedUp(context, asker, relayer_id, { transactionId, body })
+    },
 
-  async speedUpTransaction({ path, body, idempotency, auditEntry, authorize, nodes }) {
-    const asker = { idempotency, auditEntry, nodes, authorize }
-    const { relayer_id, transaction_id: transactionId } = path
-    return speedUp(context, asker, relayer_id, { transactionId, body })
-  },
+    cancelTransaction: ({ path, query, auditEntry }) =>
+      cancelTransaction(context, auditEntry, path, {
+        isReleased: query.submission === 'public',
+        max_fee_per_gas: query.max_fee_per_gas,
+      }),
 
-  cancelTransaction: ({ path, query, auditEntry }) =>
-    cancelTransaction(context, auditEntry, path, {
-      isReleased: query.submission === 'public',
-      max_fee_per_gas: query.max_fee_per_gas,
-    }),
-
-  cancelPendingTransactions: ({ path, auditEntry }) => cancelPending(context, auditEntry, path.relayer_id),
-})
+    cancelPendingTransactions: ({ path, auditEntry }) => cancelPending(context, auditEntry, path.relayer_id),
+  }) satisfies Partial<Handlers>
 
 /** A replacement of nothing but the way to the chain. */
 const isRelease = ({ submission, ...others }: SendTransactionRequest): boolean =>

@@ -1,4 +1,4 @@
-import type { components } from '../../../generated/openapi.ts'
+import type { components, JsonRpcAnswer } from '../../../generated/openapi.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { Caller, Handlers, JsonRpcOperation, OperationId, OperationRequest } from '../../domain/operation.ts'
 import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
@@ -8,7 +8,7 @@ import type { WaitPlace } from '../../services/transactions/wait-for-status.ts'
 import type { ContractDocument } from '../http/document.ts'
 import { statusOf } from '../http/errors.ts'
 import { schemaCheck } from '../http/schema-check.ts'
-import { codes, inTheirNames, invalidParams, JsonRpcError } from './errors.ts'
+import { codes, type ErrorObject, inTheirNames, invalidParams, JsonRpcError } from './errors.ts'
 
 /** What a call needs of the service. Most methods are an operation of the contract, with its rights, policies and limits. */
 export interface JsonRpcDependencies extends ServicesContext {
@@ -75,6 +75,28 @@ export async function withAudit<T>(
   }
 }
 
+/** The members of a request of any operation. */
+export const partsOf = ({
+  relayer,
+  request,
+}: {
+  relayer: Pick<Context['relayer'], 'id'>
+  request: Omit<Context['request'], 'body' | 'header' | 'query'>
+}) => ({
+  path: { relayer_id: relayer.id },
+  query: undefined as never,
+  header: undefined as never,
+  caller: request.caller,
+  idempotency: undefined,
+  ifMatch: undefined,
+  beginAudit: request.beginAudit,
+  authorizeFor: request.authorizeFor,
+  onClose: request.onClose,
+  hasLeft: request.hasLeft,
+  nodes: request.nodes,
+  holdAnswer: request.holdAnswer,
+})
+
 export type Method = (context: Context) => Promise<unknown>
 
 export type Id = string | number | null
@@ -91,7 +113,7 @@ const maxMethodLength = 100
 const maxParams = 10
 
 /** The id of the response, also for an invalid call; undefined: a notification, which has no response. */
-export function idOf(member: unknown): Id | undefined {
+function idOf(member: unknown): Id | undefined {
   if (typeof member !== 'object' || member === null || Array.isArray(member)) return null
   const { id, method } = member as { id?: unknown; method?: unknown }
   // A notification has a method. An object without id and method is an invalid call, which gets a response.
@@ -115,6 +137,32 @@ export function readCall(member: unknown): Call {
   if (params.length > maxParams) throw invalidParams(`params must have at most ${maxParams} members`)
   return { id, method, params }
 }
+
+/** The response to a call, whose errors `tell` knows; undefined for a notification. Another error is logged. */
+export async function answerTo(
+  member: unknown,
+  unexpected: (error: unknown) => void,
+  tell: (error: unknown) => ErrorObject | undefined,
+  run: () => Promise<unknown>,
+): Promise<JsonRpcAnswer | undefined> {
+  const id = idOf(member)
+  const outcome = await run().then(
+    (result) => ({ result }),
+    (error) => {
+      const known = tell(error)
+      if (!known) unexpected(error)
+      return { error: known ?? { code: codes.internal, message: 'Internal error' } }
+    },
+  )
+  return id === undefined ? undefined : { jsonrpc: '2.0', id, ...outcome }
+}
+
+/** The response to a body that has no call. */
+export const refusal = ({ code, message }: JsonRpcError): JsonRpcAnswer => ({
+  jsonrpc: '2.0',
+  id: null,
+  error: { code, message },
+})
 
 export const invalid = (message: string): JsonRpcError =>
   new JsonRpcError(codes.invalid_request, `Invalid Request: ${message}`)

@@ -8,18 +8,19 @@ import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { SerialQueue } from '../../lib/in-order.ts'
 import { findPool } from '../../services/pools.ts'
 import { WaitPlace } from '../../services/transactions/wait-for-status.ts'
-import { AnswerBudget } from './budget.ts'
+import { AnswerSize } from './answer-size.ts'
 import {
+  answerTo,
   type Context,
-  idOf,
   invalid,
   type JsonRpcDependencies,
   type Method,
   type Request,
   readCall,
+  refusal,
   withAudit,
 } from './context.ts'
-import { codes, errorObject, type JsonRpcError, methodNotFound } from './errors.ts'
+import { errorObject, methodNotFound } from './errors.ts'
 import { hashMethods, readingMethods } from './reading.ts'
 import { sendingMethods } from './sending.ts'
 import { signingMethods } from './signing.ts'
@@ -51,22 +52,13 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
     }),
   )
 
-  const told = (error: unknown) => {
-    const object = errorObject(error, ({ cause }) => revertIn(cause) ?? '0x')
-    if (object) return object
-    unexpected(error)
-    return { code: codes.internal, message: 'Internal error' }
-  }
-
-  /** Undefined for a notification. */
-  async function answer(member: unknown, parts: OfRequest): Promise<Answer | undefined> {
-    const id = idOf(member)
-    const outcome = await run(member, parts).then(
-      (result) => ({ result }),
-      (error) => ({ error: told(error) }),
+  const answer = (member: unknown, parts: OfRequest): Promise<Answer | undefined> =>
+    answerTo(
+      member,
+      unexpected,
+      (error) => errorObject(error, ({ cause }) => revertIn(cause) ?? '0x'),
+      () => run(member, parts),
     )
-    return id === undefined ? undefined : { jsonrpc: '2.0', id, ...outcome }
-  }
 
   async function run(member: unknown, parts: OfRequest): Promise<unknown> {
     const call = readCall(member)
@@ -115,10 +107,10 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
       place: placeOf(request),
     }
     const { body } = request
-    const budget = new AnswerBudget(request.holdAnswer)
+    const answerSize = new AnswerSize(request.holdAnswer)
     if (!Array.isArray(body)) {
       const one = await answer(body, { ...parts, index: undefined })
-      return one && budget.spend(one)
+      return one && answerSize.limit(one)
     }
     if (body.length === 0 || body.length > maxCalls)
       return refusal(invalid(`a batch must have 1 to ${maxCalls} calls; it has ${body.length}`))
@@ -126,7 +118,7 @@ export function jsonRpc(dependencies: JsonRpcDependencies): Pick<Handlers, 'call
     request.nodes.extend(body.length - 1)
     const answers = await pLimit(callsAtOnce).map(body, async (member, index) => {
       const one = await answer(member, { ...parts, index })
-      return one && budget.spend(one)
+      return one && answerSize.limit(one)
     })
     const given = answers.filter((one) => one !== undefined)
     return given.length === 0 ? undefined : given
@@ -163,8 +155,6 @@ function gather(request: Request): Context['onClose'] {
     if (callbacks.length === 1) request.onClose(() => callbacks.forEach((each) => void each()))
   }
 }
-
-const refusal = ({ code, message }: JsonRpcError): Answer => ({ jsonrpc: '2.0', id: null, error: { code, message } })
 
 /** The bytes of a revert; null: it reverts without bytes; undefined: the error is no revert. */
 export function revertIn(error: unknown): string | null | undefined {

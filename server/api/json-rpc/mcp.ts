@@ -12,11 +12,10 @@ import { callNode } from '../../services/accounts.ts'
 import { signPayment } from '../../services/signing/requests.ts'
 import { type Detail, toFailure } from '../http/errors.ts'
 import { RequestViolations } from '../http/violation.ts'
-import { AnswerBudget } from './budget.ts'
-import { type Authorized, checked, type JsonRpcDependencies, withAudit } from './context.ts'
+import { AnswerSize } from './answer-size.ts'
+import { type Authorized, checked, type JsonRpcDependencies, partsOf, withAudit } from './context.ts'
 import { codes, JsonRpcError } from './errors.ts'
 import { asNodes } from './reading.ts'
-import { partsOf } from './signing.ts'
 
 /* The Model Context Protocol. The SDK speaks it; each tool of the contract (`x-tools`) is an operation, with its rights and audit entry. */
 
@@ -206,7 +205,7 @@ export function mcp(dependencies: JsonRpcDependencies): Pick<Handlers, 'callMcp'
       server.onerror = () => resolve({ jsonrpc: '2.0', id: null, error: unreadable })
       await near.send(request.body as JSONRPCMessage)
       if (request.body.id === undefined) return undefined
-      return new AnswerBudget(request.holdAnswer).spend(await answered)
+      return new AnswerSize(request.holdAnswer).limit(await answered)
     },
   }
 }

@@ -5,9 +5,8 @@ import { isOfPool } from '../../domain/show.ts'
 import { isFinal } from '../../domain/statuses.ts'
 import type { AttemptRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
 import { callNode, type NodeAnswer, nextNonce } from '../../services/accounts.ts'
-import type { Context, JsonRpcDependencies, Method } from './context.ts'
+import { type Context, type JsonRpcDependencies, type Method, partsOf } from './context.ts'
 import { codes, JsonRpcError } from './errors.ts'
-import { partsOf } from './signing.ts'
 
 /** The methods that callers may ask a node for. */
 export const nodeMethods = [

@@ -5,7 +5,7 @@ import type { Prices } from '../../domain/fees.ts'
 import { formOf } from '../../domain/transaction-form.ts'
 import { readTransactionRequest, type TransactionRequest } from '../../domain/transaction-request.ts'
 import { parseJson } from '../http/json.ts'
-import { type Context, checked, type JsonRpcDependencies, type Method } from './context.ts'
+import { type Context, checked, type JsonRpcDependencies, type Method, partsOf } from './context.ts'
 import { invalidParams } from './errors.ts'
 import { readTransactionObject } from './transaction-object.ts'
 
@@ -59,28 +59,6 @@ export function signingMethods({
     },
   }
 }
-
-/** The members of a request of any operation. */
-export const partsOf = ({
-  relayer,
-  request,
-}: {
-  relayer: Pick<Context['relayer'], 'id'>
-  request: Omit<Context['request'], 'body' | 'header' | 'query'>
-}) => ({
-  path: { relayer_id: relayer.id },
-  query: undefined as never,
-  header: undefined as never,
-  caller: request.caller,
-  idempotency: undefined,
-  ifMatch: undefined,
-  beginAudit: request.beginAudit,
-  authorizeFor: request.authorizeFor,
-  onClose: request.onClose,
-  hasLeft: request.hasLeft,
-  nodes: request.nodes,
-  holdAnswer: request.holdAnswer,
-})
 
 /** The caller must give the nonce and the prices: the service does not know when a transaction is sent that it only signs. */
 function serialize(body: SendTransactionRequest, nonce: number | undefined, { relayer }: Context): string {

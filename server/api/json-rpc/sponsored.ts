@@ -9,8 +9,8 @@ import { WaitPlace } from '../../services/transactions/wait-for-status.ts'
 import type { SponsorshipRow } from '../../store/queries/sponsorships.ts'
 import { detailsOf } from '../http/errors.ts'
 import { readIdempotency } from '../http/query.ts'
-import { checked, idOf, invalid, type JsonRpcDependencies, readCall, withAudit } from './context.ts'
-import { codes, type ErrorObject, errorObject, invalidParams, JsonRpcError, methodNotFound } from './errors.ts'
+import { answerTo, checked, invalid, type JsonRpcDependencies, readCall, refusal, withAudit } from './context.ts'
+import { type ErrorObject, errorObject, invalidParams, JsonRpcError, methodNotFound } from './errors.ts'
 import { revertIn } from './json-rpc.ts'
 
 type Request = OperationRequest<'callSponsoredJsonRpc'>
@@ -147,26 +147,12 @@ export function sponsoredJsonRpc(service: JsonRpcDependencies): Pick<Handlers, '
     return method({ sponsorship, request, params: call.params })
   }
 
-  const told = (error: unknown): ErrorObject => {
-    const object = sponsoredError(error) ?? errorObject(error, () => undefined)
-    if (object) return object
-    unexpected(error)
-    return { code: codes.internal, message: 'Internal error' }
-  }
-
   return {
     async callSponsoredJsonRpc(request) {
       const { body } = request
-      if (Array.isArray(body)) {
-        const { code, message } = invalid('send one call; batches are not read here')
-        return { jsonrpc: '2.0', id: null, error: { code, message } }
-      }
-      const id = idOf(body)
-      const outcome = await run(request).then(
-        (result) => ({ result }),
-        (error) => ({ error: told(error) }),
-      )
-      return id === undefined ? undefined : { jsonrpc: '2.0', id, ...outcome }
+      if (Array.isArray(body)) return refusal(invalid('send one call; batches are not read here'))
+      const tell = (error: unknown) => sponsoredError(error) ?? errorObject(error, () => undefined)
+      return answerTo(body, unexpected, tell, () => run(request))
     },
   }
 }

@@ -5,11 +5,10 @@ import { gwei, minReplacementFee, most } from '../../domain/fees.ts'
 import { checkOwnTransaction } from '../../domain/policies/budgets.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { shownTransaction } from '../../domain/show.ts'
-import { isUnmined } from '../../domain/statuses.ts'
+import { isUnmined, stateText } from '../../domain/statuses.ts'
 import { yieldToEventLoop } from '../../lib/timers.ts'
 import type { Store } from '../../store/store.ts'
 import type { ServicesContext } from '../context.ts'
-import { stateOf } from './replace.ts'
 
 type CancelContext = Pick<ServicesContext, 'store' | 'keyring' | 'budgets' | 'pollNow'>
 
@@ -52,7 +51,7 @@ export async function cancelTransaction(
     const { refused } = withdrawn
     if (isReleased && refused.intent !== 'send')
       return releaseTransaction(context, auditEntry, { relayer_id, transaction_id })
-    throw invalidTransaction(`the transaction is ${stateOf(refused)}`)
+    throw invalidTransaction(`the transaction is ${stateText(refused)}`)
   }
   context.pollNow(row_id)
   return shownTransaction(withdrawn)
@@ -95,7 +94,7 @@ export async function releaseTransaction(
   if (released === 'missing') throw transactionNotFound(transaction_id)
   if ('refused' in released) {
     const { refused } = released
-    const state = isUnmined(refused.status) ? 'public already' : stateOf(refused)
+    const state = isUnmined(refused.status) ? 'public already' : stateText(refused)
     throw invalidTransaction(`the transaction is ${state}`)
   }
   pollNow(row_id)

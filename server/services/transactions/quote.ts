@@ -1,6 +1,6 @@
 import type { DryRun, Network } from '../../../generated/openapi.ts'
 import { type CallerChains, type NetworkClient, requireClient } from '../../chain/chains.ts'
-import { dataFeeOf, type GasShortage } from '../../chain/gas.ts'
+import { callOf, dataFeeOf, type GasShortage } from '../../chain/gas.ts'
 import type { Mempool } from '../../chain/mempool.ts'
 import { RpcError, rpcKindOf } from '../../chain/rpc.ts'
 import { revertData, revertReason } from '../../chain/rpc-error.ts'
@@ -26,9 +26,7 @@ import { type PrivateSubmission, readSubmission } from '../../domain/submission.
 import { formOf, priceKindOf, type TransactionType, typeOf } from '../../domain/transaction-form.ts'
 import type { TransactionRequest } from '../../domain/transaction-request.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
-import { currentOf } from '../../sender/context.ts'
 import type { Nonces } from '../../sender/nonces/nonces.ts'
-import { callOf } from '../../sender/sign.ts'
 import type { Budgets } from '../../store/budgets.ts'
 import type { Store } from '../../store/store.ts'
 import { checkAuthorizations, requestedCeiling } from './check-request.ts'
@@ -114,7 +112,7 @@ export async function quoteTransaction(
     if (!replaced) await nonces.unknown.check(relayer, networkClient, request)
     // A disabled relayer is enabled again when its chain is the right one.
     if (!(await nonces.mayAssign(relayer, networkClient, known.latest))) {
-      throw disabled(await currentOf(context, relayer))
+      throw disabled((await store.getRelayerByRowId(relayer.row_id)) ?? relayer)
     }
     // A counter that was raised just now passed transactions that this database did not know before.
     if (!replaced) await nonces.unknown.check(relayer, networkClient, request)

@@ -44,7 +44,7 @@ import { spendingOf } from '../../domain/policies/transaction-policies.ts'
 import { type IfMatch, requireRevision } from '../../domain/revision.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
 import { revisionOfContent, shownTransaction } from '../../domain/show.ts'
-import { isUnmined } from '../../domain/statuses.ts'
+import { isUnmined, stateText } from '../../domain/statuses.ts'
 import { replacedSubmission } from '../../domain/submission.ts'
 import type { TransactionType } from '../../domain/transaction-form.ts'
 import {
@@ -238,7 +238,7 @@ function contentColumns(
 async function findOpen(store: Store, relayer: RelayerRow, transactionId: string): Promise<WholeTransactionRow> {
   const row = await store.getTransaction(relayer.row_id, transactionId)
   if (!row) throw transactionNotFound(transactionId)
-  if (!isOpen(row)) throw invalidTransaction(`the transaction is ${stateOf(row)}`)
+  if (!isOpen(row)) throw invalidTransaction(`the transaction is ${stateText(row)}`)
   // Its user knows it by this id, and the sponsorship pays for this content up to `max_fee`.
   if (row.sponsored) throw invalidTransaction('the call of a sponsorship stays as it is, and can be canceled')
   return row
@@ -286,10 +286,6 @@ function checkContent({ to, value, data, call }: SendTransactionRequest): void {
 
 const isOpen = ({ status, intent, block_hash }: TransactionRow): boolean =>
   intent === 'send' && block_hash === null && isUnmined(status)
-
-/** The status as text that completes "The transaction is ...". */
-export const stateOf = ({ status, intent }: TransactionRow): string =>
-  intent !== 'send' && isUnmined(status) ? 'being canceled' : status
 
 /**
  * The prices of a replacement, in wei per unit of gas. They must be 10 % above `before`, the prices that a node has: given prices are

@@ -4,10 +4,10 @@ import type { NewTransaction, PoolInsertResult, PoolTransaction } from '../../do
 import { checkOwnTransaction } from '../../domain/policies/budgets.ts'
 import { checkPoolPolicies, poolSpendingOf } from '../../domain/policies/transaction-policies.ts'
 import type { PendingAuditEntry, PoolRow, RelayerRow } from '../../domain/rows.ts'
+import { stateText } from '../../domain/statuses.ts'
 import { contentOfRow, readTransactionRequest, type TransactionRequest } from '../../domain/transaction-request.ts'
 import type { TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
 import { type Member, membersInOrder, noRelayer, type Order } from './pick-relayer.ts'
-import { stateOf } from './replace.ts'
 import {
   type Asker,
   type Complete,
@@ -107,7 +107,7 @@ export async function moveInPool(
 }
 
 const wasSigned = (row: TransactionRow) =>
-  invalidTransaction(`the transaction is ${stateOf(row)}: it may have been signed, or has ended`)
+  invalidTransaction(`the transaction is ${stateText(row)}: it may have been signed, or has ended`)
 
 /** What was asked for, as its row has it. */
 function requestOf(row: WholeTransactionRow): TransactionRequest {

@@ -14,7 +14,7 @@ const valueBytes = 8
  * Replaces large answers of a request by errors when all of them together become too large, or when the caller's other responses hold its
  * share. `holdAnswer`: of the request.
  */
-export class AnswerBudget {
+export class AnswerSize {
   readonly #holdAnswer: (bytes: number) => void
   readonly #sum = { characters: 0, values: 0 }
 
@@ -22,7 +22,8 @@ export class AnswerBudget {
     this.#holdAnswer = holdAnswer
   }
 
-  spend(answer: JsonRpcAnswer): JsonRpcAnswer {
+  /** The answer, or an error in its place. */
+  limit(answer: JsonRpcAnswer): JsonRpcAnswer {
     const { jsonrpc, id, result } = answer
     const size = sizeOf(result)
     if (size.characters + size.values <= small) return answer
