@@ -98,6 +98,7 @@ function greeting(config: Config, { url: bound, metrics_url, api_key_file: made,
     `  API key  ${key}`,
   ]
   if (metrics_url) lines.push(`  Metrics  ${metrics_url}`)
+  for (const warning of config.unknown_settings) lines.push(`  Warning  ${warning}`)
   if (demo) {
     const token = apiKeyFile ? `$(cat ${quoted(near(apiKeyFile))})` : '$API_KEY'
     lines.push(

@@ -129,6 +129,11 @@ test('exits at once on SIGINT with an idle connection', async () => {
   expect(await service.ended).toBe(0)
 })
 
+test('warns of a variable that is nearly a setting where the operator looks', async () => {
+  const service = spawnService({ DATA_DIR: temporaryFolder(), DATABSE_URL: 'postgres://nowhere' })
+  await service.wrote(/Warning\s+DATABSE_URL is no setting; did you mean DATABASE_URL\?\n/)
+})
+
 test('reports a port that is in use in one line', async () => {
   const other = createServer().listen(0, '127.0.0.1')
   onTestFinished(() => void other.close())

@@ -188,7 +188,9 @@ const wholeTypes = (errors: ErrorObject[]): string[] =>
   errors.filter(isOfWholeType).flatMap(({ params }) => params.type)
 
 function unknownProperty(name: string, known: string[]): string {
-  const near = nearestOf(name, known, Math.max(2, Math.floor(name.length / 4)))
+  const near =
+    nearestOf(name, known, Math.max(2, Math.floor(name.length / 4))) ??
+    known.find((other) => other.startsWith(`${name}_`))
   const list = known.length > 0 && known.length <= maxNames ? `; known: ${known.join(', ')}` : ''
   return `is not a known property${list}${near === undefined ? '' : `; did you mean ${near}?`}`
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readContract } from '../../../server/api/http/contract.ts'
-import { describeOperations } from '../../../server/api/http/document.ts'
+import { describeOperations, operationsOf } from '../../../server/api/http/document.ts'
 import { RequestViolations } from '../../../server/api/http/violation.ts'
 
 const document = readContract()
@@ -149,7 +149,9 @@ test('every pattern and time of a request has words for what it takes', () => {
   const operations = describeOperations(document)
   expect(operations.length).toBeGreaterThan(100)
   for (const { id, parameters, bodySchemas } of operations) {
-    const schemas = schemasIn([parameters.map(({ schema }) => schema), bodySchemas])
+    const { 'x-tools': tools } =
+      operationsOf(document).find(({ operation }) => operation.operationId === id)?.operation ?? {}
+    const schemas = schemasIn([parameters.map(({ schema }) => schema), bodySchemas, tools])
     const wordless = schemas.filter(
       (schema) => (typeof schema.pattern === 'string' || schema.format === 'date-time') && !schema['x-expected'],
     )
