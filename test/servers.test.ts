@@ -152,13 +152,12 @@ test.each([
   'counts a daily limit and the life of an API key by the database when the clock of a server is %s',
   async (_, offMs) => {
     const relayerId = await addRelayer({ max_value_per_day: '100' })
+    // A new key ends in the future; a change may end it in the past.
     const keyUntil = async (ms: number) => {
-      const expiresAt = new Date(Date.now() + ms).toISOString()
-      return (
-        await clientOf(0).post('/api/v1/api-keys', {
-          body: { name: randomUUID(), scopes: ['sign'], expires_at: expiresAt },
-        })
-      ).data
+      const made = await clientOf(0).apiKeys.create({ name: randomUUID(), scopes: ['sign'] })
+      const end = { expires_at: new Date(Date.now() + ms).toISOString() }
+      await clientOf(0).apiKeys.update(made.api_key.id, end, { revision: '*' })
+      return made
     }
     const [valid, expired] = await Promise.all([keyUntil(dayMs), keyUntil(-dayMs)])
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + offMs })
