@@ -67,7 +67,8 @@ const selectLastAttempts = selectForEach<DeliveryAttempt & { delivery_row_id: nu
   WHERE delivery_row_id = ${record}delivery_row_id ORDER BY number DESC LIMIT ${maxShownAttempts}`,
   { order: 'ORDER BY its.delivery_row_id, number' },
 )
-const again = sql(`UPDATE deliveries SET status = 'pending', failures = 0, next_at = $now WHERE row_id = $row_id`)
+const sendAgain = sql(`
+  UPDATE deliveries SET status = 'pending', failures = 0, next_at = $now WHERE row_id = ANY ($row_ids::bigint[])`)
 const countWaiting = sql<{ count: number }>(`
   SELECT count(*) AS count FROM deliveries
   WHERE notification_row_id = $notification_row_id AND status = 'pending' AND next_at > $now`)
@@ -141,7 +142,7 @@ export const redeliver = (
     const row = await dbTransaction.one(one, { notification_row_id: notificationRowId, id })
     if (!row) return 'missing'
     if (isOff) return 'disabled'
-    await dbTransaction.run(again, { now: database.effects.now(), row_id: row.row_id })
+    await dbTransaction.run(sendAgain, { now: database.effects.now(), row_ids: [row.row_id] })
     const attempts = await dbTransaction.allOf(selectLastAttempts, [{ delivery_row_id: row.row_id }])
     return show(
       (await dbTransaction.one(one, { notification_row_id: notificationRowId, id })) as StoredDelivery,
@@ -334,15 +335,13 @@ const inState = sql<{ row_id: number; created_at: string }>(
 const any = sql<{ row_id: number }>(`
   SELECT row_id FROM deliveries WHERE notification_row_id = $notification_row_id
   ORDER BY status, row_id LIMIT ${maxRemoved} FOR UPDATE`)
-const againBulkChanges = sql(`
-  UPDATE deliveries SET status = 'pending', failures = 0, next_at = $now WHERE row_id = ANY ($row_ids::bigint[])`)
 // The attempt is brought forward, so it does not count: the schedule goes on where it is.
 const retry = sql(
   (engine) => `
   UPDATE deliveries SET next_at = $now, failures = ${greatest[engine]}(failures - 1, 0)
   WHERE row_id = ANY ($row_ids::bigint[]) AND next_at > $now`,
 )
-const failBulkChanges = sql(`UPDATE deliveries SET status = 'failed' WHERE row_id = ANY ($row_ids::bigint[])`)
+const giveUp = sql(`UPDATE deliveries SET status = 'failed' WHERE row_id = ANY ($row_ids::bigint[])`)
 const removals = [
   sql('DELETE FROM delivery_attempts WHERE delivery_row_id = ANY ($row_ids::bigint[])'),
   sql('DELETE FROM deliveries WHERE row_id = ANY ($row_ids::bigint[])'),
@@ -392,8 +391,8 @@ async function changeSome(dbTransaction: DatabaseTransaction, change: Omit<BulkC
   const now = dbTransaction.effects.now()
   const changed =
     kind === 'give_up'
-      ? await dbTransaction.run(failBulkChanges, { row_ids: rowIds })
-      : await dbTransaction.run(kind === 'retry' ? retry : againBulkChanges, { now, row_ids: rowIds })
+      ? await dbTransaction.run(giveUp, { row_ids: rowIds })
+      : await dbTransaction.run(kind === 'retry' ? retry : sendAgain, { now, row_ids: rowIds })
   return { changed, done_to: rows.length < maxBatch ? undefined : rows.at(-1)?.row_id }
 }
 

@@ -36,23 +36,20 @@ const rowsOf = sql<ListedRow>({
         WHERE relayer_row_id = run.relayer_row_id AND sequence BETWEEN run.lowest AND run.highest OFFSET 0
       ) AS its ORDER BY at, sequence DESC`,
 })
-const blocks = sql<BlockRow>(`
-  SELECT block, oldest, newest, unfinished, confirmed, failed, canceled, expired FROM transaction_blocks
-  WHERE relayer_row_id = $relayer_row_id AND level = $level AND block BETWEEN $from AND $to ORDER BY block DESC`)
-const poolBlocks = sql<BlockRow>(`
-  SELECT block, oldest, newest, unfinished, confirmed, failed, canceled, expired FROM pool_blocks
-  WHERE pool_row_id = $pool_row_id AND relayer_row_id = $relayer_row_id AND level = $level AND block BETWEEN $from AND $to
-  ORDER BY block DESC`)
-const numbers = sql<{ sequence: number }>(`
-  SELECT sequence FROM transactions WHERE relayer_row_id = $relayer_row_id AND sequence BETWEEN $from AND $to
+/** Of a relayer; `pool`: of what it sent through a pool. */
+const blocksOf = (table: string, pool = '') =>
+  sql<BlockRow>(`
+  SELECT block, oldest, newest, unfinished, confirmed, failed, canceled, expired FROM ${table}
+  WHERE ${pool} relayer_row_id = $relayer_row_id AND level = $level AND block BETWEEN $from AND $to ORDER BY block DESC`)
+const numbersOf = (pool = '') =>
+  sql<{ sequence: number }>(`
+  SELECT sequence FROM transactions WHERE ${pool} relayer_row_id = $relayer_row_id AND sequence BETWEEN $from AND $to
     AND ($states::text[] IS NULL OR status = ANY ($states::text[]))
     AND ($after::text IS NULL OR created_at > $after::text) AND ($before::text IS NULL OR created_at < $before::text)
   ORDER BY sequence DESC`)
-const poolNumbers = sql<{ sequence: number }>(`
-  SELECT sequence FROM transactions WHERE pool_row_id = $pool_row_id AND relayer_row_id = $relayer_row_id AND sequence BETWEEN $from AND $to
-    AND ($states::text[] IS NULL OR status = ANY ($states::text[]))
-    AND ($after::text IS NULL OR created_at > $after::text) AND ($before::text IS NULL OR created_at < $before::text)
-  ORDER BY sequence DESC`)
+const ofPool = 'pool_row_id = $pool_row_id AND'
+const ofRelayers = [blocksOf('transaction_blocks'), numbersOf()] as const
+const ofPools = [blocksOf('pool_blocks', ofPool), numbersOf(ofPool)] as const
 const relayersOf = sql<{ relayer_row_id: number; id: string; name: string }>(`
   SELECT row_id AS relayer_row_id, id, name FROM relayers
   WHERE ($ids::text[] IS NULL OR id = ANY ($ids::text[])) AND ($pool_row_id::bigint IS NULL OR row_id IN (
@@ -111,7 +108,7 @@ function filtered(
     before: filter.created_before ?? null,
   }
   const { pool_row_id } = filter
-  const [counts, rows] = pool_row_id === undefined ? [blocks, numbers] : [poolBlocks, poolNumbers]
+  const [counts, rows] = pool_row_id === undefined ? ofRelayers : ofPools
   const its =
     pool_row_id === undefined ? { relayer_row_id: relayerRowId } : { relayer_row_id: relayerRowId, pool_row_id }
   return findPage(
