@@ -219,7 +219,11 @@ export function readConfig(environment: Environment) {
   if (production) {
     const missing = (['API_KEY', 'MASTER_KEY'] as const).filter((name) => values[name] === undefined)
     if (missing.length > 0) {
-      throw new ConfigError(missing.map((name) => `${name} must be set when NODE_ENV is production`).join('\n'))
+      throw new ConfigError(
+        missing
+          .map((name) => `${name} must be set when NODE_ENV is production; openssl rand -hex 32 makes one`)
+          .join('\n'),
+      )
     }
   }
   const dataDir = resolve(values.DATA_DIR)

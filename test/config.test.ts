@@ -190,8 +190,12 @@ test('reports all invalid settings at once, one per line', () => {
 test('does not start in production without both keys, and names the missing ones', () => {
   const { API_KEY, MASTER_KEY } = production
   const missing = (environment: Environment) => complaint({ NODE_ENV: 'production', ...environment })
-  expect(missing({ API_KEY })).toBe('MASTER_KEY must be set when NODE_ENV is production')
-  expect(missing({ MASTER_KEY })).toBe('API_KEY must be set when NODE_ENV is production')
+  expect(missing({ API_KEY })).toBe(
+    'MASTER_KEY must be set when NODE_ENV is production; openssl rand -hex 32 makes one',
+  )
+  expect(missing({ MASTER_KEY })).toBe(
+    'API_KEY must be set when NODE_ENV is production; openssl rand -hex 32 makes one',
+  )
   expect(missing({ API_KEY: '' }).split('\n')).toHaveLength(2)
 })
 

@@ -31,7 +31,10 @@ export const serviceUrl = (options: GlobalOptions, env: NodeJS.ProcessEnv): stri
 export function createContext(options: GlobalOptions, env: NodeJS.ProcessEnv): Context {
   const url = serviceUrl(options, env)
   const token = env.RELAYER_API_KEY?.trim() ?? ''
-  if (token === '') throw new CommandError('RELAYER_API_KEY is not set: it must hold the API key')
+  if (token === '')
+    throw new CommandError(
+      'RELAYER_API_KEY is not set: it must hold the API key, for example that of the first start: export RELAYER_API_KEY=$(cat data/api-key)',
+    )
   if (!URL.canParse(url)) throw new CommandError(`RELAYER_URL must be a URL, for example ${defaultUrl}; it is ${url}`)
   const client = createRelayerClient({ baseUrl: url, token })
   const relayerId = options.relayer ?? (env.RELAYER_ID || undefined)

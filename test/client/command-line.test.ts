@@ -220,7 +220,7 @@ test('returns an exit code for each kind of failure', async () => {
     ],
     [2, run(['send', '--to', to, '--value', '1.5']), /1000, 2\.5gwei or 0\.1ether/],
     [2, run(['send', '--to', to, '--call', 'transfer(address)']), /takes 1 arguments, and 0 are given/],
-    [2, keyless.run(['relayers', 'list']), /RELAYER_API_KEY is not set/],
+    [2, keyless.run(['relayers', 'list']), /RELAYER_API_KEY is not set: .* export RELAYER_API_KEY=/],
     [3, run(['send', '--to', '0x12']), /400 invalid_request: body\/to: must be an address/],
     [4, run(['relayers', 'show', 'nobody']), /404 not_found: Relayer with ID nobody not found\n {2}request \S+/],
     [4, run(['tx', 'show', 'nothing']), /There is no transaction nothing/],
