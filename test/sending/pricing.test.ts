@@ -116,8 +116,13 @@ async function startWithMistake() {
 test('lowers a price that no node accepted, on request', async () => {
   const rig = await startWithMistake()
   const { account, replace, first, nonce } = rig
-  const { id: transactionId, status_reason: reason } = await first()
-  expect((await nonce()).blocking).toEqual({ transaction_id: transactionId, nonce: 0, wait_reason: 'funds', reason })
+  const { id: transactionId, status_reason: statusReason } = await first()
+  expect((await nonce()).blocking).toEqual({
+    transaction_id: transactionId,
+    nonce: 0,
+    wait_reason: 'funds',
+    status_reason: statusReason,
+  })
   const { value } = await first()
   await replace({ value, max_fee_per_gas: `${100n * gwei}`, max_priority_fee_per_gas: `${gwei}`, gas_limit: 21_000 })
   await ends(account, rig)
