@@ -56,7 +56,7 @@ test('keeps transactions waiting with the reason while the key service is down, 
   const { data: nonce } = await rig.client().get('/api/v1/relayers/{relayer_id}/nonce', { path })
   expect(nonce.blocking).toMatchObject({
     wait_reason: 'key_service',
-    reason: expect.stringMatching(/does not sign: .*refuses connections/),
+    status_reason: expect.stringMatching(/does not sign: .*refuses connections/),
   })
   await other.send(10)
   await other.finished()
