@@ -4,7 +4,7 @@ import { type Ended, logRequest, type RequestContext } from '../api/http/request
 import type { Chains } from '../chain/chains.ts'
 import { ConfigError } from '../domain/errors.ts'
 import type { Observer } from '../domain/observer.ts'
-import { budgetOf } from '../domain/policies/sponsored-calls.ts'
+import { sponsorshipBudget } from '../domain/policies/sponsored-calls.ts'
 import type { Incident, KeyServiceState, RelayerRow } from '../domain/rows.ts'
 import type { ProblemList } from '../services/problems.ts'
 import type { Store } from '../store/store.ts'
@@ -151,7 +151,7 @@ async function readBudgets(store: Store) {
   const { items } = await store.listSponsorships({ offset: 0, limit: maxBudgets })
   return Promise.all(
     items.map(async (sponsorship) => {
-      const { used, limit } = await store.usage(budgetOf(sponsorship))
+      const { used, limit } = await store.usage(sponsorshipBudget(sponsorship))
       return { sponsorship_id: sponsorship.id, used, limit }
     }),
   )

@@ -58,7 +58,7 @@ const gasPricePercent = 125n
 const legacyPercent = { safe_low: 100n, average: 105n, fast: 120n, fastest: 140n } as const
 
 /** The current prices of a tier, of the kind that a transaction's form has; by default of the market's. */
-export function quote(market: Market, tier: Tier, kind: PriceKind = market.kind): Prices {
+export function priceByTier(market: Market, tier: Tier, kind: PriceKind = market.kind): Prices {
   if (market.kind === 'legacy') {
     const gasPrice = ceilPercent(market.gas_price, legacyPercent[tier])
     // Nodes that show no base fee any more: the tip may be the whole price.
@@ -120,7 +120,7 @@ export function applyMaxFee(quoted: Prices, { fee, tip }: Ceiling): Prices {
 }
 
 /** The prices, limited to `cap`. */
-export function limit(prices: Prices, cap: bigint | undefined): Prices {
+export function capPrices(prices: Prices, cap: bigint | undefined): Prices {
   if (cap === undefined || most(prices) <= cap) return prices
   if (prices.kind === 'legacy') return { kind: 'legacy', gas_price: cap }
   return {
@@ -132,7 +132,7 @@ export function limit(prices: Prices, cap: bigint | undefined): Prices {
 
 /** The prices, limited to a ceiling. */
 export function limitTo(prices: Prices, { fee, tip }: Ceiling): Prices {
-  const its = limit(prices, fee)
+  const its = capPrices(prices, fee)
   if (its.kind === 'legacy') return its
   return { ...its, max_priority_fee_per_gas: least(its.max_priority_fee_per_gas, tip) }
 }
@@ -232,7 +232,7 @@ export function minReplacementFee(taken: Prices, kind: PriceKind = taken.kind): 
  * fee.
  */
 export function isAbove(prices: Prices, market: Market, tier: Tier, multiple: bigint): boolean {
-  const asked = quote(market, tier, prices.kind)
+  const asked = priceByTier(market, tier, prices.kind)
   if (most(prices) > most(asked) * multiple) return true
   if (prices.kind === 'legacy' || market.kind === 'legacy') return false
   return market.base_fee + prices.max_priority_fee_per_gas > (market.base_fee + market.tips[tier]) * multiple

@@ -3,21 +3,21 @@ import {
   applyMaxFee,
   bump,
   type Ceiling,
+  capPrices,
   ceilingOf,
   gwei,
   isAbove,
   isEnough,
   isNear,
   liftedTo,
-  limit,
   limitTo,
   type Market,
   minReplacementFee,
   most,
   type PriceKind,
   type Prices,
+  priceByTier,
   pricesOf,
-  quote,
   type Tier,
   tierOf,
   under,
@@ -108,10 +108,10 @@ function pricesFor(facts: SigningFacts, market: Market | undefined): Prices | Wa
   if (!taken) {
     // What nodes may take after they called earlier ones too low.
     const least = aboveRefused(attempts, row.nonce)
-    if (least === undefined) return limit(wanted, cap)
+    if (least === undefined) return capPrices(wanted, cap)
     return withinMultiple(limitTo(liftedTo(wanted, least), under(ceiling, cap)))
   }
-  if (given && isEnough(given, minReplacementFee(taken, given.kind))) return limit(given, cap)
+  if (given && isEnough(given, minReplacementFee(taken, given.kind))) return capPrices(given, cap)
   const before = (slow && highestOutbid(attempts, row.nonce)) || taken
   const raised = bump(before, wanted, under(ceiling, cap))
   if (!raised) return market && atLimit(facts, market, { least: minReplacementFee(before, kind), cap })
@@ -123,8 +123,8 @@ function pricesFor(facts: SigningFacts, market: Market | undefined): Prices | Wa
 function askedPrices(facts: SigningFacts, market: Market, tier: Tier, kind: PriceKind | undefined): Prices {
   const { row, purpose } = facts
   const quoted = isSweep(facts)
-    ? wholePrices(most(quote(market, tier, 'legacy')), kind ?? market.kind)
-    : quote(market, tier, kind)
+    ? wholePrices(most(priceByTier(market, tier, 'legacy')), kind ?? market.kind)
+    : priceByTier(market, tier, kind)
   const ceiling = ceilingOf(row)
   return purpose === 'send' ? withCeiling(row, quoted, ceiling) : limitTo(quoted, ceiling)
 }

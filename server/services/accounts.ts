@@ -142,7 +142,7 @@ export async function ask<T>(question: Promise<T>): Promise<T> {
     if (!isRpcFailure(error)) throw error
     if (error instanceof RpcUnavailable && error.too_large !== undefined)
       throw errorOf('bad_gateway', 'node', `The node's answer ${error.too_large}; ${askLess}`)
-    throw unavailable(error.message)
+    throw networkUnavailable(error.message)
   }
 }
 
@@ -164,4 +164,4 @@ const blockingOf = (row: TransactionRow | undefined): NonceState['blocking'] =>
     ? { transaction_id: row.id, nonce: row.nonce, wait_reason: row.wait_reason, status_reason: shownReason(row) }
     : null
 
-const unavailable = (message: string) => errorOf('unavailable', 'network', message.slice(0, 1_000))
+const networkUnavailable = (message: string) => errorOf('unavailable', 'network', message.slice(0, 1_000))

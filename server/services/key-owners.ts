@@ -42,12 +42,12 @@ export async function createWithToken<Row extends object>(
     ...{ relayer_ids: [], pool_ids: null, allowed_cidrs: null, rate_limit: null, budget: null, expires_at: null },
     ...{ last_used_at: null, former_tokens: null, previous_token_expires_at: null },
   })
-  if (typeof row === 'string') throw refusalOf(row, kind, name)
+  if (typeof row === 'string') throw refusalOfOwner(row, kind, name)
   return { row, token }
 }
 
 /** Why one of them was not made. */
-function refusalOf(outcome: OwnerRefusal, kind: string, keyName: string): DomainError {
+function refusalOfOwner(outcome: OwnerRefusal, kind: string, keyName: string): DomainError {
   switch (outcome) {
     case 'id_taken':
       return conflict('already_exists', ['id'], `a ${kind.toLowerCase()} with this id already exists`)

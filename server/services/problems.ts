@@ -2,7 +2,7 @@ import type { Problem, ProblemKind, UpdateProblemRequest } from '../../generated
 import type { Chains } from '../chain/chains.ts'
 import { errorOf, type Fault, networkDeleted } from '../domain/errors.ts'
 import { type Caller, creatorSeenBy, type Page, page } from '../domain/operation.ts'
-import { budgetOf } from '../domain/policies/sponsored-calls.ts'
+import { sponsorshipBudget } from '../domain/policies/sponsored-calls.ts'
 import type { PageRequest, PendingAuditEntry, RefusedBy, RelayerRow } from '../domain/rows.ts'
 import type { TransactionRow } from '../domain/transaction-rows.ts'
 import { showRpcUrls } from '../domain/values.ts'
@@ -160,7 +160,7 @@ export class ProblemList {
     return Promise.all(
       items.map(async (sponsorship) => ({
         ...sponsorship,
-        usage: await this.#context.store.usage(budgetOf(sponsorship)),
+        usage: await this.#context.store.usage(sponsorshipBudget(sponsorship)),
       })),
     )
   }

@@ -117,7 +117,7 @@ async function whyReverts({ chain }: NetworkClient, payment: Payment, message: s
 }
 
 /** A settlement as it was asked for. `place`: it waits there. */
-interface Asked extends Asker<FacilitatorRow> {
+interface SettlementAsker extends Asker<FacilitatorRow> {
   body: object
   place: WaitPlace
 }
@@ -128,18 +128,18 @@ interface Asked extends Asker<FacilitatorRow> {
  */
 export async function settlePayment(
   context: ServicesContext,
-  asked: Asked,
+  asked: SettlementAsker,
   facilitator: FacilitatorRow,
 ): Promise<X402Settled> {
   const { store, waits, elapsed } = context
   const payment = readPayment(facilitator.chain_id, asked.body)
-  if ('reason' in payment) return refused(facilitator, payment)
+  if ('reason' in payment) return notSettled(facilitator, payment)
   const read = () => store.getPayment(facilitator.row_id, payment.id)
   let row = await read()
   if (!row) {
     const refusal = await accept(context, asked, facilitator, payment)
     row = await read()
-    if (!row) return refusal ?? refused(facilitator, { reason: reasons.nonceUsed, payer: payment.payer })
+    if (!row) return refusal ?? notSettled(facilitator, { reason: reasons.nonceUsed, payer: payment.payer })
   }
   if (row.status !== 'pending') return answerOf(facilitator, row)
   const client = await requireClient(context.chains, asked.nodes, await nodesOf(store, row, facilitator))
@@ -164,18 +164,18 @@ const nodesOf = async (store: Context['store'], { relayer_row_id }: PaymentRow, 
 /** Undefined: it is accepted. Otherwise why not, or what somebody else has settled. Throws DomainError. */
 async function accept(
   context: ServicesContext,
-  asked: Asked,
+  asked: SettlementAsker,
   facilitator: FacilitatorRow,
   given: Payment,
 ): Promise<X402Settled | undefined> {
   const early = ruleAgainst(facilitator, given) ?? timeAgainst(given, context.now())
-  if (early) return refused(facilitator, early)
+  if (early) return notSettled(facilitator, early)
   const { client, pool } = await findSenders(context, asked.nodes, facilitator)
   const payment = await checkOnChain(client, given)
   const refusal = 'reason' in payment ? payment : await send(context, asked, { facilitator, pool, payment, client })
   if (!refusal) return undefined
   const { payer } = given
-  if (refusal.reason !== reasons.nonceUsed) return refused(facilitator, { ...refusal, payer })
+  if (refusal.reason !== reasons.nonceUsed) return notSettled(facilitator, { ...refusal, payer })
   const { proof, seen } = await proveTransfer(
     client,
     given,
@@ -185,7 +185,7 @@ async function accept(
   const answer = { network: networkOf(facilitator.chain_id), payer, amount: given.amount }
   if (hash !== undefined) return { success: true, transaction: hash, ...answer }
   // What some node shows is under way, unless it is proven that nobody has paid.
-  if (proof || seen === undefined) return refused(facilitator, { ...refusal, payer })
+  if (proof || seen === undefined) return notSettled(facilitator, { ...refusal, payer })
   return { success: false, errorReason: reasons.pending, transaction: seen, ...answer }
 }
 
@@ -195,7 +195,7 @@ const searchedMs = 3_600_000
 /** Accepts the transaction of a payment, in one commit with its row. */
 async function send(
   context: ServicesContext,
-  asked: Asked,
+  asked: SettlementAsker,
   {
     facilitator,
     pool,
@@ -237,7 +237,7 @@ async function send(
   const authorize = async () => {
     current = await asked.authorize()
     const refusal = ruleAgainst(current, payment)
-    if (refusal) throw new Refused(refusal)
+    if (refusal) throw new PaymentRefused(refusal)
     return (await poolOf(context, pool.id)) ?? pool
   }
   const idempotency = { caller: facilitatorBudget(facilitator).holder, key: id, body_hash: id }
@@ -252,7 +252,7 @@ async function send(
 }
 
 /** The rules of the facilitator were changed meanwhile. */
-class Refused extends Error {
+class PaymentRefused extends Error {
   readonly refusal: PaymentRefusal
 
   constructor(refusal: PaymentRefusal) {
@@ -263,7 +263,7 @@ class Refused extends Error {
 
 /** Undefined: the transfer would revert. Throws every other error again. */
 function refusalIn(error: unknown): PaymentRefusal | undefined {
-  if (error instanceof Refused) return error.refusal
+  if (error instanceof PaymentRefused) return error.refusal
   if (!(error instanceof DomainError)) throw error
   if (error.code === 'execution_reverted') return undefined
   const [fault] = error.faults
@@ -277,7 +277,7 @@ function refusalIn(error: unknown): PaymentRefusal | undefined {
   throw error
 }
 
-const refused = ({ chain_id }: FacilitatorRow, { reason, message, payer }: PaymentRefusal): X402Settled => ({
+const notSettled = ({ chain_id }: FacilitatorRow, { reason, message, payer }: PaymentRefusal): X402Settled => ({
   ...{ success: false, errorReason: reason, transaction: '', network: networkOf(chain_id) },
   ...(message !== undefined && { errorMessage: message }),
   ...(payer !== undefined && { payer }),

@@ -15,7 +15,7 @@ import {
   checkReceivers,
   exclusiveKeyOf,
   judgeCall,
-  refused,
+  refusedCall,
   sponsoredSpending,
   valueSpending,
 } from '../domain/policies/sponsored-calls.ts'
@@ -28,7 +28,14 @@ import type { SponsorshipRow } from '../store/queries/sponsorships.ts'
 import { ask } from './accounts.ts'
 import type { ServicesContext } from './context.ts'
 import type { TransactionQuote } from './transactions/quote.ts'
-import { type Asker, type Complete, hashOf, send, type TransactionsContext, unwrapReplay } from './transactions/send.ts'
+import {
+  type Asker,
+  type Complete,
+  hashOfBody,
+  send,
+  type TransactionsContext,
+  unwrapReplay,
+} from './transactions/send.ts'
 import { sendToPool } from './transactions/send-to-pool.ts'
 
 /** A call as callers give it. `user`: whose plain call it is, by the word of a server. */
@@ -99,7 +106,7 @@ export async function sendCall(
   const user = call.user === undefined ? judged.user : readAddress(call.user, ['user'])
   // An early check, before the chain is asked. The commit counts.
   sponsoredSpending(sponsorship.row_id, sponsorship, user)
-  if (sponsorship.paused) throw refused('paused', 'the sponsorship is paused')
+  if (sponsorship.paused) throw refusedCall('paused', 'the sponsorship is paused')
   const account = kind === 'account' ? await checkAccount(context, nodes, sponsorship, asked) : undefined
   const effect = account?.effect ?? (kind === 'forward' ? forwardedBy(asked.to, judged.user as string) : undefined)
   const asCalled = { judged, user, effect, delegate: account?.delegate }
@@ -109,7 +116,7 @@ export async function sendCall(
     payFor({ ...asCalled, sponsorship: current, sender: { relayer, pool: currentPool } }, transaction, quote)
   const authorize = async () => {
     current = await asker.authorize()
-    if (current.paused) throw refused('paused', 'the sponsorship is paused')
+    if (current.paused) throw refusedCall('paused', 'the sponsorship is paused')
     await checkReceivers(judgeCall(current, asked, now()), isRelayer)
     currentPool = pool && ((await store.getPool(pool.id)) ?? pool)
     return currentPool
@@ -117,7 +124,7 @@ export async function sendCall(
   const { to, data } = asked
   const body = { to, data, ...(account?.authorization && { authorization_list: [account.authorization] }) }
   const named = user === null ? body : { ...body, user }
-  const idempotency = signed ? own : given && keyOfUser(given, user, hashOf(named))
+  const idempotency = signed ? own : given && keyOfUser(given, user, hashOfBody(named))
   if (pool) {
     const inPool = { nodes, auditEntry, idempotency, authorize: async () => (await authorize()) ?? pool }
     return sendToPool(context, inPool, pool, { body, complete })
@@ -144,9 +151,10 @@ function payFor(
 ): NewTransaction {
   const { gas_limit, data_fee } = quote
   const { max_gas, max_fee, row_id } = sponsorship
-  if (gas_limit > max_gas) throw refused('max_gas', `needs ${gas_limit} gas, above the limit of ${max_gas}`)
+  if (gas_limit > max_gas) throw refusedCall('max_gas', `needs ${gas_limit} gas, above the limit of ${max_gas}`)
   const fee = feeOf(quote)
-  if (fee > BigInt(max_fee)) throw refused('max_fee', `a fee of up to ${fee} wei is above the limit of ${max_fee} wei`)
+  if (fee > BigInt(max_fee))
+    throw refusedCall('max_fee', `a fee of up to ${fee} wei is above the limit of ${max_fee} wei`)
   const spending = sponsoredSpending(row_id, sponsorship, user)
   const moved = valueSpending(sender, judged.value)
   return {
@@ -248,7 +256,7 @@ export function shownCallOf(row: TransactionRow): SponsoredCall {
   const { id, relayer_id, receipt, error, hash, created_at, status_reason } = shownTransaction({ ...row, data: null })
   const isReverted =
     receipt !== null && (ofExecution.has(error?.code ?? '') || (row.status === 'failed' && row.intent === 'send'))
-  const status = isReverted ? 'reverted' : statusOf(row)
+  const status = isReverted ? 'reverted' : callStatusOf(row)
   return {
     id: callIdOf(id),
     transaction_id: id,
@@ -263,7 +271,7 @@ export function shownCallOf(row: TransactionRow): SponsoredCall {
   }
 }
 
-function statusOf({ status, wait_reason }: TransactionRow): Exclude<SponsoredCall['status'], 'reverted'> {
+function callStatusOf({ status, wait_reason }: TransactionRow): Exclude<SponsoredCall['status'], 'reverted'> {
   // In a block, and no node shows what it did there.
   if (status === 'mined' && wait_reason === 'awaiting_quorum') return 'submitted'
   if (status === 'mined' || status === 'confirmed') return 'success'

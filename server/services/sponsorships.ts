@@ -6,7 +6,7 @@ import type {
   UserLimitsInput,
 } from '../../generated/openapi.ts'
 import { missing } from '../domain/errors.ts'
-import { budgetOf, type SponsorshipRules, usageKey } from '../domain/policies/sponsored-calls.ts'
+import { type SponsorshipRules, sponsorshipBudget, usageKey } from '../domain/policies/sponsored-calls.ts'
 import { requireRevision } from '../domain/revision.ts'
 import type { Conditions, PendingAuditEntry } from '../domain/rows.ts'
 import { mergePatch, readAddress, readAmount } from '../domain/values.ts'
@@ -66,7 +66,7 @@ export async function findSponsorship({ store }: Store, id: string): Promise<Spo
 /** A sponsorship with what was used of its budget. */
 export async function showSponsorship({ store }: Store, sponsorship: SponsorshipRow): Promise<Sponsorship> {
   const { row_id: _, chain_id: __, relayer_row_id: ___, pool_row_id: ____, ...row } = sponsorship
-  return { ...row, usage: await store.usage(budgetOf(sponsorship)) }
+  return { ...row, usage: await store.usage(sponsorshipBudget(sponsorship)) }
 }
 
 /** What a user has used and may still use. */

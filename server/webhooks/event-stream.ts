@@ -82,23 +82,14 @@ async function* stream(
     if (!rowIds) return
     for (const rowId of positions.keys()) if (!rowIds.includes(rowId)) positions.delete(rowId)
     let characters = 0
-    let count = 0
+    let hasNew = false
     for (const rowId of rowIds) {
-      const before = await positionOf(rowId)
-      const { events, seen } = await read(rowId, before)
-      let isMember = true
-      for (const event of events) {
-        isMember = (await members())?.includes(rowId) ?? false
-        if (!isMember) break
-        positions.set(rowId, event.sequence)
-        yield `id: ${idOf(event)}\n${encode(event)}`
-        characters += event.body.length
-      }
-      if (isMember) positions.set(rowId, seen)
-      if (seen > before) count += 1
+      const sent = yield* eventsOf(rowId)
+      characters += sent.characters
+      hasNew ||= sent.isNew
     }
     if (characters >= largeCharacters) await pause(largeRestMs)
-    if (count > 0) {
+    if (hasNew) {
       quietMs = 0
       continue
     }
@@ -107,6 +98,21 @@ async function* stream(
     const isQuiet = quietMs >= commentMs
     if (isQuiet) quietMs = 0
     yield isQuiet ? ': still here\n\n' : ''
+  }
+
+  /** The new events of a relayer, as long as it is a member; returns the characters of their bodies. */
+  async function* eventsOf(rowId: number): AsyncGenerator<string, { characters: number; isNew: boolean }> {
+    const before = await positionOf(rowId)
+    const { events, seen } = await read(rowId, before)
+    const sent = { characters: 0, isNew: seen > before }
+    for (const event of events) {
+      if (!(await members())?.includes(rowId)) return sent
+      positions.set(rowId, event.sequence)
+      yield `id: ${idOf(event)}\n${encode(event)}`
+      sent.characters += event.body.length
+    }
+    positions.set(rowId, seen)
+    return sent
   }
 
   async function positionOf(rowId: number): Promise<number> {

@@ -2,17 +2,17 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   bump,
+  capPrices,
   isAbove,
   isEnough,
   isNear,
   isPayable,
-  limit,
   type Market,
   most,
   type PriceKind,
   type Prices,
   percentileOf,
-  quote,
+  priceByTier,
   type Tier,
 } from '../../server/domain/fees.ts'
 
@@ -49,7 +49,7 @@ describe('quote', () => {
     // A node that shows no base fee any more: the form stays.
     [old, 'fast', 'eip1559', paying(122n, 122n)],
   ])('%o %s as %s', (market, tier, kind, prices) => {
-    expect(quote(market, tier, kind)).toEqual(prices)
+    expect(priceByTier(market, tier, kind)).toEqual(prices)
   })
 })
 
@@ -63,7 +63,7 @@ describe('limit', () => {
     [legacy(100n), 100n, legacy(100n)],
     [legacy(100n), 99n, legacy(99n)],
   ])('%o at most %s', (prices, cap, limited) => {
-    expect(limit(prices, cap)).toEqual(limited)
+    expect(capPrices(prices, cap)).toEqual(limited)
   })
 })
 
@@ -159,10 +159,10 @@ describe('for any prices', () => {
   test('stops repeated bumps at the cap', () => {
     fc.assert(
       fc.property(anyPrices, anyMarket, amount, (first, market, cap) => {
-        let prices: Prices | undefined = limit(first, cap)
+        let prices: Prices | undefined = capPrices(first, cap)
         for (let round = 0; prices !== undefined; round += 1) {
           if (most(prices) > cap || !isSound(prices) || round > 1_000) return false
-          prices = bump(prices, quote(market, 'fast'), cap)
+          prices = bump(prices, priceByTier(market, 'fast'), cap)
         }
         return true
       }),
@@ -177,8 +177,8 @@ describe('for any prices', () => {
         fc.constantFrom(undefined, 'legacy' as const, 'eip1559' as const),
         amount,
         (market, tier, kind, cap) => {
-          const prices = quote(market, tier, kind)
-          const limited = limit(prices, cap)
+          const prices = priceByTier(market, tier, kind)
+          const limited = capPrices(prices, cap)
           return (
             isPayable(prices, market) &&
             isSound(prices) &&

@@ -98,10 +98,10 @@ const isRelease = ({ submission, ...others }: SendTransactionRequest): boolean =
 export const maxPageCharacters = 32 * 1024 * 1024
 const maxPageKib = maxPageCharacters / 2 / 1024
 
-type Asking = Pick<OperationRequest<'listAllTransactions'>, 'query' | 'holdAnswer'>
+type ListRequest = Pick<OperationRequest<'listAllTransactions'>, 'query' | 'holdAnswer'>
 
 /** The page that a request asks for. One with too much data is refused; else the caller's share holds it until the response is written. */
-const listedBy = ({ query, holdAnswer }: Asking): Listed => ({
+const listedBy = ({ query, holdAnswer }: ListRequest): Listed => ({
   query,
   filter: readFilter(query),
   admit(dataBytes) {

@@ -78,12 +78,12 @@ export function createApp(dependencies: AppDependencies): Express {
   })
   /** A request that no operation answers counts as any other. */
   const countRefused = (response: Response) => countRequest(response, rateLimit)
-  for (const [path, its] of byPath(operations)) {
+  for (const [path, ofPath] of byPath(operations)) {
     const route = app.route(expressPath(path))
-    for (const operation of its) if (operation.guarded) mount(route, operation, dependencies)
+    for (const operation of ofPath) if (operation.guarded) mount(route, operation, dependencies)
     route.all(async (_request, response) => {
       if (!(await countRefused(response))) return
-      const Allow = methodsOf(its)
+      const Allow = methodsOf(ofPath)
       const details = [{ path: '/method', message: `must be one of ${Allow}` }]
       throw new ApiError('method_not_allowed', 'Method Not Allowed', details, { Allow })
     })

@@ -114,8 +114,8 @@ const tools: Record<string, (call: ToolCall) => Promise<unknown>> = {
         throw badRequest(['requirements', 'network'], `must be ${own}, as the relayer's network has it`)
       const payment = {
         // One payment has one nonce: the token takes it once.
-        nonce: `0x${hashOf([request.caller.id, relayer_id, request_id])}`,
-        request_hash: hashOf(requirements),
+        nonce: `0x${hashOfJson([request.caller.id, relayer_id, request_id])}`,
+        request_hash: hashOfJson(requirements),
         valid_before: Math.floor(now() / 1_000) + maxTimeoutSeconds,
       }
       const documentOf = (validBefore: number) => ({
@@ -136,7 +136,7 @@ const tools: Record<string, (call: ToolCall) => Promise<unknown>> = {
     }),
 }
 
-const hashOf = (value: unknown): string => createHash('sha256').update(JSON.stringify(value, sorted)).digest('hex')
+const hashOfJson = (value: unknown): string => createHash('sha256').update(JSON.stringify(value, sorted)).digest('hex')
 
 const bodyOf = (
   { contract }: JsonRpcDependencies,
@@ -157,10 +157,10 @@ export function mcp(dependencies: JsonRpcDependencies): Pick<Handlers, 'callMcp'
   async function run(request: Request, name: string, given: unknown): Promise<CallToolResult> {
     const tool = Object.hasOwn(declared, name) ? declared[name] : undefined
     const work = tools[name]
-    if (!tool || !work) return refused(`there is no tool ${name.slice(0, 100)}; the tools are ${names}`)
+    if (!tool || !work) return toolError(`there is no tool ${name.slice(0, 100)}; the tools are ${names}`)
     violations ??= new RequestViolations(contract)
     const faults = violations.of(tool.inputSchema, given, '/arguments')
-    if (faults.length > 0) return refused(`Bad Request: ${linesOf(faults)}`)
+    if (faults.length > 0) return toolError(`Bad Request: ${linesOf(faults)}`)
     const args = given as Arguments
     const as: ToolCall['as'] = (operation, status, carryOut) => {
       const authorizeFor = (id: OperationId) => request.authorizeFor(id, args.relayer_id)
@@ -173,12 +173,12 @@ export function mcp(dependencies: JsonRpcDependencies): Pick<Handlers, 'callMcp'
       const result = (await work({ args, request, dependencies, as })) as CallToolResult['structuredContent']
       return { content: [{ type: 'text', text: JSON.stringify(result) }], structuredContent: result }
     } catch (error) {
-      if (error instanceof JsonRpcError) return refused(error.message)
+      if (error instanceof JsonRpcError) return toolError(error.message)
       if (!(error instanceof DomainError)) unexpected(error)
       const { caller, auditEntry } = request
       const { code, message, details = [] } = toFailure(error, { caller, request_id: auditEntry.request_id ?? '' }).body
       return {
-        ...refused([message, linesOf(details)].filter(Boolean).join(': ')),
+        ...toolError([message, linesOf(details)].filter(Boolean).join(': ')),
         structuredContent: { code, message, details },
       }
     }
@@ -220,7 +220,7 @@ const linesOf = (details: readonly Detail[]): string =>
     .map(({ path, message, resets_at: until }) => `${path}: ${message}${until ? ` (until ${until})` : ''}`)
     .join('; ')
 
-const refused = (text: string): CallToolResult => ({ isError: true, content: [{ type: 'text', text }] })
+const toolError = (text: string): CallToolResult => ({ isError: true, content: [{ type: 'text', text }] })
 
 /** It takes 90 ms, in short turns, and 30 MB, which a service without agents does without. */
 async function loadSdk() {

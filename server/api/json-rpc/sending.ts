@@ -8,7 +8,7 @@ import { isUnmined } from '../../domain/statuses.ts'
 import { shownReason } from '../../domain/wait-reason.ts'
 import { findPool } from '../../services/pools.ts'
 import { replace, underpriced } from '../../services/transactions/replace.ts'
-import { hashOf as hashOfBody, send } from '../../services/transactions/send.ts'
+import { hashOfBody, send } from '../../services/transactions/send.ts'
 import { sendToPool } from '../../services/transactions/send-to-pool.ts'
 import type { WaitPlace } from '../../services/transactions/wait-for-status.ts'
 import { readIdempotency } from '../http/query.ts'
@@ -24,7 +24,7 @@ interface Accepted {
   isReplacement: boolean
 }
 
-interface Wanted {
+interface SendCall {
   body: SendTransactionRequest
   nonce: number | undefined
 }
@@ -66,7 +66,7 @@ export function sendingMethods(service: JsonRpcDependencies): Record<string, Met
   async function accept(
     context: Context,
     relayer: RelayerRow | undefined,
-    { body, nonce }: Wanted,
+    { body, nonce }: SendCall,
     idempotency: Idempotency | undefined,
   ): Promise<Accepted> {
     const { pool } = context
@@ -156,7 +156,7 @@ export function sendingMethods(service: JsonRpcDependencies): Record<string, Met
     body: SendTransactionRequest,
   ): Promise<string> {
     try {
-      return await hashOf(context, place, accepted, body)
+      return await transactionHash(context, place, accepted, body)
     } catch (error) {
       if (error instanceof JsonRpcError) throw error
       if (!isTold(error)) unexpected(error)
@@ -170,7 +170,7 @@ export function sendingMethods(service: JsonRpcDependencies): Record<string, Met
    * The hash of the bytes that were stored first with the content of the call; a repetition gets the same. Never the hash of a content
    * that another request has put in its place.
    */
-  async function hashOf(
+  async function transactionHash(
     { patience }: Context,
     place: WaitPlace,
     { id, relayer, isReplacement }: Accepted,

@@ -25,7 +25,7 @@ const feeValidS = 60
 const noAddress = `0x${'0'.repeat(40)}`
 const coin = { address: noAddress, decimals: 18 }
 
-interface Wait {
+interface MinedWait {
   ms: number
   place: WaitPlace
 }
@@ -89,7 +89,7 @@ export function sponsoredJsonRpc(service: JsonRpcDependencies): Pick<Handlers, '
   }
 
   /** Undefined: not yet. */
-  async function untilMined(nodes: NodeAccess, sponsorship: SponsorshipRow, id: string, wait: Wait) {
+  async function untilMined(nodes: NodeAccess, sponsorship: SponsorshipRow, id: string, wait: MinedWait) {
     const row = await find(sponsorship, id)
     await waits.until({ transaction_id: row.id, until: 'mined', wait_ms: wait.ms }, wait.place)
     const known = await statusOfCall(nodes, sponsorship, id)
@@ -226,12 +226,12 @@ function readSend(members: Members, ownChainId: number): unknown {
 /** The member names of JSON-RPC for those of the contract. */
 const authorizationIn = (given: unknown): unknown => {
   const { chainId, address, nonce, r, s, yParity } = membersOf(given, 'each of authorizationList')
-  const numbers = { chain_id: numberIn(chainId), nonce: numberIn(nonce), y_parity: numberIn(yParity) }
+  const numbers = { chain_id: numberOrGiven(chainId), nonce: numberOrGiven(nonce), y_parity: numberOrGiven(yParity) }
   return { ...numbers, address, r, s }
 }
 
 /** A number, or one as hex of up to 32 bytes; anything else stays as it is, for the schema to refuse. */
-const numberIn = (value: unknown): unknown =>
+const numberOrGiven = (value: unknown): unknown =>
   typeof value === 'string' && /^0x[0-9a-fA-F]{1,64}$/.test(value) ? Number(value) : value
 
 /** Throws JsonRpcError. */

@@ -1,5 +1,5 @@
 import { type Fault, refusedBy } from '../errors.ts'
-import { gwei, type Market, most, nextPrice, type Prices, quote, type Tier } from '../fees.ts'
+import { gwei, type Market, most, nextPrice, type Prices, priceByTier, type Tier } from '../fees.ts'
 import type { RelayerRow } from '../rows.ts'
 import type { Spend } from '../transaction-rows.ts'
 import { budgetFees, type KeyBudget } from './budgets.ts'
@@ -60,7 +60,7 @@ function feeRule({ policies }: Policed, fee: bigint): Fault[] {
 export function marketRule(relayer: Policed, prices: Prices, market: Market): Fault[] {
   if (relayer.policies.gas_price_cap !== undefined) return []
   const multiple = multipleOf(relayer)
-  const highest = greatest(multiple * most(quote(market, referenceTier)), customaryPrice)
+  const highest = greatest(multiple * most(priceByTier(market, referenceTier)), customaryPrice)
   const price = nextPrice(prices, market)
   if (price <= highest) return []
   const message =

@@ -59,9 +59,12 @@ function judge(rules: SponsorshipRules, { to, data, authorization }: AskedCall):
     const request = readForwardRequest(data)
     if (!request)
       throw badRequest(['data'], 'must be a call of execute((address,address,uint256,uint256,uint48,bytes,bytes))')
-    if (request.value !== 0n) throw refused('targets', 'a forward request must have the value 0')
+    if (request.value !== 0n) throw refusedCall('targets', 'a forward request must have the value 0')
     if (request.gas > BigInt(rules.max_gas))
-      throw refused('max_gas', `the forward request asks for ${request.gas} gas; at most ${rules.max_gas} is paid for`)
+      throw refusedCall(
+        'max_gas',
+        `the forward request asks for ${request.gas} gas; at most ${rules.max_gas} is paid for`,
+      )
     checkTarget(rules, request)
     const deadlines = [request.deadline, ...deadlinesOf([request])]
     return {
@@ -93,7 +96,7 @@ function judge(rules: SponsorshipRules, { to, data, authorization }: AskedCall):
   if (rules.delegates.length === 0) throw notListed(to)
   const batch = readAccountBatch(data)
   if (!batch)
-    throw refused(
+    throw refusedCall(
       'targets',
       `${to} is not listed, and the data is no call of execute(bytes32,bytes) of an account (ERC-7821)`,
     )
@@ -117,7 +120,7 @@ export async function checkReceivers(
   isRelayer: (address: string) => Promise<boolean>,
 ): Promise<void> {
   for (const receiver of receivers) {
-    if (await isRelayer(receiver)) throw refused('targets', `${receiver} is the address of a relayer`)
+    if (await isRelayer(receiver)) throw refusedCall('targets', `${receiver} is the address of a relayer`)
   }
 }
 
@@ -142,7 +145,7 @@ function checkTarget({ targets }: SponsorshipRules, { to, data }: Pick<AccountCa
   if (!target) throw notListed(to)
   const selector = selectorOf(data)
   if (selector === undefined || !target.selectors.includes(selector)) {
-    throw refused('targets', `the function ${selector ?? 'without a selector'} of ${to} is not listed`)
+    throw refusedCall('targets', `the function ${selector ?? 'without a selector'} of ${to} is not listed`)
   }
 }
 
@@ -153,7 +156,7 @@ export function checkDelegate({ delegates }: SponsorshipRules, account: string, 
   if (delegate !== undefined && delegates.includes(delegate)) return delegate
   const runs =
     delegate === undefined ? 'is not listed, and runs no code of another contract' : `runs the code of ${delegate}`
-  throw refused('delegates', `${account} ${runs}; delegates lists what accounts may run`)
+  throw refusedCall('delegates', `${account} ${runs}; delegates lists what accounts may run`)
 }
 
 /** The amounts that the limits of a sponsorship count for a call that is accepted. Throws DomainError (403) when its user is not known. */
@@ -168,7 +171,7 @@ export function sponsoredSpending(
   ]
   if (!per_user) return spending
   if (user === null)
-    throw refused('per_user', 'a plain call needs a user, which only an API key with the scope send may give')
+    throw refusedCall('per_user', 'a plain call needs a user, which only an API key with the scope send may give')
   const own = usageKey(sponsorshipRowId, user)
   const { max_calls_per_day: count, max_fee_per_day: fee } = per_user
   if (fee !== undefined)
@@ -202,7 +205,7 @@ const valueLimits = ({ policies: { max_value, max_value_per_day } }: Pick<PoolRo
 })
 
 /** The place of what all calls of a sponsorship paid, under which its budget counts it. */
-export const budgetOf = ({
+export const sponsorshipBudget = ({
   row_id,
   chain_id,
   max_fee_per_day,
@@ -216,7 +219,7 @@ export const budgetOf = ({
 export const usageKey = (sponsorshipRowId: number, user: string | null): string =>
   `sponsorship ${sponsorshipRowId}${user === null ? '' : ` ${user}`}`
 
-export const refused = (rule: keyof SponsorshipRules | 'paused', message: string) =>
+export const refusedCall = (rule: keyof SponsorshipRules | 'paused', message: string) =>
   refusedBy([{ of: 'sponsorship', field: [rule], message }])
 
-const notListed = (to: string) => refused('targets', `the contract ${to} is not listed`)
+const notListed = (to: string) => refusedCall('targets', `the contract ${to} is not listed`)

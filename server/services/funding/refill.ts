@@ -2,7 +2,7 @@ import type { FundingStatus, SendTransactionRequest } from '../../../generated/o
 import { proveCount } from '../../chain/proofs.ts'
 import { transferCall } from '../../domain/encoding/contract-data.ts'
 import { DomainError } from '../../domain/errors.ts'
-import { gwei, limit, nextPrice, priceColumns, quote } from '../../domain/fees.ts'
+import { capPrices, gwei, nextPrice, priceByTier, priceColumns } from '../../domain/fees.ts'
 import { type AppliedFunding, refillsOf } from '../../domain/funding.ts'
 import { serviceAccess } from '../../domain/node-access.ts'
 import type { PendingAuditEntry, RelayerRow } from '../../domain/rows.ts'
@@ -170,7 +170,7 @@ async function refill(
   // It starts at the market's price: `max_fee_per_gas` is what later prices may be.
   const complete: Complete = (transaction, quoted) => ({
     ...transaction,
-    ...priceColumns(limit(quoted.prices, BigInt(max_fee_per_gas))),
+    ...priceColumns(capPrices(quoted.prices, BigInt(max_fee_per_gas))),
     fee_ceiling: max_fee_per_gas,
     spending: [...(transaction.spending ?? []), spendOf(relayer, applied, amount, quoted)],
     refill: { relayer_row_id: relayer.row_id, asset: funding.asset, amount: `${amount}`, after },
@@ -192,7 +192,7 @@ async function priceFor({ networkClient }: RefillContext, treasury: RelayerRow):
   const market = await client?.market().catch(() => undefined)
   if (!market) return undefined
   const kind = treasury.policies.eip1559_pricing === false ? 'legacy' : market.kind
-  return nextPrice(quote(market, defaultTier, kind), market)
+  return nextPrice(priceByTier(market, defaultTier, kind), market)
 }
 
 const auditEntryOf = (relayerId: string, at: number): PendingAuditEntry => ({

@@ -23,7 +23,7 @@ export async function fundingOf(context: FundingContext, nodes: NodeAccess, id: 
   const relayer = await context.keyring.findRelayer(id)
   const applied = await context.store.fundingOf(relayer)
   if (!applied) throw without('relayer')
-  return stateOf(context, nodes, relayer, applied)
+  return fundingState(context, nodes, relayer, applied)
 }
 
 /** Throws DomainError (400, 404, 409, 412). */
@@ -39,7 +39,7 @@ export async function setFunding(
   if (outcome === 'unknown_treasury') throw unknownTreasury()
   if (outcome === 'circle') throw circleByTreasury()
   context.fund(outcome.row_id)
-  return stateOf(context, nodes, outcome, { funding: asCoin(its, outcome.coin_token), pool: null })
+  return fundingState(context, nodes, outcome, { funding: asCoin(its, outcome.coin_token), pool: null })
 }
 
 /** Throws DomainError (404, 409, 412). */
@@ -80,7 +80,7 @@ export async function endPoolFunding({ store }: FundingContext, pool: PoolRow, c
   if (outcome === 'circle') throw circleBy('pool_id')
 }
 
-async function stateOf(
+async function fundingState(
   context: FundingContext,
   nodes: NodeAccess,
   relayer: RelayerRow,

@@ -4,7 +4,7 @@ import { dataFeeOf } from '../../chain/gas.ts'
 import { RpcUnavailable, rpcKindOf } from '../../chain/rpc.ts'
 import { transferCall } from '../../domain/encoding/contract-data.ts'
 import { conflict, DomainError, errorOf, insufficientFunds } from '../../domain/errors.ts'
-import { most, priceColumns, quote, wholePrices } from '../../domain/fees.ts'
+import { most, priceByTier, priceColumns, wholePrices } from '../../domain/fees.ts'
 import { unitOf } from '../../domain/policies/token-calls.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
 import { readSubmission } from '../../domain/submission.ts'
@@ -14,7 +14,7 @@ import { checkPause } from '../transactions/check-request.ts'
 import { asDomainError, defaultTier } from '../transactions/quote.ts'
 import {
   type Asker,
-  hashOf,
+  hashOfBody,
   newTransaction,
   prepare,
   type TransactionsContext,
@@ -35,7 +35,7 @@ export async function sweep(
   const { store, chains, keyring } = context
   const { idempotency, auditEntry } = asker
   const found = await keyring.findRelayer(relayerId)
-  const once = idempotency && { ...idempotency, body_hash: hashOf({ sweep: true, ...body }) }
+  const once = idempotency && { ...idempotency, body_hash: hashOfBody({ sweep: true, ...body }) }
   if (once) {
     const replayed = await store.replay(found.row_id, once)
     if (replayed) return unwrapReplay(replayed, auditEntry)
@@ -98,7 +98,7 @@ async function ofCoin(
 ): Promise<SendTransactionRequest> {
   const market = await client.market()
   const kind = relayer.policies.eip1559_pricing === false ? 'legacy' : market.kind
-  const price = most(quote(market, defaultTier, 'legacy'))
+  const price = most(priceByTier(market, defaultTier, 'legacy'))
   const call = { from: relayer.address, to, value: 1n, data: null }
   const mempool = client.mempoolOf({ submission: readSubmission(client.network.submission, client.network) })
   // Without a balance it fails below.

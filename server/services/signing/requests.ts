@@ -119,7 +119,7 @@ function readDocument(body: TypedData): Countable {
     },
     checkBudget(budget, { held }) {
       const isAllowed = isAllowedDomain(held.relayer.policies, domain_separator)
-      checkBudgetOfSignature(budget, networkOf(held, document), document, isAllowed)
+      checkBudgetOfSignature(budget, networkOfDocument(held, document), document, isAllowed)
     },
     chargeOf: (rights) => signatureCharge(rights, document),
   }
@@ -228,7 +228,7 @@ export function signatureResult({ rs, recovery }: Signature): SignatureResult {
 /** A document that moves tokens counts against the limits of the relayer on the chain where it does, and the budget of the caller. */
 function signatureCharge({ held, caller }: SigningRights, document: HashedTypedData): Charge {
   const account = relayerOn(held, document)
-  const ofKey = budgetOfSignature(caller.budget, networkOf(held, document), document)
+  const ofKey = budgetOfSignature(caller.budget, networkOfDocument(held, document), document)
   const spending = account ? signatureSpending(account.policies, document) : []
   return { account: accountOf(account ?? held.relayer), spending: [...spending, ...ofKey] }
 }
@@ -240,7 +240,7 @@ const relayerOn = ({ on_address }: SigningRights['held'], document: HashedTypedD
   on_address.find(({ chain_id }) => BigInt(chain_id) === document.chain_id)
 
 /** What decides how a budget counts a document. */
-const networkOf = (
+const networkOfDocument = (
   held: SigningRights['held'],
   document: HashedTypedData,
 ): Pick<RelayerRow, 'policies' | 'coin_token'> =>

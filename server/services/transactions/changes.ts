@@ -9,8 +9,8 @@ import {
   noCeiling,
   type PriceKind,
   type Prices,
+  priceByTier,
   pricesOf,
-  quote,
   type Tier,
   under,
 } from '../../domain/fees.ts'
@@ -79,7 +79,7 @@ function priced(
   if (!market) return none('no node of its network tells a price', null)
   const dataFee = BigInt(row.data_fee ?? 0)
   const cap = capOf(relayer, gas, dataFee)
-  const prices = nextPrices(attempts, row.nonce, quote(market, tier, kind), under(noCeiling, cap))
+  const prices = nextPrices(attempts, row.nonce, priceByTier(market, tier, kind), under(noCeiling, cap))
   if (!prices) {
     const least = minReplacementFee(highestTaken(attempts, row.nonce) as Prices, kind)
     return none(`nodes would take ${gwei(most(least))}, and the policies allow at most ${gwei(cap as bigint)}`)

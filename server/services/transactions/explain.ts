@@ -7,8 +7,8 @@ import {
   minReplacementFee,
   most,
   type Prices,
+  priceByTier,
   pricesOf,
-  quote,
   type Tier,
   tierOf,
 } from '../../domain/fees.ts'
@@ -338,7 +338,7 @@ function release({ id, relayer_id, intent, submission }: TransactionRow): Sugges
 
 /** The price of a tier, and never less than what replaces what the transaction has. */
 function askedFor(row: WholeTransactionRow, market: Market | undefined, tier: Tier = tierOf(row)): bigint | undefined {
-  const asked = market && quote(market, tier, priceKindOf(row.type))
+  const asked = market && priceByTier(market, tier, priceKindOf(row.type))
   return asked && most(aboveHeld(row, asked))
 }
 
@@ -367,7 +367,7 @@ function raisedBudget(
 /** Prices that are likely to replace an unknown transaction, within the policies; undefined: there is no room. */
 function pricesToEvict(row: WholeTransactionRow, relayer: RelayerRow, market: Market) {
   const cap = capOf(relayer, row.gas_limit ?? undefined, BigInt(row.data_fee ?? 0))
-  const wanted = aboveHeld(row, quote(market, 'fastest', priceKindOf(row.type)))
+  const wanted = aboveHeld(row, priceByTier(market, 'fastest', priceKindOf(row.type)))
   if (cap !== undefined && most(wanted) > cap) return undefined
   if (wanted.kind === 'legacy') return { max_fee_per_gas: `${wanted.gas_price}` }
   const { max_fee_per_gas: fee, max_priority_fee_per_gas: tip } = wanted

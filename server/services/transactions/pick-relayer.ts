@@ -52,11 +52,13 @@ export async function membersInOrder(
   return { members: ranked.map((its) => its.member), done: loads.ask(first.member.relayer.row_id) }
 }
 
-const unavailable = (message: string): DomainError => errorOf('unavailable', 'pool', message)
+const poolUnavailable = (message: string): DomainError => errorOf('unavailable', 'pool', message)
 export const noRelayer = (): DomainError =>
-  unavailable('No relayer of the pool can take the transaction now; repeat the request')
+  poolUnavailable('No relayer of the pool can take the transaction now; repeat the request')
 const hasLeft = () =>
-  unavailable('A relayer that has left the pool has unfinished transactions with this ordering key; repeat the request')
+  poolUnavailable(
+    'A relayer that has left the pool has unfinished transactions with this ordering key; repeat the request',
+  )
 
 /** What a relayer has to do. It orders the relayers of a pool only: the commit reads the numbers again. */
 interface PoolLoad {

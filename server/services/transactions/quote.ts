@@ -16,7 +16,15 @@ import {
   refusedBy,
   type Subject,
 } from '../../domain/errors.ts'
-import { applyMaxFee, limit, type Market, type PriceKind, type Prices, quote, type Tier } from '../../domain/fees.ts'
+import {
+  applyMaxFee,
+  capPrices,
+  type Market,
+  type PriceKind,
+  type Prices,
+  priceByTier,
+  type Tier,
+} from '../../domain/fees.ts'
 import { hasNoCoin } from '../../domain/network-defaults.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import { capOf, feeOf } from '../../domain/policies/fee-policies.ts'
@@ -70,7 +78,7 @@ export interface QuoteContext {
 }
 
 /** A request to one relayer. `replaced`: the transaction that it replaces. */
-export interface Wanted {
+export interface QuoteInput {
   relayer: RelayerRow
   request: TransactionRequest
   replaced?: TransactionRow
@@ -94,7 +102,7 @@ const selectorLength = 10
 export async function quoteTransaction(
   context: QuoteContext,
   nodes: NodeAccess,
-  { relayer, request, replaced }: Wanted,
+  { relayer, request, replaced }: QuoteInput,
 ): Promise<TransactionQuote> {
   const { store, chains, nonces } = context
   checkAuthorizations(relayer, request.authorization_list, authorityOf)
@@ -103,7 +111,7 @@ export async function quoteTransaction(
   const submission = submissionOf(request, networkClient.network, replaced)
   const mempool = networkClient.mempoolOf({ submission })
   try {
-    const [known, market, limit, hasCode] = await Promise.all([
+    const [known, market, gasUnits, hasCode] = await Promise.all([
       networkClient.funds(relayer.address),
       networkClient.market(),
       gasLimit(relayer, mempool, request),
@@ -117,9 +125,9 @@ export async function quoteTransaction(
     // A counter that was raised just now passed transactions that this database did not know before.
     if (!replaced) await nonces.unknown.check(relayer, networkClient, request)
     const { type, prices } = priceRequest(relayer, request, market)
-    const dataFee = await dataFeeOf(networkClient, request, limit)
+    const dataFee = await dataFeeOf(networkClient, request, gasUnits)
     const coinSpent = coinSpentByCall(relayer.coin_token, request)
-    const maxCost = BigInt(request.value) + coinSpent + feeOf({ gas_limit: limit, prices, data_fee: dataFee })
+    const maxCost = BigInt(request.value) + coinSpent + feeOf({ gas_limit: gasUnits, prices, data_fee: dataFee })
     const own = BigInt(replaced?.reserved ?? 0)
     const { min_balance = '0' } = relayer.policies
     const needed = { known, max_cost: maxCost, own }
@@ -128,7 +136,7 @@ export async function quoteTransaction(
       await store.noteBalance(relayer.row_id, { balance: balance.toString(), min_balance, is_low: true })
     }
     return {
-      gas_limit: limit,
+      gas_limit: gasUnits,
       type,
       prices,
       market,
@@ -178,7 +186,7 @@ async function fundsFor(
 export async function gasOf(
   { chains }: QuoteContext,
   nodes: NodeAccess,
-  { relayer, request }: Wanted,
+  { relayer, request }: QuoteInput,
 ): Promise<DryRun['gas']> {
   const client = await chains.clientFor(nodes, relayer)
   if (!client) return { needed: null, limit: request.gas_limit, creates_account: null }
@@ -317,8 +325,8 @@ function priceRequest(
     throw badRequest(['authorization_list'], 'needs a chain with a base fee, and no gas_price (EIP-7702)')
   }
   checkLists(type, request)
-  const quoted = quote(market, request.tier ?? defaultTier, kind)
-  const prices = limit(applyMaxFee(quoted, requestedCeiling(request)), capOf(relayer))
+  const quoted = priceByTier(market, request.tier ?? defaultTier, kind)
+  const prices = capPrices(applyMaxFee(quoted, requestedCeiling(request)), capOf(relayer))
   // An assertion: it throws for a combination that the checks above should have refused.
   formOf(type, request, prices)
   return { type, prices }

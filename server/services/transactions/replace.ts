@@ -20,20 +20,20 @@ import {
   atLeastPrices,
   bump,
   type Ceiling,
+  capPrices,
   ceilingColumns,
   type FeeMarketPrices,
   gwei,
   isEnough,
-  limit,
   limitTo,
   minReplacementFee,
   most,
   noCeiling,
   type Prices,
   percentileOf,
+  priceByTier,
   priceColumns,
   pricesOf,
-  quote,
   tierOf,
   under,
 } from '../../domain/fees.ts'
@@ -67,7 +67,7 @@ import { capacityOf, checkPause, isPriced, requestedCeiling } from './check-requ
 import { costColumns, defaultTier, type TransactionQuote } from './quote.ts'
 import {
   type Asker,
-  hashOf,
+  hashOfBody,
   type Prepared,
   prepare,
   type TransactionsContext,
@@ -179,7 +179,7 @@ async function newPrices(
   const asked = next ?? quote.prices
   if (!ceiling) return asked
   // What another sender has put into the pool may cost more than the market.
-  return row.wait_reason === 'nonce_conflict' ? limit(applyMaxFee(asked, ceiling), cap) : limitTo(asked, ceiling)
+  return row.wait_reason === 'nonce_conflict' ? capPrices(applyMaxFee(asked, ceiling), cap) : limitTo(asked, ceiling)
 }
 
 function updateOf(
@@ -294,10 +294,10 @@ const isOpen = ({ status, intent, block_hash }: TransactionRow): boolean =>
 function atLeast(
   before: Prices,
   request: TransactionRequest,
-  { relayer, quote: its, ceiling = noCeiling }: Omit<Prepared, 'budget'> & { ceiling: Ceiling | undefined },
+  { relayer, quote, ceiling = noCeiling }: Omit<Prepared, 'budget'> & { ceiling: Ceiling | undefined },
   row: TransactionRow,
 ): Prices {
-  const { prices, market, gas_limit, data_fee } = its
+  const { prices, market, gas_limit, data_fee } = quote
   const least = minReplacementFee(before, prices.kind)
   if (isPriced(request)) {
     const raised = raiseTip(prices, least, request)
@@ -306,7 +306,7 @@ function atLeast(
     throw badRequest([], message)
   }
   const cap = capOf(relayer, gas_limit, data_fee)
-  const asked = quote(market, request.tier ?? tierOf(row), prices.kind)
+  const asked = priceByTier(market, request.tier ?? tierOf(row), prices.kind)
   const raised = bump(before, asked, under(ceiling, cap))
   if (raised) return raised
   // Also with the policies alone: the ceiling is what forbids it.
@@ -357,7 +357,7 @@ function checkDifference(
     JSON.stringify([request.access_list, request.authorization_list]) ===
       JSON.stringify([row.access_list, row.authorization_list])
   if (!isSame) return
-  const asked = most(quote(market, request.tier ?? tierOf(row), prices.kind))
+  const asked = most(priceByTier(market, request.tier ?? tierOf(row), prices.kind))
   const change = `It would be the same transaction at the same price of ${gwei(most(prices))}; its tier asks for ${gwei(asked)}`
   throw capped(change, capOf(relayer, gas_limit, data_fee))
 }
@@ -413,7 +413,7 @@ export function speedUp(
     transactionId,
     requestOf: (row) => requestOf(row, body),
     ceiling,
-    once: idempotency && { ...idempotency, body_hash: hashOf({ ...body, speed_up: transactionId }) },
+    once: idempotency && { ...idempotency, body_hash: hashOfBody({ ...body, speed_up: transactionId }) },
   })
 }
 

@@ -12,7 +12,7 @@ import { checkPause } from './check-request.ts'
 import { type Member, membersInOrder, noRelayer } from './pick-relayer.ts'
 import {
   type Asker,
-  hashOf,
+  hashOfBody,
   keepsChanging,
   maxQuotes,
   mismatch,
@@ -20,10 +20,10 @@ import {
   type Prepared,
   prepare,
   recheck,
-  refusalOf,
+  refusalOfInsert,
   type TransactionsContext,
 } from './send.ts'
-import { countedBy, isForAll, isOfRelayer, type Refused } from './send-to-pool.ts'
+import { countedBy, isForAll, isOfRelayer, type MemberRefusal } from './send-to-pool.ts'
 
 const maxAttempts = 5
 /** How many transactions the nodes are asked about at once. */
@@ -86,7 +86,7 @@ async function offerAll(
   members: Member[],
   { pool, requests, once }: { pool: PoolRow; requests: TransactionRequest[]; once: Once },
 ): Promise<AcceptedTransaction[] | undefined> {
-  let refusal: Refused | undefined
+  let refusal: MemberRefusal | undefined
   let now = pool
   const authorize = async () => {
     now = await asker.authorize()
@@ -143,7 +143,7 @@ async function acceptAll(
     const { index, creation } = created
     if (creation.outcome === 'pinned') return undefined
     return ofMember(index, () => {
-      throw refusalOf(creation, prepared[index] as Prepared)
+      throw refusalOfInsert(creation, prepared[index] as Prepared)
     })
   }
   asker.auditEntry.replayed = created.outcome === 'replayed'
@@ -210,5 +210,5 @@ function onlyKeyOf(requests: TransactionRequest[]): string | null {
 
 const hashOfAll = (bodies: SendTransactionRequest[]): string =>
   createHash('sha256')
-    .update(`batch ${bodies.map((body) => hashOf(body)).join()}`)
+    .update(`batch ${bodies.map((body) => hashOfBody(body)).join()}`)
     .digest('hex')

@@ -11,12 +11,12 @@ import { type Member, membersInOrder, noRelayer, type Order } from './pick-relay
 import {
   type Asker,
   type Complete,
-  hashOf,
+  hashOfBody,
   newTransaction,
   type Prepared,
   prepare,
   recheck,
-  refusalOf,
+  refusalOfInsert,
   type TransactionsContext,
   unchanged,
   unwrapInsert,
@@ -42,7 +42,7 @@ export async function sendToPool(
   const { store } = context
   const { row_id: poolRowId } = pool
   const asked = by ? { ...body, from: by.relayer.id, nonce: by.nonce } : body
-  const once = asker.idempotency && { body_hash: hashOf(asked), ...asker.idempotency, pool_row_id: poolRowId }
+  const once = asker.idempotency && { body_hash: hashOfBody(asked), ...asker.idempotency, pool_row_id: poolRowId }
   if (once) {
     const replayed = await store.replayInPool(poolRowId, once)
     if (replayed) return unwrapReplay(replayed, asker.auditEntry)
@@ -187,7 +187,7 @@ async function offerTo(
 ): Promise<AcceptedTransaction | undefined> {
   const { auditEntry } = asker
   const { request, pool, more } = offer
-  let refusal: Refused | undefined
+  let refusal: MemberRefusal | undefined
   const count = preparedAtOnce[request.gas_limit === null ? 'estimated' : 'given']
   for (let from = 0; from < members.length; from += count) {
     const asked = members.slice(from, from + count)
@@ -205,7 +205,7 @@ async function offerTo(
     )
     if (creation.outcome === 'pinned') return undefined
     if ('row_id' in creation) return unwrapInsert(creation, first, auditEntry)
-    const error = refusalOf(creation, first)
+    const error = refusalOfInsert(creation, first)
     if (!isOfRelayer(error)) throw error
     refusal ??= { error, relayer_id: first.relayer.id }
   }
@@ -213,7 +213,7 @@ async function offerTo(
   throw refusal?.error
 }
 
-export interface Refused {
+export interface MemberRefusal {
   error: unknown
   relayer_id: string
 }
@@ -233,7 +233,7 @@ async function candidatesOf(
   const pool = await authorize()
   checkPoolPolicies(pool, request)
   const candidates: Candidate[] = []
-  const errors: Refused[] = []
+  const errors: MemberRefusal[] = []
   const checkOne = async ({ weight, ...its }: Prepared & { weight: number }): Promise<Candidate> => {
     const relayer = await context.keyring.findRelayer(its.relayer.id)
     const checked = await recheck(context, asker, its, { relayer, request })

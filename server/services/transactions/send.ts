@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { AcceptedTransaction, SendTransactionRequest, Warning } from '../../../generated/openapi.ts'
 import { readCall } from '../../domain/decoding/decoded-call.ts'
 import { alreadySent, conflict, DomainError, errorOf, relayerNotFound, wrongNonce } from '../../domain/errors.ts'
-import { ceilingColumns, gwei, most, percentileOf, priceColumns, quote as quotePrices } from '../../domain/fees.ts'
+import { ceilingColumns, gwei, most, percentileOf, priceByTier, priceColumns } from '../../domain/fees.ts'
 import type {
   InsertRefusal,
   InsertResult,
@@ -35,10 +35,10 @@ import {
   defaultTier,
   insufficientBalance,
   type QuoteContext,
+  type QuoteInput,
   quoteTransaction,
   type TransactionQuote,
   unlimited,
-  type Wanted,
 } from './quote.ts'
 
 /** What sending needs, for requests and for background work. */
@@ -85,7 +85,7 @@ export async function send(
   const { idempotency, auditEntry } = asker
   const found = await keyring.findRelayer(relayerId)
   // A repeated request gets its first response, even if the relayer was changed since.
-  const once = idempotency && { body_hash: hashOf(body, nonce), ...idempotency }
+  const once = idempotency && { body_hash: hashOfBody(body, nonce), ...idempotency }
   if (once) {
     const replayed = await store.replay(found.row_id, once)
     if (replayed) return unwrapReplay(replayed, auditEntry)
@@ -125,7 +125,7 @@ export const maxQuotes = 3
  * is checked. Policies shape the prices, the form, the gas and the cost of a quote: after a change of them the chain is asked again, so
  * that no policy judges a quote that was made by another one. Throws DomainError.
  */
-export async function prepare(context: TransactionsContext, asker: Authorizing, wanted: Wanted): Promise<Prepared> {
+export async function prepare(context: TransactionsContext, asker: Authorizing, wanted: QuoteInput): Promise<Prepared> {
   let { relayer } = wanted
   const readBudget = () => context.budgets.ofCaller(asker.auditEntry.caller)
   let budget = await readBudget()
@@ -150,7 +150,7 @@ export async function recheck(
   context: TransactionsContext,
   asker: Authorizing,
   { relayer: before, quote }: Prepared,
-  wanted: Wanted,
+  wanted: QuoteInput,
 ): Promise<Prepared> {
   if (!hasSameRules(before, wanted.relayer)) return prepare(context, asker, wanted)
   return checkAgain(context, quote, wanted, await context.budgets.ofCaller(asker.auditEntry.caller))
@@ -167,7 +167,7 @@ export const keepsChanging = () =>
 function checkAgain(
   context: TransactionsContext,
   quote: TransactionQuote,
-  wanted: Wanted,
+  wanted: QuoteInput,
   budget: KeyBudget | undefined,
 ): Prepared {
   const { relayer, request } = wanted
@@ -177,7 +177,7 @@ function checkAgain(
   return { relayer, budget, quote }
 }
 
-const isNew = ({ replaced, is_sweep }: Wanted): boolean => replaced === undefined && !is_sweep
+const isNew = ({ replaced, is_sweep }: QuoteInput): boolean => replaced === undefined && !is_sweep
 
 export function newTransaction(
   { makeId }: TransactionsContext,
@@ -223,7 +223,7 @@ export function newTransaction(
 
 /** Throws DomainError for what was refused. */
 export function unwrapInsert(result: InsertResult, made: Offered, auditEntry: PendingAuditEntry): AcceptedTransaction {
-  if (!('row_id' in result)) throw refusalOf(result, made)
+  if (!('row_id' in result)) throw refusalOfInsert(result, made)
   return recorded(result, auditEntry)
 }
 
@@ -248,7 +248,7 @@ export const mismatch = ({ sent }: Mismatch): DomainError =>
 /** What was offered to the store. */
 type Offered = Pick<Prepared, 'relayer' | 'quote'>
 
-export function refusalOf(refused: InsertRefusal, { relayer, quote }: Offered): DomainError {
+export function refusalOfInsert(refused: InsertRefusal, { relayer, quote }: Offered): DomainError {
   switch (refused.outcome) {
     case 'mismatch':
       return mismatch(refused)
@@ -278,14 +278,14 @@ export function refusalOf(refused: InsertRefusal, { relayer, quote }: Offered): 
 }
 
 /** Serializes a body with sorted members, nested ones too, so that the order of members does not matter. */
-export const hashOf = (body: object, nonce?: number): string =>
+export const hashOfBody = (body: object, nonce?: number): string =>
   createHash('sha256')
-    .update(JSON.stringify(body, sorted))
+    .update(JSON.stringify(body, withSortedMembers))
     .update(nonce === undefined ? '' : `${nonce}`)
     .digest('hex')
 
 /** A stored hash has the members in this form. */
-const sorted = (_: string, value: unknown): unknown =>
+const withSortedMembers = (_: string, value: unknown): unknown =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
     ? Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
     : value
@@ -315,7 +315,7 @@ export function warningsOf(
     const message = `The policy gas_price_cap (${gwei(gas_price_cap)}) is below the current base fee ${gwei(baseFee)}: the service cannot raise its price far enough`
     warn('cap_below_base_fee', message, 'price_cap')
   }
-  const asked = most(quotePrices(market, request.tier ?? defaultTier, prices.kind))
+  const asked = most(priceByTier(market, request.tier ?? defaultTier, prices.kind))
   if (gas_price_cap !== undefined && !isPriced(request) && asked > BigInt(gas_price_cap)) {
     warn(
       'price_limited_by_cap',

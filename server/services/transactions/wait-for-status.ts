@@ -43,7 +43,7 @@ export class WaitPlace {
   }
 }
 
-interface Wait {
+interface StatusWait {
   transaction_id: string
   /** The status that it must reach. */
   until: TransactionStatus
@@ -79,7 +79,7 @@ export class StatusWaits {
   }
 
   /** Resolves when the transaction has reached the status or has ended otherwise, on timeout, or when the request has ended. */
-  until({ transaction_id, until, isSigned = false, wait_ms }: Wait, place: WaitPlace): Promise<void> {
+  until({ transaction_id, until, isSigned = false, wait_ms }: StatusWait, place: WaitPlace): Promise<void> {
     return new Promise((resolve) => {
       if (this.#isStopped) return resolve()
       let forget: (() => void) | undefined
@@ -184,7 +184,7 @@ export interface WaitContext {
   unexpected(error: unknown): void
 }
 
-type Asking = Pick<OperationRequest<'sendTransaction'>, 'query' | 'caller' | 'onClose'>
+type WaitRequest = Pick<OperationRequest<'sendTransaction'>, 'query' | 'caller' | 'onClose'>
 
 /**
  * Takes the place of a request among those that wait, before anything is accepted. Throws DomainError (429, 503). The result waits until
@@ -193,7 +193,7 @@ type Asking = Pick<OperationRequest<'sendTransaction'>, 'query' | 'caller' | 'on
  */
 export function placeToWait(
   { store, keyring, waits, shares, unexpected }: WaitContext,
-  asking: Asking,
+  asking: WaitRequest,
 ): (accepted: AcceptedTransaction) => Promise<AcceptedTransaction> {
   const { wait, wait_seconds } = asking.query
   if (wait === 'none') return async (accepted) => accepted
