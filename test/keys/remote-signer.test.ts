@@ -98,9 +98,9 @@ test('treats a key service as down after the second call without an answer', asy
       return run(new AbortController().signal)
     },
   })
-  await expect(sign(0)).rejects.toMatchObject({ reason: 'no answer in time' })
+  await expect(sign(0)).rejects.toMatchObject({ message: 'no answer in time' })
   expect(outcomes).toEqual(['unavailable', 'unavailable'])
-  await expect(sign(1)).rejects.toMatchObject({ reason: 'no answer in time' })
+  await expect(sign(1)).rejects.toMatchObject({ message: 'no answer in time' })
   expect(outcomes).toHaveLength(2)
 })
 
@@ -140,7 +140,7 @@ test('rejects what is in flight, what waits and what comes later once when the s
   expect(first?.status).toBe('fulfilled')
   const rejection = { status: 'rejected', reason: expect.any(KeyServicesStopped) }
   expect(others).toEqual(Array(263).fill(rejection))
-  await expect(sign()).rejects.toMatchObject({ reason: 'the service is shutting down' })
+  await expect(sign()).rejects.toMatchObject({ message: 'the service is shutting down' })
   expect(told).toEqual(['signed', 'throttled'])
   expect(asked).toBe(64)
   expect(waits.reduce((sum, change) => sum + change)).toBe(0)

@@ -99,7 +99,7 @@ test('delivers to no hostile URL that leads to this machine', async () => {
     if (!isTaken) continue
     expect
       .soft(await send(), url)
-      .toMatchObject({ status: null, answer: null, error: expect.stringMatching(/^The url must/) })
+      .toMatchObject({ http_status: null, response_body: null, error: expect.stringMatching(/^The url must/) })
     outcomes.undelivered += 1
   }
   expect(outcomes.undelivered).toBeGreaterThanOrEqual(120)
@@ -154,7 +154,7 @@ test('sends nothing over a connection to a forbidden address', async () => {
       options.all ? answer(null, [{ address, family }]) : answer(null, address, family),
     )
     await update(`http://hooks.example.com:${canary.port}/`)
-    expect(await send()).toMatchObject({ status: null, error: 'The url must have a public address' })
+    expect(await send()).toMatchObject({ http_status: null, error: 'The url must have a public address' })
   }
   expect(canary).toMatchObject({ connections: 2, requests: 0 })
 })
