@@ -134,6 +134,12 @@ test('warns of a variable that is nearly a setting where the operator looks', as
   await service.wrote(/Warning\s+DATABSE_URL is no setting; did you mean DATABASE_URL\?\n/)
 })
 
+test.runIf(process.platform === 'linux')('ends at once where no folder can be made', async () => {
+  const service = spawnService({ DATA_DIR: '/proc/no-folder/data' })
+  expect(await service.ended).toBe(1)
+  expect(service.err()).toContain("ENOENT: no such file or directory, mkdir '/proc/no-folder'")
+})
+
 test('reports a port that is in use in one line', async () => {
   const other = createServer().listen(0, '127.0.0.1')
   onTestFinished(() => void other.close())

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { ConfigError } from '../domain/errors.ts'
 import { createFile, lineOf } from '../lib/durable-file.ts'
 import { type MasterKeyFile, masterKeyFile } from './master-key.ts'
@@ -36,11 +36,18 @@ export interface Secrets {
  * ConfigError.
  */
 export function readSecrets(config: SecretSettings): Secrets {
-  mkdirSync(config.data_dir, { recursive: true, mode: 0o700 })
+  makeFolder(config.data_dir)
   const warnings = checkPrivacy(config)
   const secrets = { ...readKeys(config), warnings }
   if (config.database.type === 'sqlite') makePrivateFile(config.database.file)
   return secrets
+}
+
+/** mkdir's own `recursive` never returns where a folder that is there says that it is not, as /proc does. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return
+  makeFolder(dirname(path))
+  mkdirSync(path, { mode: 0o700 })
 }
 
 /** As `readSecrets`, for an operator's command on a database that exists: it needs no API key, and creates no file. */
