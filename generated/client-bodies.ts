@@ -1634,7 +1634,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "acknowledgement.note",
    "text",
-   "A display name."
+   "What the person wants to say of it."
   ]
  ],
  "post /api/v1/sponsorships": [

@@ -731,9 +731,9 @@ export interface paths {
          *
          *     **Hashes stay valid.** When the relayer signs a transaction again at a higher price, its hash changes. `eth_getTransactionByHash` and `eth_getTransactionReceipt` accept any of its hashes and return the version that was mined, with the hash of that version, so that a library that waits for the first hash finishes. Until a version is mined, `eth_getTransactionByHash` returns the pending transaction, even if the nodes have dropped it. A replacement with other content, and a cancellation, are other transactions: the first hash then has no receipt.
          *
-         *     **Repeated requests.** With an `Idempotency-Key`, a repeated request returns the first hash and sends nothing. In a batch, the key applies together with the position of the call. Without an `Idempotency-Key`, a call of the same API key with the same parameters counts as a repetition, and gets the response of the first call, in two cases: it has the same `id` and arrives in another request before the first is answered; or the connection of the first broke, at most 60 seconds ago, before its response was written. After a complete response, the same call is a new transaction. Each process detects repetitions on its own and forgets them when it restarts: only an `Idempotency-Key` is reliable.
+         *     **Repeated requests.** With an `Idempotency-Key`, a repeated request returns the first hash and sends nothing. In a batch, the key applies together with the position of the call. Without an `Idempotency-Key`, a call of the same API key with the same parameters counts as a repetition, and gets the response of the first call, in two cases: it has the same `id` and arrives in another request before the first is answered; or the connection of the first broke, at most 60 seconds ago, before its response was written. After a complete response, the same call is a new transaction. Of one API key at most 10,000 calls can be unanswered or broken at a time: more get -32005. Each process detects repetitions on its own and forgets them when it restarts: only an `Idempotency-Key` is reliable.
          *
-         *     **Errors.** A call that fails returns a JSON-RPC error with status 200; `data` gives the reason. Failures of the whole request (401, 403, 404, 413, 415, 429) are those of the other operations.
+         *     **Errors.** A call that fails returns a JSON-RPC error with status 200; `data` gives the reason. Failures of the whole request (400, 401, 403, 404, 413, 415, 429, 503) are those of the other operations.
          *
          *     | code | meaning |
          *     |---|---|
@@ -1826,7 +1826,7 @@ export interface paths {
         };
         /**
          * Get the rights of the API key
-         * @description Describes the API key that makes the request. Every valid API key may call it.
+         * @description Describes the API key that makes the request. Every valid API key may call it but those of sponsorships and facilitators.
          *
          *     **Returns** 200: The API key. `data` is `Caller`.
          */
@@ -3087,7 +3087,7 @@ export interface components {
             v: number;
         };
         /**
-         * @description `pending`: accepted, not signed yet. `sent`: signed and stored. `submitted`: accepted by a node. `mined`: included in a block. `confirmed`: mined with the required confirmations. `failed`: mined and reverted, or cannot be sent. `canceled`: canceled. `expired`: not sent before `valid_until`. A later version may add values.
+         * @description `pending`: accepted, not signed yet. `sent`: signed and stored. `submitted`: accepted by a node. `mined`: included in a block. `confirmed`: mined with the required confirmations. `failed`: mined and reverted, or cannot be sent. `canceled`: canceled. `expired`: in no block when `valid_until` passed, and its nonce is used by a transfer of 0 wei, or again. A later version may add values.
          * @enum {string}
          */
         TransactionStatus: "pending" | "sent" | "submitted" | "mined" | "confirmed" | "failed" | "canceled" | "expired";
@@ -3772,7 +3772,7 @@ export interface components {
             reserved: string | null;
             /**
              * Format: int64
-             * @description The blocks on top of its own, its own included. Null while it is in no block.
+             * @description The blocks from its own on, that one included. Null while it is in no block.
              */
             confirmations: number | null;
             /**
@@ -4802,38 +4802,38 @@ export interface components {
         CreateApiKeyRequest: {
             name: components["schemas"]["ApiKeyName"];
             scopes: components["schemas"]["Scopes"];
-            /** @description The relayers that the key may use. Absent or null: all, or none when `pool_ids` is given. */
+            /** @description The relayers that the key may use. Null: all, or none when `pool_ids` is given. Absent: the same; in an update, unchanged. */
             relayer_ids?: components["schemas"]["Id"][] | null;
             /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. */
             pool_ids?: components["schemas"]["Id"][] | null;
-            /** @description The client addresses from which the key is accepted. Absent or null: any. */
+            /** @description The client addresses from which the key is accepted. Null: any. Absent: the same; in an update, unchanged. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
-            /** @description Absent or null: the limit of the service applies. */
+            /** @description Null: the limit of the service applies. Absent: the same; in an update, unchanged. */
             rate_limit?: components["schemas"]["ApiKeyRateLimitInput"] | null;
-            /** @description What the key may move. Absent or null: what its relayers allow. In an update, an absent member stays. */
+            /** @description What the key may move. Null: what its relayers allow. Absent: the same; in an update, unchanged. */
             budget?: components["schemas"]["ApiKeyBudgetInput"] | null;
             /**
              * Format: date-time
-             * @description The end of validity. Absent or null: no end.
+             * @description The end of validity. Null: no end. Absent: the same; in an update, unchanged.
              */
             expires_at?: string | null;
         };
         UpdateApiKeyRequest: {
             name?: components["schemas"]["ApiKeyName"];
             scopes?: components["schemas"]["Scopes"];
-            /** @description The relayers that the key may use. Absent or null: all, or none when `pool_ids` is given. */
+            /** @description The relayers that the key may use. Null: all, or none when `pool_ids` is given. Absent: the same; in an update, unchanged. */
             relayer_ids?: components["schemas"]["Id"][] | null;
             /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. */
             pool_ids?: components["schemas"]["Id"][] | null;
-            /** @description The client addresses from which the key is accepted. Absent or null: any. */
+            /** @description The client addresses from which the key is accepted. Null: any. Absent: the same; in an update, unchanged. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
-            /** @description Absent or null: the limit of the service applies. */
+            /** @description Null: the limit of the service applies. Absent: the same; in an update, unchanged. */
             rate_limit?: components["schemas"]["ApiKeyRateLimitInput"] | null;
-            /** @description What the key may move. Absent or null: what its relayers allow. In an update, an absent member stays. */
+            /** @description What the key may move. Null: what its relayers allow. Absent: the same; in an update, unchanged. */
             budget?: components["schemas"]["ApiKeyBudgetInput"] | null;
             /**
              * Format: date-time
-             * @description The end of validity. Absent or null: no end.
+             * @description The end of validity. Null: no end. Absent: the same; in an update, unchanged.
              */
             expires_at?: string | null;
         };
@@ -5123,7 +5123,7 @@ export interface components {
             /** @description How long [Settle a payment](#/facilitators/settlepayment) waits until the payment is mined. */
             wait_seconds?: number;
         };
-        /** @description Who may have payments of x402 settled, of which assets, by which relayer or pool. */
+        /** @description Settles payments of x402. It tells of which assets, to whom, and by which pool. */
         Facilitator: {
             revision: components["schemas"]["Revision"];
             id: components["schemas"]["Id"];
@@ -5243,11 +5243,11 @@ export interface components {
              */
             resets_at: string | null;
         };
-        /** @description The number of calls in the last 24 hours. */
+        /** @description The use of a limit of a number, in the time of that limit (an hour or 24 hours). */
         CountUsage: {
             /**
              * Format: int64
-             * @description The calls that count.
+             * @description The number that counts.
              */
             used: number;
             /**
@@ -5257,7 +5257,7 @@ export interface components {
             remaining: number;
             /**
              * Format: int64
-             * @description The most calls.
+             * @description The highest number.
              */
             limit: number;
             /**
@@ -5525,6 +5525,7 @@ export interface components {
         AcknowledgementInput: {
             /** @description For how long, at most 30 days. */
             minutes: number;
+            /** @description What the person wants to say of it. */
             note?: components["schemas"]["Name"];
         };
         /** @description A resource that was found. */
@@ -5973,7 +5974,7 @@ export interface components {
             /** @description Whether signatures that move this token are allowed and counted: in one sum with transactions, when they are signed. Counted are ERC-3009 (`TransferWithAuthorization`, `ReceiveWithAuthorization`, `CancelAuthorization`), ERC-2612 (`Permit`), Dai's `Permit` (as the highest number, so that a limit refuses it) and Permit2 (`PermitTransferFrom`, `PermitBatchTransferFrom`, both with a witness, `PermitSingle`, `PermitBatch`). A type is known by its exact members, and its contract by `verifyingContract`, which must be the token or Permit2; the domain must have the `chainId` of the network. All else is refused, as are hashes. What was signed stays counted for 24 hours, used or not. Default: false. Needs `max_amount` or `max_amount_per_day`. */
             count_signatures?: boolean;
         };
-        /** @description An absent policy does not limit. Exception: `max_fee_multiplier` is 5 when absent. */
+        /** @description An absent policy does not limit, unless its description names a default. */
         RelayerPolicies: {
             /** @description The relayer sends only while its balance is at least this amount. */
             min_balance?: components["schemas"]["Amount"];
@@ -6317,7 +6318,7 @@ export interface components {
             network: components["schemas"]["NetworkName"];
             /** @description The kind of chain. */
             network_type: components["schemas"]["NetworkTypeInput"];
-            /** @description Whether it signs and sends nothing for now. Default: false. */
+            /** @description Whether it signs and sends nothing for now. */
             paused: boolean;
             signer_id: components["schemas"]["Id"];
             /** @description One notification, in the place of `notification_ids`. */
@@ -6335,7 +6336,7 @@ export interface components {
             network: components["schemas"]["NetworkName"];
             /** @description The kind of chain. */
             network_type: components["schemas"]["NetworkTypeInput"];
-            /** @description Whether it signs and sends nothing for now. Default: false. */
+            /** @description Whether it signs and sends nothing for now. */
             paused: boolean;
             signer_id: components["schemas"]["Id"];
             notification_ids: components["schemas"]["NotificationIds"];
@@ -8645,6 +8646,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["Unprocessable"];

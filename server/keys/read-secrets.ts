@@ -47,7 +47,12 @@ export function readSecrets(config: SecretSettings): Secrets {
 function makeFolder(path: string): void {
   if (existsSync(path)) return
   makeFolder(dirname(path))
-  mkdirSync(path, { mode: 0o700 })
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if (!existsSync(path)) throw error
+  }
 }
 
 /** As `readSecrets`, for an operator's command on a database that exists: it needs no API key, and creates no file. */

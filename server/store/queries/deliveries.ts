@@ -42,14 +42,14 @@ function countIn(row: BlockRow, wanted: Delivery['status'][], since: string): Bl
 const deliveryColumns = `deliveries.row_id, deliveries.id, events.id AS event_id, events.event, events.sequence, deliveries.status,
   deliveries.created_at, next_at, relayers.id AS relayer_id, transactions.id AS transaction_id, transactions.nonce`
 /** The subject of an event of a transaction is its id. */
-const from = `deliveries JOIN events ON events.row_id = event_row_id
+const joinedTables = `deliveries JOIN events ON events.row_id = event_row_id
   LEFT JOIN relayers ON relayers.row_id = events.relayer_row_id
   LEFT JOIN transactions ON transactions.id = events.subject`
-const selectDelivery = sql<StoredDelivery>(`
-  SELECT ${deliveryColumns} FROM ${from}
+const selectDeliveries = sql<StoredDelivery>(`
+  SELECT ${deliveryColumns} FROM ${joinedTables}
   WHERE deliveries.row_id = ANY ($row_ids::bigint[]) ORDER BY deliveries.row_id DESC`)
-const one = sql<StoredDelivery>(`
-  SELECT ${deliveryColumns} FROM ${from}
+const deliveryById = sql<StoredDelivery>(`
+  SELECT ${deliveryColumns} FROM ${joinedTables}
   WHERE notification_row_id = $notification_row_id AND deliveries.id = $id`)
 const blocks = sql<BlockRow>(`
   SELECT block, oldest, newest, pending, delivered, failed FROM delivery_blocks
@@ -84,7 +84,7 @@ async function showAll(database: Database, rowIds: number[]): Promise<Delivery[]
   const shown: Delivery[] = []
   for (let at = 0; at < rowIds.length; at += stepRows) {
     if (at > 0) await yieldToEventLoop()
-    const step = await database.read.all(selectDelivery, { row_ids: rowIds.slice(at, at + stepRows) })
+    const step = await database.read.all(selectDeliveries, { row_ids: rowIds.slice(at, at + stepRows) })
     const attempts = new Map<number, DeliveryAttempt[]>(step.map(({ row_id }) => [row_id, []]))
     const found = await database.read.allOf(
       selectLastAttempts,
@@ -139,13 +139,13 @@ export const redeliver = (
 ): Promise<Delivery | 'missing' | 'disabled'> =>
   database.write(async (dbTransaction) => {
     const isOff = await isDisabled(dbTransaction, notificationRowId)
-    const row = await dbTransaction.one(one, { notification_row_id: notificationRowId, id })
+    const row = await dbTransaction.one(deliveryById, { notification_row_id: notificationRowId, id })
     if (!row) return 'missing'
     if (isOff) return 'disabled'
     await dbTransaction.run(sendAgain, { now: database.effects.now(), row_ids: [row.row_id] })
     const attempts = await dbTransaction.allOf(selectLastAttempts, [{ delivery_row_id: row.row_id }])
     return show(
-      (await dbTransaction.one(one, { notification_row_id: notificationRowId, id })) as StoredDelivery,
+      (await dbTransaction.one(deliveryById, { notification_row_id: notificationRowId, id })) as StoredDelivery,
       attempts.map(({ delivery_row_id: _, ...attempt }) => attempt),
     )
   }, auditEntry)
@@ -207,7 +207,7 @@ const selectTarget = sql<Target & StoredSeal>(
   SELECT id, url, signing_key, former_key, former_until, disabled_reason, failing_since, ${sealedColumns(engine, 'notifications')}
   FROM notifications WHERE row_id = $row_id`,
 )
-const rowIdOfDelivery = sql<{ row_id: number }>(
+const rowIdOfNotification = sql<{ row_id: number }>(
   'SELECT row_id FROM notifications WHERE id = $id AND ($creator::text IS NULL OR created_by = $creator)',
 )
 const due = sql<DueDelivery>(
@@ -268,7 +268,7 @@ export const getTarget = (database: Database, rowId: number): Promise<Target | u
   database.rights.require('notifications', () => database.read.one(selectTarget, { row_id: rowId }))
 
 export const targetRowId = async (database: Database, id: string, creator?: string): Promise<number | undefined> =>
-  (await database.read.one(rowIdOfDelivery, { id, creator: creator ?? null }))?.row_id
+  (await database.read.one(rowIdOfNotification, { id, creator: creator ?? null }))?.row_id
 
 /** The due deliveries, oldest first; of each subject only the earliest pending one. */
 export const dueDeliveries = (database: Database, rowId: number, time: number, limit: number): Promise<DueDelivery[]> =>
@@ -310,7 +310,7 @@ interface BulkChange {
   up_to: number
 }
 
-const insertDeliveryRow = sql<BulkChange>(
+const insertBulkChange = sql<BulkChange>(
   (engine) => `
   INSERT INTO bulk_changes AS known (kind, notification_row_id, since, done_to, up_to)
   VALUES ($kind, $notification_row_id, $since, 0, (SELECT coalesce(max(row_id), 0) FROM deliveries))
@@ -318,21 +318,21 @@ const insertDeliveryRow = sql<BulkChange>(
     DO UPDATE SET since = ${least[engine]}(known.since, excluded.since), done_to = 0, up_to = excluded.up_to
   RETURNING *`,
 )
-const oldest = sql<BulkChange>('SELECT * FROM bulk_changes ORDER BY row_id LIMIT 1')
-const lockOldest = sql<BulkChange>('SELECT * FROM bulk_changes WHERE row_id = $row_id FOR UPDATE')
-const advance = sql('UPDATE bulk_changes SET done_to = $done_to WHERE row_id = $row_id')
-const end = sql('DELETE FROM bulk_changes WHERE row_id = $row_id')
-const state = sql<{ disabled_reason: string | null }>(
+const oldestBulkChange = sql<BulkChange>('SELECT * FROM bulk_changes ORDER BY row_id LIMIT 1')
+const lockBulkChange = sql<BulkChange>('SELECT * FROM bulk_changes WHERE row_id = $row_id FOR UPDATE')
+const advanceBulkChange = sql('UPDATE bulk_changes SET done_to = $done_to WHERE row_id = $row_id')
+const endBulkChange = sql('DELETE FROM bulk_changes WHERE row_id = $row_id')
+const stateOfNotification = sql<{ disabled_reason: string | null }>(
   'SELECT disabled_reason FROM notifications WHERE row_id = $notification_row_id',
 )
-const inState = sql<{ row_id: number; created_at: string }>(
+const deliveriesInState = sql<{ row_id: number; created_at: string }>(
   (engine) => `
   SELECT row_id, created_at FROM deliveries${indexedBy[engine]('deliveries_of')}
   WHERE notification_row_id = $notification_row_id AND status = $status AND row_id > $done_to AND row_id <= $up_to
   ORDER BY row_id LIMIT ${maxBatch}`,
 )
 // Locked, so that no attempt is added meanwhile: the notification, which has the lock of its deliveries, may be gone.
-const any = sql<{ row_id: number }>(`
+const anyDeliveries = sql<{ row_id: number }>(`
   SELECT row_id FROM deliveries WHERE notification_row_id = $notification_row_id
   ORDER BY status, row_id LIMIT ${maxRemoved} FOR UPDATE`)
 // The attempt is brought forward, so it does not count: the schedule goes on where it is.
@@ -358,15 +358,15 @@ export async function beginBulkChange(
   notificationRowId: number,
   since = '',
 ): Promise<{ changed: number; isDone: boolean }> {
-  const change = await dbTransaction.one(insertDeliveryRow, { kind, notification_row_id: notificationRowId, since })
+  const change = await dbTransaction.one(insertBulkChange, { kind, notification_row_id: notificationRowId, since })
   return changeBatch(dbTransaction, change as BulkChange)
 }
 
 /** The number of changed deliveries, and whether it was the last batch. */
 async function changeBatch(dbTransaction: DatabaseTransaction, { row_id, ...change }: BulkChange) {
   const { changed, done_to } = await (change.kind === 'remove' ? removeSome : changeSome)(dbTransaction, change)
-  if (done_to === undefined) await dbTransaction.run(end, { row_id })
-  else await dbTransaction.run(advance, { row_id, done_to })
+  if (done_to === undefined) await dbTransaction.run(endBulkChange, { row_id })
+  else await dbTransaction.run(advanceBulkChange, { row_id, done_to })
   return { changed, isDone: done_to === undefined }
 }
 
@@ -375,18 +375,18 @@ type Batch = { changed: number; done_to: number | undefined }
 
 async function removeSome(dbTransaction: DatabaseTransaction, change: Omit<BulkChange, 'row_id'>): Promise<Batch> {
   const { notification_row_id, done_to } = change
-  const rowIds = (await dbTransaction.all(any, { notification_row_id })).map(({ row_id }) => row_id)
+  const rowIds = (await dbTransaction.all(anyDeliveries, { notification_row_id })).map(({ row_id }) => row_id)
   for (const removal of removals) await dbTransaction.run(removal, { row_ids: rowIds })
   return { changed: rowIds.length, done_to: rowIds.length < maxRemoved ? undefined : done_to }
 }
 
 async function changeSome(dbTransaction: DatabaseTransaction, change: Omit<BulkChange, 'row_id'>): Promise<Batch> {
   const { kind, notification_row_id, since, done_to, up_to } = change
-  const known = await dbTransaction.one(state, { notification_row_id })
+  const known = await dbTransaction.one(stateOfNotification, { notification_row_id })
   // If the notification was deleted, enabled or disabled meanwhile, that replaces this change.
   if (!known || (kind === 'give_up') !== (known.disabled_reason !== null)) return { changed: 0, done_to: undefined }
   const status = kind === 'redeliver' ? 'failed' : 'pending'
-  const rows = await dbTransaction.all(inState, { notification_row_id, status, done_to, up_to })
+  const rows = await dbTransaction.all(deliveriesInState, { notification_row_id, status, done_to, up_to })
   const rowIds = rows.filter(({ created_at }) => created_at >= since).map(({ row_id }) => row_id)
   const now = dbTransaction.effects.now()
   const changed =
@@ -402,14 +402,14 @@ async function changeSome(dbTransaction: DatabaseTransaction, change: Omit<BulkC
  */
 export const continueBulkChange = (database: Database): Promise<boolean> =>
   database.write(async (dbTransaction) => {
-    const change = await dbTransaction.one(oldest)
+    const change = await dbTransaction.one(oldestBulkChange)
     if (!change) return false
     await dbTransaction.lockNotifications([change.notification_row_id])
     // It may have ended or started over before the lock.
-    const current = await dbTransaction.one(lockOldest, { row_id: change.row_id })
+    const current = await dbTransaction.one(lockBulkChange, { row_id: change.row_id })
     if (current) await changeBatch(dbTransaction, current)
     return true
   })
 
 export const hasBulkChange = async (database: Database): Promise<boolean> =>
-  (await database.read.one(oldest)) !== undefined
+  (await database.read.one(oldestBulkChange)) !== undefined

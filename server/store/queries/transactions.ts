@@ -287,7 +287,8 @@ export const withdrawBatch = (
         isHighest ? unsigned : undefined,
       )
       moves.push({ row_id, revision, ...change })
-      dbTransaction.record(auditEntry, { subject: id })
+      // A copy: the entry of the request follows, and tells a failure after some of them.
+      dbTransaction.record({ ...auditEntry, subject: id })
     }
     for (const row of await moveAll(dbTransaction, moves)) done(row)
     return {

@@ -289,7 +289,8 @@ test('shows the refusal of a node with the version that it refused', async () =>
 
 test('tells who sent it and what others changed of it, also when their API keys are gone', async () => {
   const { client, url, relayer_id, chain, explain, byNonce, finished, waitsFor } = await start()
-  const { api_key, token } = await client().apiKeys.create({ name: 'night shift', scopes: ['read', 'send'] })
+  const name = 'night shift'.padEnd(128, '.')
+  const { api_key, token } = await client().apiKeys.create({ name, scopes: ['read', 'send'] })
   const other = createRelayerClient({ baseUrl: url(), token })
   const [before, after] = [`0x${'5a'.repeat(20)}`, `0x${'b0'.repeat(20)}`]
   const { id } = await client().transactions.send(relayer_id, { to: before, value: '1', data: '0x' })
@@ -303,7 +304,7 @@ test('tells who sent it and what others changed of it, also when their API keys 
     {
       event: 'replaced',
       caller: api_key.id,
-      caller_name: 'night shift',
+      caller_name: name,
       changes: [
         { member: 'to', before, after },
         { member: 'value', before: '1', after: '2' },
@@ -312,7 +313,7 @@ test('tells who sent it and what others changed of it, also when their API keys 
   ])
   // The trail names it too.
   const { data: trail } = await client().get('/api/v1/audit', { query: { caller: api_key.id } })
-  expect(trail.map(({ caller_name }) => caller_name)).toContain('night shift')
+  expect(trail.map(({ caller_name }) => caller_name)).toContain(name)
 
   await chain.mine()
   await until('it is in a block', async () => (await byNonce(0)).receipt !== null)
