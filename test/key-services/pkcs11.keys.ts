@@ -51,7 +51,7 @@ test('signs messages, typed data and transactions with a key in a token, and sto
     { token_label, key_id: '03' },
   ]) {
     const { data } = await service.client.post('/api/v1/signers', { body: { type: 'pkcs11', config } })
-    expect(data).toEqual({ id: data.id, type: 'pkcs11', address: expect.stringMatching(/^0x[0-9a-f]{40}$/) })
+    expect(data).toMatchObject({ type: 'pkcs11', address: expect.stringMatching(/^0x[0-9a-f]{40}$/) })
     const relayer = await createRelayer(service.client, { signer_id: data.id })
     await expectEverySignature(service.client, relayer)
     await expectKept(service, Buffer.from(pin), relayer.address)
