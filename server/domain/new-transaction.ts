@@ -92,7 +92,7 @@ export interface PoolTransaction {
   candidates: { transaction: NewTransaction; weight: number }[]
 }
 
-/** `pinned`: another relayer than the candidates has the unfinished transactions with this ordering key. */
+/** `pinned`: another relayer than the first candidate has the unfinished transactions with this ordering key. */
 export type PoolInsertResult = InsertResult | { outcome: 'pinned' }
 
 /** The result of accepting several transactions together. */

@@ -69,7 +69,7 @@ test.each<[string, Its[], string]>([
   ['no funds', [{ funds: '0' }, { funds: '0', unfinished: 5 }], 'too_little'],
 ])('chooses: %s', (_, its, wanted) => expect(choose(its).relayer).toBe(wanted))
 
-test('an ordering key keeps its relayer, and one that is no candidate accepts nothing', () => {
+test('an ordering key keeps its relayer, and accepts nothing when that is not the first candidate', () => {
   const orderingKey = 'customer'
   const first = choose([{}, {}], { ordering_key: orderingKey })
   expect(first).toMatchObject({
@@ -81,7 +81,9 @@ test('an ordering key keeps its relayer, and one that is no candidate accepts no
     ordering_key: orderingKey,
     pinned: new Map([[orderOf(9, orderingKey), rowId]]),
   })
-  expect(choose([{}, { unfinished: 9 }], pinnedTo(2)).relayer).toBe('r2')
-  expect(choose([{}, { funds: '0' }], pinnedTo(2)).relayer).toBe('too_little')
+  expect(choose([{ unfinished: 9 }, {}], pinnedTo(1)).relayer).toBe('r1')
+  expect(choose([{ funds: '0' }, {}], pinnedTo(1)).relayer).toBe('too_little')
+  // The refusal names the first candidate: another one's would be told with its name.
+  expect(choose([{}, { funds: '0' }], pinnedTo(2))).toMatchObject({ relayer: 'pinned', accepted: 0 })
   expect(choose([{}, {}], pinnedTo(3))).toMatchObject({ relayer: 'pinned', accepted: 0 })
 })

@@ -114,7 +114,7 @@ function readDocument(body: TypedData): Countable {
       if (chain_id === undefined || chain_id === BigInt(relayer.chain_id)) return
       // A policy that allows exactly this domain takes precedence over its chain id.
       if (!isAllowedDomain(relayer.policies, domain_separator)) {
-        throw badRequest(['domain', 'chainId'], `chain id ${wrongChainId(relayer.chain_id, BigInt(chain_id))}`)
+        throw badRequest(['domain', 'chainId'], `chain id ${wrongChainId(relayer.chain_id, chain_id)}`)
       }
     },
     checkBudget(budget, { held }) {

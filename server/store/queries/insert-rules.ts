@@ -330,23 +330,20 @@ export function acceptInPool(
 
   const name = ordering_key === null ? undefined : orderOf(pool_row_id, ordering_key)
   const wanted = name === undefined ? undefined : pinned.get(name)
-  if (wanted !== undefined && !candidates.some(({ transaction }) => transaction.relayer_row_id === wanted)) {
-    return { creation: { outcome: 'pinned' } }
-  }
+  // The order of the candidates is older than this.
+  if (wanted !== undefined && first.transaction.relayer_row_id !== wanted) return { creation: { outcome: 'pinned' } }
   const share = ({ relayer_row_id }: NewTransaction, weight: number) =>
     (state.relayers.get(relayer_row_id)?.unfinished.count ?? 0) / weight
   const age = ({ relayer_row_id }: NewTransaction) => newest.get(relayer_row_id) ?? 0
-  const best = candidates
-    .filter(({ transaction }) => wanted === undefined || transaction.relayer_row_id === wanted)
-    .sort(
-      (a, b) =>
-        share(a.transaction, a.weight) - share(b.transaction, b.weight) || age(a.transaction) - age(b.transaction),
-    )
-  const refusals = new Map<NewTransaction, InsertResult>()
+  const best = [...(wanted === undefined ? candidates : [first])].sort(
+    (a, b) =>
+      share(a.transaction, a.weight) - share(b.transaction, b.weight) || age(a.transaction) - age(b.transaction),
+  )
+  let refusal: InsertResult | undefined
   for (const { transaction } of best) {
     const creation = insertTransaction(state, { ...origin, pool_row_id, pool_id }, transaction)
     if (creation.outcome !== 'created') {
-      refusals.set(transaction, creation)
+      if (transaction === first.transaction) refusal = creation
       continue
     }
     const { relayer_row_id } = transaction
@@ -355,5 +352,5 @@ export function acceptInPool(
     pinned.set(name, relayer_row_id)
     return { creation, order: { transaction_row_id: creation.row_id, pool_row_id, ordering_key } }
   }
-  return { creation: refusals.get(first.transaction) ?? ([...refusals.values()][0] as InsertResult) }
+  return { creation: refusal as InsertResult }
 }
