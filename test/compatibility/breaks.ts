@@ -9,10 +9,13 @@ const root = join(import.meta.dirname, '..', '..')
 export const presentFile = join(root, 'generated', 'openapi.json')
 
 interface Report {
-  changes: { impact: string; verdicts: { impact: string; message: string }[] }[]
+  changes: { path: string; verdicts: { impact: string; message: string }[] }[]
 }
 
-/** The changes from one contract to another that break clients, as `redocly diff` describes them. */
+/** A new type of event, which is an addition (docs/compatibility.md): `redocly diff` reports it as a break. */
+const newPayload = /^#\/webhooks\/.*\/payload\/oneOf\/\d+$/
+
+/** The changes from one contract to another that break clients: what `redocly diff` finds, and what it does not look at. */
 export async function breaksBetween(base: string, revision: string): Promise<string[]> {
   const config = join(import.meta.dirname, 'redocly.yaml')
   // A client ignores values that it does not know (docs/compatibility.md), so a new one breaks none.
@@ -21,8 +24,53 @@ export async function breaksBetween(base: string, revision: string): Promise<str
   const run = promisify(execFile)
   const { stdout } = await run(join(root, 'node_modules', '.bin', 'redocly'), command, { maxBuffer: 2 ** 28 })
   const { changes }: Report = JSON.parse(stdout)
-  const verdicts = changes.flatMap((change) => change.verdicts.filter(({ impact }) => impact === 'major'))
-  return [...new Set(verdicts.map(({ message }) => message))]
+  const verdicts = changes.filter(({ path }) => !newPayload.test(path)).flatMap((change) => change.verdicts)
+  const found = verdicts.filter(({ impact }) => impact === 'major').map(({ message }) => message)
+  const [before, after] = [base, revision].map((file) => JSON.parse(readFileSync(file, 'utf8')))
+  return [...new Set([...found, ...lostBetween(before, after)])]
+}
+
+type Node = Record<string, unknown>
+
+const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null
+
+/** What generated clients use of one object of a contract, and `redocly diff` does not compare. */
+function usedOf(node: Node, path: string[]): string[] {
+  const name = path.at(-1)
+  const { tags, parameters, discriminator, default: value } = node
+  const listed = (values: unknown) => (Array.isArray(values) ? values : [])
+  const mapping = isNode(discriminator) && isNode(discriminator.mapping) ? Object.keys(discriminator.mapping) : []
+  const isSchema = name !== 'properties' && name !== 'responses'
+  return [
+    ...(path.join('.') === 'components.schemas' ? Object.keys(node).map((schema) => `Schema \`${schema}\``) : []),
+    ...('operationId' in node ? listed(tags).map((tag) => `Tag \`${tag}\` of \`${node.operationId}\``) : []),
+    ...(path[0] === 'webhooks' ? listed(parameters).map((its) => `Header \`${its.name}\` of a webhook`) : []),
+    ...listed(node['x-extensible-enum']).map((its) => `Value \`${its}\` of \`${name}\``),
+    ...mapping.map((tag) => `Value \`${tag}\` of the discriminator of \`${name}\``),
+    ...(isSchema && value !== undefined ? [`Default \`${JSON.stringify(value)}\` of \`${name}\``] : []),
+  ]
+}
+
+/** Members of a list are compared by what they name: their order has no meaning. */
+const membersOf = (node: Node): Map<string, unknown> =>
+  new Map(
+    Object.entries(node).map(([key, its]) => [
+      Array.isArray(node) && isNode(its) ? String(its.name ?? its.$ref ?? key) : key,
+      its,
+    ]),
+  )
+
+function lostBetween(base: Node, revision: Node, path: string[] = []): string[] {
+  const kept = new Set(usedOf(revision, path))
+  const lost = usedOf(base, path).filter((used) => !kept.has(used))
+  const now = membersOf(revision)
+  const below = [...membersOf(base)].flatMap(([key, its]) => {
+    const other = now.get(key)
+    return isNode(its) && isNode(other)
+      ? lostBetween(its, other, [...path, key === 'schema' ? (path.at(-1) ?? key) : key])
+      : []
+  })
+  return [...lost.map((used) => `${used} was removed or changed.`), ...below]
 }
 
 const heading = '### Breaking changes of the contract'
