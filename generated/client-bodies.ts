@@ -25,12 +25,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "domain_separator",
    "text (required)",
-   "32 bytes of hex, with or without 0x."
+   "The hash of the EIP-712 domain, 32 bytes of hex, with or without 0x."
   ],
   [
    "hash_struct_message",
    "text (required)",
-   "32 bytes of hex, with or without 0x."
+   "The `hashStruct` of the message (EIP-712), 32 bytes of hex, with or without 0x."
   ]
  ],
  "post /api/v1/relayers/{relayer_id}/sign-typed-data/full": [
@@ -47,7 +47,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "domain.chainId",
    "text or integer",
-   "A decimal string, hexadecimal digits with 0x, or an integer."
+   "The chain id: a decimal string, hexadecimal digits with 0x, or an integer."
   ],
   [
    "domain.verifyingContract",
@@ -67,7 +67,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "primaryType",
    "text (required)",
-   "1 to 64 letters, digits, `_` and `$`, not beginning with a digit."
+   "The name of the struct that `message` is."
   ],
   [
    "message",
@@ -84,7 +84,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "value",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   "The amount to send."
+   "The amount of the coin to send, in wei."
   ],
   [
    "data",
@@ -203,7 +203,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "value",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   "The amount to send."
+   "The amount of the coin to send, in wei."
   ],
   [
    "data",
@@ -315,7 +315,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "value",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   "The amount to send."
+   "The amount of the coin to send, in wei."
   ],
   [
    "data",
@@ -427,12 +427,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "max_fee_per_gas",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   "The highest price per unit of gas; of a transaction with a gas price, the highest gas price."
+   "The highest price per unit of gas, in wei; of a transaction with a gas price, the highest gas price."
   ],
   [
    "max_priority_fee_per_gas",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   "The highest priority fee per unit of gas, as `max_fee_per_gas`."
+   "The highest priority fee per unit of gas, in wei, as `max_fee_per_gas`."
   ],
   [
    "submission.mode",
@@ -483,7 +483,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "target_balance",
    "amount in wei, or with a unit (1ether, 50gwei) (required)",
-   "The balance after a refill."
+   "The balance after a refill, above `min_balance`."
   ],
   [
    "max_per_day",
@@ -500,7 +500,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "to",
    "text (required)",
-   "An address: 20 bytes of hex with 0x."
+   "The address that gets the balance."
   ],
   [
    "asset",
@@ -544,7 +544,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "url",
    "text (required)",
-   "An http or https URL without user name and password."
+   "Where the deliveries go: an http or https URL without user name and password."
   ],
   [
    "signing_key",
@@ -571,7 +571,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "url",
    "text",
-   "An http or https URL without user name and password."
+   "Where the deliveries go: an http or https URL without user name and password."
   ],
   [
    "signing_key",
@@ -615,7 +615,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "name",
    "text (required)",
-   "A display name."
+   "What people call the relayer."
   ],
   [
    "network",
@@ -635,7 +635,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "signer_id",
    "text (required)",
-   "1 to 128 characters that RFC 3986 allows in a path segment, except `%`."
+   "The signer that holds its key."
   ],
   [
    "notification_id",
@@ -645,7 +645,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "policies.min_balance",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   "The relayer sends only while its balance is at least this amount."
+   "The relayer sends only while its balance is at least this amount, in wei."
   ],
   [
    "policies.gas_limit_estimation",
@@ -655,7 +655,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "policies.gas_price_cap",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   "The highest price per unit of gas."
+   "The highest price per unit of gas, in wei."
   ],
   [
    "policies.max_fee_multiplier",
@@ -767,7 +767,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "name",
    "text",
-   "A display name."
+   "What people call the relayer."
   ],
   [
    "paused",
@@ -782,7 +782,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "policies.min_balance",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   "The relayer sends only while its balance is at least this amount."
+   "The relayer sends only while its balance is at least this amount, in wei."
   ],
   [
    "policies.gas_limit_estimation",
@@ -792,7 +792,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "policies.gas_price_cap",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   "The highest price per unit of gas."
+   "The highest price per unit of gas, in wei."
   ],
   [
    "policies.max_fee_multiplier",
@@ -904,7 +904,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "id",
    "text",
-   "1 to 128 characters that RFC 3986 allows in a path segment, except `%`."
+   "The id."
   ],
   [
    "type",
@@ -974,7 +974,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "config.tenant_id",
    "text (azure_key_vault)",
-   "A tenant or client id, a UUID."
+   "The id of the tenant, a UUID."
   ],
   [
    "config.client_secret",
@@ -1076,7 +1076,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "name",
    "text (required)",
-   "Like an id, at most 124 characters, so that `evm:<name>` is a valid id."
+   "The name, by which relayers and pools refer to it: like an id, at most 124 characters."
   ],
   [
    "network_type",
@@ -1096,7 +1096,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "symbol",
    "text",
-   "A label."
+   "The symbol of the coin, for example `ETH`."
   ],
   [
    "required_confirmations",
@@ -1156,7 +1156,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "coin_token.address",
    "text",
-   "An address: 20 bytes of hex with 0x."
+   "The address of the token."
   ],
   [
    "coin_token.decimals",
@@ -1233,7 +1233,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "coin_token.address",
    "text",
-   "An address: 20 bytes of hex with 0x."
+   "The address of the token."
   ],
   [
    "coin_token.decimals",
@@ -1297,7 +1297,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "name",
    "text",
-   "A display name."
+   "What people call the pool."
   ],
   [
    "relayer_ids",
@@ -1344,7 +1344,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "value",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   "The amount to send."
+   "The amount of the coin to send, in wei."
   ],
   [
    "data",
@@ -1463,7 +1463,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "value",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   "The amount to send."
+   "The amount of the coin to send, in wei."
   ],
   [
    "data",
@@ -1585,7 +1585,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "target_balance",
    "amount in wei, or with a unit (1ether, 50gwei) (required)",
-   "The balance after a refill."
+   "The balance after a refill, above `min_balance`."
   ],
   [
    "max_per_day",
@@ -1701,7 +1701,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "per_user.max_fee_per_day",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   "An amount in wei, below 2^256: a decimal string, or an integer written in digits only (not `1.0`, not `1e18`)."
+   "The highest total fee of the calls of one user in any 24 hours, in wei."
   ],
   [
    "pool_id",
@@ -1763,7 +1763,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "per_user.max_fee_per_day",
    "amount in wei, or with a unit (1ether, 50gwei)",
-   ""
+   "The highest total fee of the calls of one user in any 24 hours, in wei."
   ]
  ],
  "post /api/v1/sponsorships/{sponsorship_id}/calls": [
@@ -1775,7 +1775,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "data",
    "text (required)",
-   "Call data, at most 130,848 bytes of hex, with or without 0x."
+   "The call data, at most 130,848 bytes of hex, with or without 0x."
   ],
   [
    "authorization_list",
@@ -1912,7 +1912,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "name",
    "text (required)",
-   "A name of 1 to 128 characters, without control characters."
+   "What people call the API key, 1 to 128 characters."
   ],
   [
    "scopes",
@@ -1974,7 +1974,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "name",
    "text",
-   "A name of 1 to 128 characters, without control characters."
+   "What people call the API key, 1 to 128 characters."
   ],
   [
    "scopes",

@@ -644,7 +644,9 @@ export interface paths {
         get: operations["getRelayerFunding"];
         /**
          * Fund a relayer from another one
-         * @description When the relayer's balance, less what its unfinished transactions may cost, is below `min_balance`, the treasury `from` sends it what is missing to `target_balance`. Both must be on one chain. A refill is an ordinary transaction of the treasury: the treasury's policies apply to it (a `whitelist_receivers` must contain the relayer's address). At most one refill is under way at a time. A drained relayer gets only what its unfinished transactions need.
+         * @description Answers 201 if the relayer had no funding of its own, and 200 if this replaces one.
+         *
+         *     When the relayer's balance, less what its unfinished transactions may cost, is below `min_balance`, the treasury `from` sends it what is missing to `target_balance`. Both must be on one chain. A refill is an ordinary transaction of the treasury: the treasury's policies apply to it (a `whitelist_receivers` must contain the relayer's address). At most one refill is under way at a time. A drained relayer gets only what its unfinished transactions need.
          *
          *     `max_per_day` is what bounds a loss: whoever makes the relayer burn gas burns the treasury's funds up to it. A change after which relayers fund each other in a circle is refused (409), whether it adds a funding or uncovers one.
          *
@@ -1661,7 +1663,7 @@ export interface paths {
         get: operations["getPoolFunding"];
         /**
          * Fund the relayers of a pool
-         * @description As [Fund a relayer from another one](#/relayers/replacerelayerfunding), for every relayer that the pool has now or later, except those with a funding of their own. `max_per_day` bounds the refills of all of them together. A relayer of several funded pools is funded by the one that was created first. The treasury cannot be in the pool, or get its funds from it (409).
+         * @description As [Fund a relayer from another one](#/relayers/replacerelayerfunding), for every relayer that the pool has now or later, except those with a funding of their own. `max_per_day` bounds the refills of all of them together. A relayer of several funded pools is funded by the one that was created first. The treasury cannot be in the pool, or get its funds from it (409). Answers 201 if the pool had no funding, and 200 if this replaces one.
          *
          *     **Returns** 200: The funding of the pool. `data` is `PoolFundingState`.
          */
@@ -2960,7 +2962,9 @@ export interface components {
             transaction?: components["schemas"]["FailureTransaction"];
         };
         FailureTransaction: {
+            /** @description The id of the transaction. */
             id: components["schemas"]["Id"];
+            /** @description The relayer that sends it. */
             relayer_id: components["schemas"]["Id"];
         };
         /** @description One cause of a failure. */
@@ -3011,9 +3015,9 @@ export interface components {
         Bytes: `0x${string}`;
         /** @description 32 bytes of hex, with or without 0x. */
         HashInput: string;
-        /** @description An amount in wei, below 2^256, as a decimal string. */
+        /** @description A whole number below 2^256, as a decimal string. Each member says its unit, wei of the coin or the smallest unit of a token. */
         Amount: string;
-        /** @description An amount in wei, below 2^256: a decimal string, or an integer written in digits only (not `1.0`, not `1e18`). Integers of any size are read exactly. */
+        /** @description A whole number below 2^256: a decimal string, or an integer written in digits only (not `1.0`, not `1e18`). Each member says its unit, wei of the coin or the smallest unit of a token. Integers of any size are read exactly; a client whose integers have 64 bits sends a larger amount as a string. */
         AmountInput: string | number | bigint;
         /**
          * Format: uri
@@ -3040,7 +3044,9 @@ export interface components {
             message?: never;
         };
         SignTypedDataRequest: {
+            /** @description The hash of the EIP-712 domain, 32 bytes of hex, with or without 0x. */
             domain_separator: components["schemas"]["HashInput"];
+            /** @description The `hashStruct` of the message (EIP-712), 32 bytes of hex, with or without 0x. */
             hash_struct_message: components["schemas"]["HashInput"];
         };
         /** @description An EIP-712 document with at most 5,000 values and 32,768 characters of types. */
@@ -3051,6 +3057,7 @@ export interface components {
             types: {
                 [key: string]: components["schemas"]["TypedDataMember"][];
             };
+            /** @description The name of the struct that `message` is. */
             primaryType: components["schemas"]["TypedDataName"];
             /** @description The members of the primary type, with their values. */
             message: {
@@ -3062,6 +3069,7 @@ export interface components {
             name?: string;
             /** @description The version of the domain. */
             version?: string;
+            /** @description The chain id: a decimal string, hexadecimal digits with 0x, or an integer. */
             chainId?: components["schemas"]["TypedDataChainId"];
             /** @description The contract that verifies the signature. */
             verifyingContract?: components["schemas"]["AddressInput"];
@@ -3073,13 +3081,16 @@ export interface components {
         /** @description 1 to 64 letters, digits, `_` and `$`, not beginning with a digit. */
         TypedDataName: string;
         TypedDataMember: {
+            /** @description The name of the member: 1 to 64 letters, digits, `_` and `$`, not beginning with a digit. */
             name: components["schemas"]["TypedDataName"];
             /** @description `uint8` to `uint256`, `int8` to `int256`, `bytes1` to `bytes32`, `bytes`, `string`, `address`, `bool`, a struct, or an array of these. */
             type: string;
         };
         /** @description A recoverable secp256k1 signature with low s (EIP-2). A local key signs deterministically (RFC 6979); a key service may return another signature each time. */
         SignatureResult: {
+            /** @description The `r` of the signature. */
             r: components["schemas"]["Hash"];
+            /** @description The `s` of the signature, in the lower half of the curve order (EIP-2). */
             s: components["schemas"]["Hash"];
             /** @description r, s and v, concatenated: 65 bytes. */
             sig: `0x${string}`;
@@ -3257,13 +3268,15 @@ export interface components {
             [key: string]: string;
         };
         AccessListEntry: {
-            address: components["schemas"]["AddressInput"];
-            /** @description The storage slots of the address, 32 bytes of hex each. */
-            storage_keys: string[];
+            /** @description The address that the transaction reads or calls. */
+            address: components["schemas"]["Address"];
+            /** @description The storage slots of the address. */
+            storage_keys: components["schemas"]["Hash"][];
         };
         /** @description Addresses and their storage keys, at most 200 keys in all. */
         AccessList: components["schemas"]["AccessListEntry"][];
         AccessListEntryInput: {
+            /** @description The address that the transaction reads or calls. */
             address: components["schemas"]["AddressInput"];
             /** @description The storage slots of the address, 32 bytes of hex each. */
             storage_keys: string[];
@@ -3274,24 +3287,38 @@ export interface components {
         AuthorizationListInput: components["schemas"]["AuthorizationInput"][];
         /** @description A permission, signed with the key of an account, for the account to run the code of `address` (EIP-7702). */
         Authorization: {
-            /** @description The chain on which it is valid. 0 means every chain. */
+            /**
+             * Format: int64
+             * @description The chain on which it is valid. 0 means every chain.
+             */
             chain_id: number;
-            address: components["schemas"]["AddressInput"];
-            /** @description The nonce of the account at the time when the authorization is applied. */
+            /** @description The contract whose code the account runs. The zero address ends a delegation. */
+            address: components["schemas"]["Address"];
+            /**
+             * Format: int64
+             * @description The nonce of the account at the time when the authorization is applied.
+             */
             nonce: number;
-            /** @description 32 bytes of hex with 0x. */
-            r: string;
-            /** @description 32 bytes of hex with 0x, in the lower half of the curve order. */
-            s: string;
+            /** @description The `r` of the signature. */
+            r: components["schemas"]["Hash"];
+            /** @description The `s` of the signature, in the lower half of the curve order. */
+            s: components["schemas"]["Hash"];
             /** @description The parity of the point of the signature. */
             y_parity: number;
         };
         /** @description A permission, signed with the key of an account, for the account to run the code of `address` (EIP-7702). */
         AuthorizationInput: {
-            /** @description The chain on which it is valid. 0 means every chain. */
+            /**
+             * Format: int64
+             * @description The chain on which it is valid. 0 means every chain.
+             */
             chain_id: number;
+            /** @description The contract whose code the account runs. The zero address ends a delegation. */
             address: components["schemas"]["AddressInput"];
-            /** @description The nonce of the account at the time when the authorization is applied. */
+            /**
+             * Format: int64
+             * @description The nonce of the account at the time when the authorization is applied.
+             */
             nonce: number;
             /** @description 32 bytes of hex with 0x. */
             r: string;
@@ -3307,6 +3334,7 @@ export interface components {
              * @description The block that it is in.
              */
             block_number: number;
+            /** @description The hash of that block. */
             block_hash: components["schemas"]["Hash"];
             /**
              * Format: int64
@@ -3450,11 +3478,11 @@ export interface components {
             /** @description The fee tier. If absent, `fastest`. */
             speed?: components["schemas"]["SpeedInput"];
             /**
-             * @description The highest price per unit of gas; of a transaction with a gas price, the highest gas price. It holds for
+             * @description The highest price per unit of gas, in wei; of a transaction with a gas price, the highest gas price. It holds for
              *     this version and later ones. If absent, the policies limit the price.
              */
             max_fee_per_gas?: components["schemas"]["AmountInput"];
-            /** @description The highest priority fee per unit of gas, as `max_fee_per_gas`. */
+            /** @description The highest priority fee per unit of gas, in wei, as `max_fee_per_gas`. */
             max_priority_fee_per_gas?: components["schemas"]["AmountInput"];
             /** @description How it reaches the chain from now on. If absent, as before. */
             submission?: components["schemas"]["SubmissionInput"];
@@ -3464,11 +3492,14 @@ export interface components {
         SendDataRequest: {
             /** @description The recipient: 20 bytes of hex with 0x. Absent or null creates a contract from `data`. */
             to?: string | null;
-            /** @description The amount to send. If absent, 0. */
+            /** @description The amount of the coin to send, in wei. If absent, 0. */
             value?: components["schemas"]["AmountInput"];
             /** @description Call data, at most 130,848 bytes of hex, with or without 0x. Nodes accept transactions of at most 131,072 bytes; the other fields and the signature take up to 224 of them. */
             data?: string | null;
-            /** @description The gas limit. If absent, the nodes estimate it, and the service raises it when they require more before the transaction is mined. A given limit is tried at a node, and never changed: 422 (`gas_limit_too_low`) if the transaction needs more. */
+            /**
+             * Format: int64
+             * @description The gas limit. If absent, the nodes estimate it, and the service raises it when they require more before the transaction is mined. A given limit is tried at a node, and never changed: 422 (`gas_limit_too_low`) if the transaction needs more.
+             */
             gas_limit?: number | null;
             /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`; answers have `safe_low`. */
             speed?: ("safe_low" | "safeLow" | "average" | "fast" | "fastest") | null;
@@ -3508,9 +3539,12 @@ export interface components {
             to: components["schemas"]["AddressInput"];
             /** @description The call of the contract by name. */
             call: components["schemas"]["ContractCall"];
-            /** @description The amount to send. If absent, 0. */
+            /** @description The amount of the coin to send, in wei. If absent, 0. */
             value?: components["schemas"]["AmountInput"];
-            /** @description The gas limit. If absent, the nodes estimate it, and the service raises it when they require more before the transaction is mined. A given limit is tried at a node, and never changed: 422 (`gas_limit_too_low`) if the transaction needs more. */
+            /**
+             * Format: int64
+             * @description The gas limit. If absent, the nodes estimate it, and the service raises it when they require more before the transaction is mined. A given limit is tried at a node, and never changed: 422 (`gas_limit_too_low`) if the transaction needs more.
+             */
             gas_limit?: number | null;
             /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`; answers have `safe_low`. */
             speed?: ("safe_low" | "safeLow" | "average" | "fast" | "fastest") | null;
@@ -3632,7 +3666,10 @@ export interface components {
         SignAuthorizationRequest: {
             /** @description The contract whose code the account runs. The zero address ends a delegation. */
             address: components["schemas"]["AddressInput"];
-            /** @description The nonce of the relayer's account at the time when the authorization is applied. */
+            /**
+             * Format: int64
+             * @description The nonce of the relayer's account at the time when the authorization is applied.
+             */
             nonce: number;
         };
         /** @description A signed version of a transaction. */
@@ -3647,6 +3684,7 @@ export interface components {
              * @enum {string}
              */
             purpose: "send" | "cancel";
+            /** @description The hash of the version. */
             hash: components["schemas"]["Hash"];
             /**
              * Format: int64
@@ -3659,6 +3697,7 @@ export interface components {
             max_fee_per_gas: string | null;
             /** @description Its highest priority fee per unit of gas, in wei. Null for a transaction of type 0 or 1. */
             max_priority_fee_per_gas: string | null;
+            /** @description When it was signed. */
             signed_at: components["schemas"]["Timestamp"];
             /**
              * Format: date-time
@@ -3672,6 +3711,7 @@ export interface components {
         };
         /** @description Why a transaction is where it is, and what helps. */
         Explanation: {
+            /** @description The transaction that is explained. */
             transaction_id: components["schemas"]["Id"];
             status: components["schemas"]["TransactionStatus"];
             /** @description The current state of the transaction in a sentence, for people. */
@@ -3697,6 +3737,7 @@ export interface components {
         };
         /** @description `replaced`, `sped_up`, `canceled`: a caller asked for it. `reorganized`: a reorganization removed the block that it was in. */
         HistoryEntry: {
+            /** @description When it happened. */
             at: components["schemas"]["Timestamp"];
             /**
              * @description What happened. One of `replaced`, `sped_up`, `canceled`, `reorganized`. A later version may add values.
@@ -3735,11 +3776,11 @@ export interface components {
              */
             operation: "speedUpTransaction" | "cancelTransaction";
             speed: components["schemas"]["Speed"];
-            /** @description The highest price of the version. As `max_fee_per_gas`, it keeps the operation from paying more. */
+            /** @description The highest price of the version, in wei per unit of gas. As `max_fee_per_gas`, it keeps the operation from paying more. */
             price: string | null;
-            /** @description The highest fee of the version. */
+            /** @description The highest fee of the version, in wei. */
             max_fee: string | null;
-            /** @description How much more than the present version that is at most. */
+            /** @description How much more than the present version that is at most, in wei. */
             extra_fee: string | null;
             /** @description Whether a block with the present base fee includes the version, once its nonce is the next one. Null when no node tells. */
             is_mineable: boolean | null;
@@ -3758,17 +3799,17 @@ export interface components {
              * @description The nonce that the chain accepts next from the relayer's address.
              */
             next_nonce: number | null;
-            /** @description The base fee of the next block. Null on a chain without EIP-1559. */
+            /** @description The base fee of the next block, in wei per unit of gas. Null on a chain without EIP-1559. */
             base_fee: string | null;
-            /** @description The highest price that the transaction pays per unit of gas. */
+            /** @description The highest price that the transaction pays, in wei per unit of gas. */
             price: string | null;
-            /** @description The highest price per unit of gas that the request gave. Null when the service chooses the price. */
+            /** @description The highest price that the request gave, in wei per unit of gas. Null when the service chooses the price. */
             price_ceiling: string | null;
-            /** @description The highest price that the policies allow per unit of gas. */
+            /** @description The highest price that the policies allow, in wei per unit of gas. */
             price_cap: string | null;
             /** @description The balance of the relayer's address, in wei. */
             balance: string | null;
-            /** @description The highest amount that the transaction can still cost. */
+            /** @description The highest amount that the transaction can still cost, in wei. */
             reserved: string | null;
             /**
              * Format: int64
@@ -3792,6 +3833,7 @@ export interface components {
             summary: string;
             /** @description The `operationId` of an operation of this API. Null if the step is outside this API. */
             operation: string | null;
+            /** @description The relayer that the operation is about. */
             relayer_id: components["schemas"]["Id"];
             /** @description The transaction that the operation is about. Null where it is about the relayer. */
             transaction_id: string | null;
@@ -3803,16 +3845,23 @@ export interface components {
             paused?: boolean;
             /** @description The policies to raise. */
             policies?: components["schemas"]["SuggestionPolicies"];
+            /** @description The fee tier to ask for. */
             speed?: components["schemas"]["Speed"];
+            /** @description The highest price to ask for, in wei per unit of gas. */
             max_fee_per_gas?: components["schemas"]["Amount"];
+            /** @description The highest priority fee to ask for, in wei per unit of gas. */
             max_priority_fee_per_gas?: components["schemas"]["Amount"];
+            /** @description Which nodes should get the signed bytes. */
             submission?: components["schemas"]["Submission"];
         };
         SuggestionPolicies: {
+            /** @description The policy to set, in wei per unit of gas. */
             gas_price_cap?: components["schemas"]["Amount"];
             /** @description A higher multiple of the market price. */
             max_fee_multiplier?: components["schemas"]["FeeMultiplier"];
+            /** @description The policy to set, in wei. */
             max_fee_per_transaction?: components["schemas"]["Amount"];
+            /** @description The policy to set, in wei. */
             max_fee_per_day?: components["schemas"]["Amount"];
         };
         /** @description `needed`: the gas that the nodes estimate; null when they do not, for example because the call reverts. `limit`: the gas limit of the request; null: none. `creates_account`: whether the receiver is an account that does not exist yet, which costs more on some chains; null when no node says. */
@@ -3866,11 +3915,11 @@ export interface components {
             max_fee_per_gas: string | null;
             /** @description The highest priority fee that it would be signed at, in wei. Null for a transaction of type 0 or 1. */
             max_priority_fee_per_gas: string | null;
-            /** @description The value plus the gas limit times the highest price, before any later price increase, plus the data fee on chains of the OP stack. */
+            /** @description The value plus the gas limit times the highest price, in wei, before any later price increase, plus the data fee on chains of the OP stack. */
             max_cost: string | null;
-            /** @description Null where balances are not checked (the feature `no_native_coin`). */
+            /** @description The balance of the relayer's address, in wei. Null where balances are not checked (the feature `no_native_coin`). */
             balance: string | null;
-            /** @description The highest total cost of the accepted, unfinished transactions of the address. The balance must cover this and `max_cost`. */
+            /** @description The highest total cost of the accepted, unfinished transactions of the address, in wei. The balance must cover this and `max_cost`. */
             reserved: string | null;
             warnings: components["schemas"]["Warnings"];
         };
@@ -3888,7 +3937,9 @@ export interface components {
         };
         /** @description `v` of a typed transaction is its y parity (0 or 1); of a legacy transaction, the value of EIP-155. */
         TransactionSignature: {
+            /** @description The `r` of the signature. */
             r: components["schemas"]["Hash"];
+            /** @description The `s` of the signature. */
             s: components["schemas"]["Hash"];
             /** @description r, s and 27 or 28, concatenated: 65 bytes. */
             sig: `0x${string}`;
@@ -3900,12 +3951,15 @@ export interface components {
         };
         /** @description A signed transaction, which was not sent. */
         SignedTransaction: {
+            /** @description The signed bytes, as `eth_sendRawTransaction` takes them. */
             signed_transaction: components["schemas"]["Bytes"];
+            /** @description The hash of the signed transaction. */
             hash: components["schemas"]["Hash"];
             signature: components["schemas"]["TransactionSignature"];
         };
         /** @description The balance of the relayer's address. */
         Balance: {
+            /** @description The balance of the coin, in wei. */
             balance: components["schemas"]["Amount"];
             /**
              * @description The unit: `wei`.
@@ -3996,7 +4050,10 @@ export interface components {
              * @default false
              */
             chain_restarted?: boolean;
-            /** @description The transaction count of the address from a source that the operator trusts. The nonce counter is raised to it, and the next transaction gets this nonce. If absent, the nodes alone determine the count. */
+            /**
+             * Format: int64
+             * @description The transaction count of the address from a source that the operator trusts. The nonce counter is raised to it, and the next transaction gets this nonce. If absent, the nodes alone determine the count.
+             */
             next_nonce?: number;
             /**
              * @description What the service has listed as unknown transactions was compared with what should be sent.
@@ -4009,25 +4066,31 @@ export interface components {
             from: components["schemas"]["Id"];
             /** @description An ERC-20 token. If absent, the coin of the chain. Amounts are in its smallest unit. */
             asset?: components["schemas"]["AddressInput"];
-            /** @description A balance below it starts a refill. */
+            /** @description A balance below it starts a refill. In wei, or in the smallest unit of `asset`. */
             min_balance: components["schemas"]["AmountInput"];
-            /** @description The balance after a refill. Above `min_balance`. */
+            /** @description The balance after a refill, above `min_balance`. In wei, or in the smallest unit of `asset`. */
             target_balance: components["schemas"]["AmountInput"];
             /**
              * @description The most that refills may cost the treasury in any 24 hours (in steps of five minutes, as `max_value_per_day`):
-             *     their amounts and, for the coin of the chain, their highest fees. Refills that fail stay counted.
+             *     their amounts and, for the coin of the chain, their highest fees. Refills that fail stay counted. In wei, or in the
+             *     smallest unit of `asset`.
              */
             max_per_day: components["schemas"]["AmountInput"];
             /** @description The highest price of a refill per unit of gas, in wei. While the market is above it, no refill starts. */
             max_fee_per_gas: components["schemas"]["AmountInput"];
         };
         Funding: {
+            /** @description The id of the treasury, a relayer on the same chain. */
             from: components["schemas"]["Id"];
             /** @description The token that refills; null: the coin of the chain. */
             asset: `0x${string}` | null;
+            /** @description A balance below it starts a refill. In wei, or in the smallest unit of `asset`. */
             min_balance: components["schemas"]["Amount"];
+            /** @description The balance after a refill. In wei, or in the smallest unit of `asset`. */
             target_balance: components["schemas"]["Amount"];
+            /** @description The most that refills may cost the treasury in any 24 hours. In wei, or in the smallest unit of `asset`. */
             max_per_day: components["schemas"]["Amount"];
+            /** @description The highest price of a refill, in wei per unit of gas. */
             max_fee_per_gas: components["schemas"]["Amount"];
         };
         /**
@@ -4036,6 +4099,7 @@ export interface components {
          */
         FundingStatus: "sufficient" | "refilling" | "limit_reached" | "treasury_short" | "fee_too_high" | "refused" | "unknown";
         PoolRelayerFunding: {
+            /** @description The relayer of the pool. */
             relayer_id: components["schemas"]["Id"];
             status: components["schemas"]["FundingStatus"];
             /** @description Why it is not refilled. Null when nothing is wrong. */
@@ -4051,8 +4115,9 @@ export interface components {
             revision: components["schemas"]["Revision"];
             /** @description The pool's funding. */
             funding: components["schemas"]["Funding"];
-            /** @description What counts for `max_per_day` now, of all relayers together. */
+            /** @description What counts for `max_per_day` now, of all relayers together. In wei, or in the smallest unit of `asset`. */
             spent_today: components["schemas"]["Amount"];
+            /** @description What is left of `max_per_day`. In wei, or in the smallest unit of `asset`. */
             left_today: components["schemas"]["Amount"];
             /** @description Those that the pool funds. */
             relayers: components["schemas"]["PoolRelayerFunding"][];
@@ -4072,10 +4137,11 @@ export interface components {
              * @description Since when it has this state.
              */
             since: string | null;
-            /** @description The relayer's balance now; null when no node answers. */
+            /** @description The relayer's balance now, in wei or in the smallest unit of `asset`. Null when no node answers. */
             balance: string | null;
-            /** @description What counts for `max_per_day` now. */
+            /** @description What counts for `max_per_day` now. In wei, or in the smallest unit of `asset`. */
             spent_today: components["schemas"]["Amount"];
+            /** @description What is left of `max_per_day`. In wei, or in the smallest unit of `asset`. */
             left_today: components["schemas"]["Amount"];
             /**
              * Format: int64
@@ -4088,13 +4154,17 @@ export interface components {
         Refill: {
             /** @description A transaction of the treasury. */
             transaction_id: components["schemas"]["Id"];
+            /** @description The id of the treasury that sent it. */
             from: components["schemas"]["Id"];
+            /** @description What the relayer gets, in wei or in the smallest unit of the asset of the funding. */
             amount: components["schemas"]["Amount"];
             /** @description Whether its transaction is unfinished. */
             is_open: boolean;
+            /** @description When it was accepted. */
             created_at: components["schemas"]["Timestamp"];
         };
         SweepRequest: {
+            /** @description The address that gets the balance. */
             to: components["schemas"]["AddressInput"];
             /** @description An ERC-20 token. If absent, the coin of the chain. */
             asset?: components["schemas"]["AddressInput"];
@@ -4140,6 +4210,7 @@ export interface components {
             nonce: number;
             /** @description Null when no node shows the transaction. */
             hash: `0x${string}` | null;
+            /** @description When the service noticed it. */
             noticed_at: components["schemas"]["Timestamp"];
         };
         /** @description A transaction of a relayer's address that the database does not know. */
@@ -4149,6 +4220,7 @@ export interface components {
              * @description Its nonce.
              */
             nonce: number;
+            /** @description When the service noticed it. */
             noticed_at: components["schemas"]["Timestamp"];
             /** @description Null while no node shows the transaction. The members below are null too then. */
             hash: `0x${string}` | null;
@@ -4160,6 +4232,7 @@ export interface components {
             data_hash: `0x${string}` | null;
         };
         BlockingTransaction: {
+            /** @description The transaction that blocks. */
             transaction_id: components["schemas"]["Id"];
             /**
              * Format: int64
@@ -4183,11 +4256,13 @@ export interface components {
         /** @description A webhook endpoint. */
         Notification: {
             revision: components["schemas"]["Revision"];
+            /** @description The id of the notification. */
             id: components["schemas"]["Id"];
             /** @description When it was created. */
             created_at: components["schemas"]["Timestamp"];
             /** @description The kind of endpoint. */
             type: components["schemas"]["NotificationType"];
+            /** @description Where the deliveries go. */
             url: components["schemas"]["HttpUrl"];
             /** @description Whether deliveries are signed. The key itself is never shown. */
             has_signing_key: boolean;
@@ -4245,6 +4320,7 @@ export interface components {
             id?: components["schemas"]["Id"];
             /** @description The kind of endpoint. Default: `webhook`. */
             type?: components["schemas"]["NotificationTypeInput"];
+            /** @description Where the deliveries go: an http or https URL without user name and password. */
             url: components["schemas"]["HttpUrl"];
             /** @description The secret that signs deliveries. If absent or empty, deliveries are not signed. */
             signing_key?: components["schemas"]["SigningKeyInput"];
@@ -4255,6 +4331,7 @@ export interface components {
         UpdateNotificationRequest: {
             /** @description The kind of endpoint, which does not change. */
             type?: components["schemas"]["NotificationTypeInput"];
+            /** @description Where the deliveries go: an http or https URL without user name and password. */
             url?: components["schemas"]["HttpUrl"];
             /** @description Absent or null: unchanged. The empty string removes the key. */
             signing_key?: components["schemas"]["SigningKeyInput"] | null;
@@ -4308,6 +4385,7 @@ export interface components {
              * @description Counts the attempts from 1.
              */
             number: number;
+            /** @description When it was made. */
             at: components["schemas"]["Timestamp"];
             /**
              * Format: int64
@@ -4323,7 +4401,9 @@ export interface components {
         };
         /** @description An event for one notification, with its attempts. */
         Delivery: {
+            /** @description The id of the delivery. */
             id: components["schemas"]["Id"];
+            /** @description The id of the event, also the header `webhook-id`. */
             event_id: components["schemas"]["Id"];
             /** @description The type of the event. */
             event: components["schemas"]["EventName"];
@@ -4342,6 +4422,7 @@ export interface components {
              */
             nonce: number | null;
             status: components["schemas"]["DeliveryStatus"];
+            /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];
             /**
              * Format: date-time
@@ -4391,6 +4472,7 @@ export interface components {
             /** @description The type of the event. */
             event: components["schemas"]["EventName"];
             payload: components["schemas"]["EventPayload"];
+            /** @description When the change happened. */
             timestamp: components["schemas"]["Timestamp"];
             /**
              * Format: int64
@@ -4620,7 +4702,9 @@ export interface components {
             payload_type: "relayer_low_balance";
             /** @description The relayer. */
             relayer: components["schemas"]["Relayer"];
+            /** @description The balance that was found, in wei. */
             balance: components["schemas"]["Amount"];
+            /** @description The policy, in wei. */
             min_balance: components["schemas"]["Amount"];
         };
         /** @description A relayer that needs funds cannot be refilled, or can again (`sufficient`, `refilling`). Sent once per change. */
@@ -4643,6 +4727,7 @@ export interface components {
              * @enum {string}
              */
             payload_type: "payment_settled";
+            /** @description The facilitator that took the payment. */
             facilitator_id: components["schemas"]["Id"];
             payment: components["schemas"]["Payment"];
         };
@@ -4653,6 +4738,7 @@ export interface components {
              * @enum {string}
              */
             payload_type: "payment_failed";
+            /** @description The facilitator that took the payment. */
             facilitator_id: components["schemas"]["Id"];
             payment: components["schemas"]["Payment"];
         };
@@ -4663,6 +4749,7 @@ export interface components {
              * @enum {string}
              */
             payload_type: "test";
+            /** @description The notification that is tested. */
             notification_id: components["schemas"]["Id"];
         };
         /**
@@ -4696,8 +4783,9 @@ export interface components {
         BudgetAsset: {
             /** @description `coin`: the coin of the chain. Otherwise the address of an ERC-20 token. */
             asset: string;
-            /** @description The highest amount of one transaction or signature. Null: that of a day. */
+            /** @description The highest amount of one transaction or signature, in wei or in the smallest unit of the token. Null: that of a day. */
             max_amount: string | null;
+            /** @description The highest total amount in any 24 hours, in wei or in the smallest unit of the token. */
             max_amount_per_day: components["schemas"]["Amount"];
         };
         /** @description What an API key may move, over all its relayers and networks, beside the limits of the relayers. What is not listed is not moved. Amounts are in wei, or in the smallest unit of the token. Days are any 24 hours. */
@@ -4706,7 +4794,10 @@ export interface components {
             assets: components["schemas"]["BudgetAsset"][];
             /** @description The highest fees of its transactions in any 24 hours, in wei, as `max_fee_per_day` of a relayer counts them. Null: any. */
             max_fee_per_day: string | null;
-            /** @description The most transactions and signatures that move something, in any hour. Null: any number. */
+            /**
+             * Format: int64
+             * @description The most transactions and signatures that move something, in any hour. Null: any number.
+             */
             max_transactions_per_hour: number | null;
             /** @description Who may receive: the receiver of the coin, the receiver or spender of a token, the contract of any other call. Null: anybody. */
             receivers: components["schemas"]["Address"][] | null;
@@ -4714,8 +4805,9 @@ export interface components {
         BudgetAssetInput: {
             /** @description `coin`: the coin of the chain. Otherwise the address of an ERC-20 token. */
             asset: string;
-            /** @description The highest amount of one transaction or signature. Absent or null: that of a day. */
+            /** @description The highest amount of one transaction or signature, in wei or in the smallest unit of the token. Absent or null: that of a day. */
             max_amount?: components["schemas"]["AmountInput"] | null;
+            /** @description The highest total amount in any 24 hours, in wei or in the smallest unit of the token. */
             max_amount_per_day: components["schemas"]["AmountInput"];
         };
         /** @description What an API key may move, over all its relayers and networks in one sum, beside the limits of the relayers. Coin and tokens that are not listed are not moved. Counted are the coin, `transfer`, `transferFrom`, `approve` and `increaseAllowance` of listed tokens, signed transactions, and typed data that moves tokens (the types of `count_signatures` in a relayer's `token_limits`). All else is refused: other calls, unless `allowed_functions` of the relayer lists the function for the contract; other typed data, unless the relayer's `allowed_domain_separators` lists its domain; hashed typed data, messages of 32 bytes and authorizations (EIP-7702). The key changes and cancels only its own transactions, and uses no operation that changes relayers, networks or other settings. */
@@ -4744,10 +4836,13 @@ export interface components {
         BudgetAssetUse: {
             /** @description `coin`: the coin of the chain. Otherwise the address of an ERC-20 token. */
             asset: string;
-            /** @description The highest amount of one transaction or signature. Null: that of a day. */
+            /** @description The highest amount of one transaction or signature, in wei or in the smallest unit of the token. Null: that of a day. */
             max_amount: string | null;
+            /** @description What was moved in the last 24 hours, in wei or in the smallest unit of the token. */
             used: components["schemas"]["Amount"];
+            /** @description What is left of `limit`, in wei or in the smallest unit of the token. */
             remaining: components["schemas"]["Amount"];
+            /** @description The highest total amount in any 24 hours, in wei or in the smallest unit of the token. */
             limit: components["schemas"]["Amount"];
             /**
              * Format: date-time
@@ -4760,7 +4855,9 @@ export interface components {
         /** @description An API key, with its rights. Its token is not shown. */
         ApiKey: {
             revision: components["schemas"]["Revision"];
+            /** @description The id of the API key, which is not secret. */
             id: components["schemas"]["Id"];
+            /** @description What people call the API key. */
             name: components["schemas"]["ApiKeyName"];
             scopes: components["schemas"]["GrantedScopes"];
             /** @description The relayers that the key may use. Null: all. Any other relayer gets the same 404 as one that does not exist. A deleted relayer is removed from the list, even if a new relayer gets its id. */
@@ -4785,6 +4882,7 @@ export interface components {
              * @description The end of validity of the previous token. Null when there is none.
              */
             previous_token_expires_at: string | null;
+            /** @description When it was created. */
             created_at: components["schemas"]["Timestamp"];
             /**
              * Format: date-time
@@ -4800,6 +4898,7 @@ export interface components {
             token: string;
         };
         CreateApiKeyRequest: {
+            /** @description What people call the API key, 1 to 128 characters. */
             name: components["schemas"]["ApiKeyName"];
             scopes: components["schemas"]["Scopes"];
             /** @description The relayers that the key may use. Null: all, or none when `pool_ids` is given. Absent: the same; in an update, unchanged. */
@@ -4819,6 +4918,7 @@ export interface components {
             expires_at?: string | null;
         };
         UpdateApiKeyRequest: {
+            /** @description What people call the API key, 1 to 128 characters. */
             name?: components["schemas"]["ApiKeyName"];
             scopes?: components["schemas"]["Scopes"];
             /** @description The relayers that the key may use. Null: all, or none when `pool_ids` is given. Absent: the same; in an update, unchanged. */
@@ -4856,6 +4956,7 @@ export interface components {
              * @description Counts the entries of the chain from 1, without gaps.
              */
             sequence: number;
+            /** @description When it was asked for. */
             at: components["schemas"]["Timestamp"];
             /** @description An API key's id, `environment` (the setting `API_KEY`), `command line`, or `service` for its own actions. */
             caller: string;
@@ -4930,6 +5031,7 @@ export interface components {
             weight: number;
         };
         RpcUrlWithWeight: {
+            /** @description The URL of the node. */
             url: components["schemas"]["HttpUrl"];
             /** @description The share of calls that the URL gets. 0: only when the others fail. Default: 100. */
             weight?: number;
@@ -4944,6 +5046,7 @@ export interface components {
             private_expiry_blocks: number;
         };
         PrivateRpcUrlWithRules: {
+            /** @description The URL of the relay. */
             url: components["schemas"]["HttpUrl"];
             method?: components["schemas"]["PrivateMethodInput"];
             /** @description After how many blocks the relay drops a transaction. */
@@ -4961,6 +5064,7 @@ export interface components {
          * @enum {string}
          */
         PrivateMethodInput: "eth_sendRawTransaction" | "eth_sendPrivateTransaction";
+        /** Format: int64 */
         ChainId: number;
         /** @description A label. */
         Label: string;
@@ -4969,11 +5073,13 @@ export interface components {
         /** @description The id of a sponsored call, 32 bytes as hex. */
         CallId: string;
         SponsoredTarget: {
+            /** @description The address of the contract. */
             address: components["schemas"]["Address"];
             /** @description The selectors of the functions that may be called. */
             selectors: components["schemas"]["Selector"][];
         };
         SponsoredTargetInput: {
+            /** @description The address of the contract. */
             address: components["schemas"]["AddressInput"];
             /** @description The functions that are paid for. */
             selectors: components["schemas"]["SelectorInput"][];
@@ -4984,12 +5090,14 @@ export interface components {
         UserLimitsInput: {
             /** @description The most calls of one user in any 24 hours. */
             max_calls_per_day?: number;
+            /** @description The highest total fee of the calls of one user in any 24 hours, in wei. */
             max_fee_per_day?: components["schemas"]["AmountInput"];
         };
         /** @description Limits of one user in any 24 hours. An absent limit stays, and null removes one. */
         UserLimitsPatch: {
             /** @description The most calls of one user in any 24 hours. Null: no limit. */
             max_calls_per_day?: number | null;
+            /** @description The highest total fee of the calls of one user in any 24 hours, in wei. Null: no limit. */
             max_fee_per_day?: components["schemas"]["AmountInput"] | null;
         };
         /** @description A sponsorship whose calls a relayer sends, or a pool. */
@@ -5079,11 +5187,15 @@ export interface components {
         };
         /** @description A token with transferWithAuthorization (EIP-3009), and the most that one payment may be, in its smallest unit. */
         FacilitatorAssetInput: {
+            /** @description The address of the token. */
             address: components["schemas"]["AddressInput"];
+            /** @description The highest amount of one payment, in the smallest unit of the token. */
             max_amount: components["schemas"]["AmountInput"];
         };
         FacilitatorAsset: {
+            /** @description The address of the token. */
             address: components["schemas"]["Address"];
+            /** @description The highest amount of one payment, in the smallest unit of the token. */
             max_amount: components["schemas"]["Amount"];
         };
         CreateFacilitatorRequest: {
@@ -5126,19 +5238,30 @@ export interface components {
         /** @description Settles payments of x402. It tells of which assets, to whom, and by which pool. */
         Facilitator: {
             revision: components["schemas"]["Revision"];
+            /** @description The id of the facilitator. */
             id: components["schemas"]["Id"];
+            /** @description The name of the pool's network, which is that of the payments. */
             network: components["schemas"]["NetworkName"];
+            /** @description The pool whose relayers send the payments and pay for their gas. */
             pool_id: components["schemas"]["Id"];
             /** @description The assets that it settles. */
             assets: components["schemas"]["FacilitatorAsset"][];
+            /** @description The address that every payment goes to. */
             pay_to: components["schemas"]["Address"];
+            /** @description The highest fee of one payment, in wei. */
             max_fee: components["schemas"]["Amount"];
+            /** @description The highest total fee in any 24 hours, in wei. */
             max_fee_per_day: components["schemas"]["Amount"];
-            /** @description How long a settlement waits for its transaction. */
+            /**
+             * Format: int32
+             * @description How long a settlement waits for its transaction.
+             */
             wait_seconds: number;
             /** @description The id of its API key. */
             api_key_id: components["schemas"]["Id"];
+            /** @description When it was created. */
             created_at: components["schemas"]["Timestamp"];
+            /** @description What of `max_fee_per_day` is used, in wei. */
             usage: components["schemas"]["Usage"];
         };
         /** @description The facilitator and its key, which is shown only here. */
@@ -5157,8 +5280,11 @@ export interface components {
              * @enum {string}
              */
             status: "pending" | "settled" | "failed";
+            /** @description The address that pays, and signed the authorization. */
             payer: components["schemas"]["Address"];
+            /** @description The address of the token. */
             asset: components["schemas"]["Address"];
+            /** @description What is paid, in the smallest unit of the token. */
             amount: components["schemas"]["Amount"];
             /** @description The relayer that sends it. */
             relayer_id: components["schemas"]["Id"];
@@ -5168,6 +5294,7 @@ export interface components {
             hash: `0x${string}` | null;
             /** @description A word of x402. */
             error_reason: string | null;
+            /** @description When it was accepted. */
             created_at: components["schemas"]["Timestamp"];
         };
         /** @description A request of x402 version 2, as its packages send it. Other members are allowed. Of the scheme `exact` on `eip155`, payloads with an authorization of EIP-3009 are read. */
@@ -5196,7 +5323,10 @@ export interface components {
             };
         };
         X402Kind: {
-            /** @description The version of x402. */
+            /**
+             * Format: int32
+             * @description The version of x402.
+             */
             x402Version: number;
             /** @description The scheme of payment. */
             scheme: string;
@@ -5210,6 +5340,7 @@ export interface components {
             invalidReason?: string;
             /** @description Why not, in words. */
             invalidMessage?: string;
+            /** @description The address that pays. */
             payer?: components["schemas"]["Address"];
         };
         X402Settled: {
@@ -5219,11 +5350,13 @@ export interface components {
             errorReason?: string;
             /** @description Why not, in words. */
             errorMessage?: string;
+            /** @description The address that pays. */
             payer?: components["schemas"]["Address"];
             /** @description The hash; empty while there is none. */
             transaction: string;
             /** @description The network, as x402 names it. */
             network: string;
+            /** @description What was paid, in the smallest unit of the token. */
             amount?: components["schemas"]["Amount"];
             /** @description More about the settlement. */
             extra?: components["schemas"]["X402SettledExtra"];
@@ -5234,8 +5367,11 @@ export interface components {
         };
         /** @description The use of a limit in the last 24 hours. */
         Usage: {
+            /** @description The fees that count now, in wei. */
             used: components["schemas"]["Amount"];
+            /** @description What is left of `limit`, in wei. */
             remaining: components["schemas"]["Amount"];
+            /** @description The highest total fee in any 24 hours, in wei. */
             limit: components["schemas"]["Amount"];
             /**
              * Format: date-time
@@ -5269,8 +5405,9 @@ export interface components {
         /** @description Which calls of users a relayer or pool pays for. */
         Sponsorship: {
             revision: components["schemas"]["Revision"];
-            /** @description The id. If absent, the service generates a UUIDv7. */
+            /** @description The id of the sponsorship. */
             id: components["schemas"]["Id"];
+            /** @description The name of the network on which it pays. */
             network: components["schemas"]["NetworkName"];
             /** @description The relayer that pays and sends. Null: a pool does. */
             relayer_id: string | null;
@@ -5304,15 +5441,18 @@ export interface components {
             paused: boolean;
             /** @description The id of its API key. */
             api_key_id: components["schemas"]["Id"];
+            /** @description When it was created. */
             created_at: components["schemas"]["Timestamp"];
+            /** @description What of `max_fee_per_day` is used, in wei. */
             usage: components["schemas"]["Usage"];
         };
         UserLimits: {
             /**
              * Format: int64
-             * @description The most calls.
+             * @description The most calls of one user in any 24 hours. Absent: no limit.
              */
             max_calls_per_day?: number;
+            /** @description The highest total fee of the calls of one user in any 24 hours, in wei. Absent: no limit. */
             max_fee_per_day?: components["schemas"]["Amount"];
         };
         /** @description The sponsorship and its key, which is shown only here. */
@@ -5324,6 +5464,7 @@ export interface components {
         };
         /** @description What one user has used. */
         SponsoredUser: {
+            /** @description The address of the user's account. */
             user: components["schemas"]["Address"];
             /** @description The number of calls. Null without this limit. */
             calls: components["schemas"]["CountUsage"] | null;
@@ -5333,6 +5474,7 @@ export interface components {
         SponsoredCallRequest: {
             /** @description A forwarder, a target, or the account of a user. */
             to: components["schemas"]["AddressInput"];
+            /** @description The call data, at most 130,848 bytes of hex, with or without 0x. */
             data: components["schemas"]["CallDataInput"];
             /** @description The user's authorization (EIP-7702), if `to` is an account that does not run the code yet. */
             authorization_list?: components["schemas"]["AuthorizationInput"][];
@@ -5345,7 +5487,9 @@ export interface components {
         /** @description A call of a user, and what became of it. */
         SponsoredCall: {
             id: components["schemas"]["CallId"];
+            /** @description The transaction that carries the call out. */
             transaction_id: components["schemas"]["Id"];
+            /** @description The relayer that sends it. */
             relayer_id: components["schemas"]["Id"];
             /** @description Null for a plain call without one. */
             user: `0x${string}` | null;
@@ -5362,6 +5506,7 @@ export interface components {
             message: string | null;
             /** @description The bytes of the revert. */
             data: `0x${string}` | null;
+            /** @description When it was accepted. */
             created_at: components["schemas"]["Timestamp"];
         };
         CreatePoolRequest: {
@@ -5376,6 +5521,7 @@ export interface components {
             policies?: components["schemas"]["PoolPoliciesInput"];
         };
         UpdatePoolRequest: {
+            /** @description What people call the pool. */
             name?: components["schemas"]["Name"];
             relayer_ids?: components["schemas"]["PoolRelayerIds"];
             weights?: components["schemas"]["PoolWeights"];
@@ -5394,17 +5540,22 @@ export interface components {
             [key: string]: components["schemas"]["PoolWeight"];
         };
         PoolRelayer: {
+            /** @description The id of the relayer. */
             relayer_id: components["schemas"]["Id"];
+            /** @description The address of its key. */
             address: components["schemas"]["Address"];
             weight: components["schemas"]["PoolWeight"];
         };
         /** @description Relayers of one network that send as one. */
         Pool: {
             revision: components["schemas"]["Revision"];
+            /** @description The id of the pool. */
             id: components["schemas"]["Id"];
             /** @description When it was created. */
             created_at: components["schemas"]["Timestamp"];
+            /** @description What people call the pool. */
             name: components["schemas"]["Name"];
+            /** @description The name of the network of all its relayers. */
             network: components["schemas"]["NetworkName"];
             policies: components["schemas"]["PoolPolicies"];
             /** @description Whether another relayer refills the pool's relayers ([Get the funding of a pool](#/pools/getpoolfunding)). */
@@ -5427,20 +5578,28 @@ export interface components {
         };
         /** @description The ABI of a contract, without its entries. */
         AbiSummary: {
+            /** @description The id of the registered ABI. */
             id: components["schemas"]["Id"];
             /** @description When it was created. */
             created_at: components["schemas"]["Timestamp"];
+            /** @description The name of the contract's network. */
             network: components["schemas"]["NetworkName"];
+            /** @description The address of the contract. */
             address: components["schemas"]["Address"];
+            /** @description What people call the contract. */
             name: components["schemas"]["Name"];
         };
         /** @description The ABI of a contract. */
         Abi: {
+            /** @description The id of the registered ABI. */
             id: components["schemas"]["Id"];
             /** @description When it was created. */
             created_at: components["schemas"]["Timestamp"];
+            /** @description The name of the contract's network. */
             network: components["schemas"]["NetworkName"];
+            /** @description The address of the contract. */
             address: components["schemas"]["Address"];
+            /** @description What people call the contract. */
             name: components["schemas"]["Name"];
             /** @description Its entries as human-readable ABI. */
             abi: string[];
@@ -5495,6 +5654,7 @@ export interface components {
         Refusal: {
             /** @description The policy or limit that refuses, or `paused`. */
             rule: string;
+            /** @description When a request was refused last. */
             last_at: components["schemas"]["Timestamp"];
             /** @description Whose request was refused last, as the audit trail names it. */
             last_caller: string;
@@ -5502,7 +5662,7 @@ export interface components {
             changed_by: string | null;
             /**
              * Format: date-time
-             * @description A time: RFC 3339, UTC, with milliseconds.
+             * @description When that was. Null where it is not known.
              */
             changed_at: string | null;
         };
@@ -5512,7 +5672,9 @@ export interface components {
             caller: string;
             /** @description The name of that API key, also after it was deleted. Null when it has none. */
             caller_name: string | null;
+            /** @description When they took note of it. */
             at: components["schemas"]["Timestamp"];
+            /** @description Until when the problem counts as taken note of. */
             until: components["schemas"]["Timestamp"];
             /** @description What the person wrote. Null: nothing. */
             note: string | null;
@@ -5535,6 +5697,7 @@ export interface components {
              * @enum {string}
              */
             kind: "relayer" | "transaction" | "network" | "signer" | "notification" | "abi";
+            /** @description The id of the resource. */
             id: components["schemas"]["Id"];
             /** @description Of a transaction; else null. */
             relayer_id: string | null;
@@ -5569,6 +5732,7 @@ export interface components {
             id: components["schemas"]["Id"];
             /** @description When it was created. */
             created_at: components["schemas"]["Timestamp"];
+            /** @description The name, by which relayers and pools refer to it. */
             name: components["schemas"]["NetworkName"];
             /** @description The kind of chain. */
             network_type: components["schemas"]["NetworkType"];
@@ -5604,6 +5768,7 @@ export interface components {
             warnings?: components["schemas"]["ResourceWarning"][];
         };
         CreateNetworkRequest: {
+            /** @description The name, by which relayers and pools refer to it: like an id, at most 124 characters. The id is `evm:<name>`. */
             name: components["schemas"]["NetworkName"];
             /** @description The kind of chain. */
             network_type: components["schemas"]["NetworkTypeInput"];
@@ -5611,6 +5776,7 @@ export interface components {
             chain_id: components["schemas"]["ChainId"];
             /** @description The nodes, at most 20. */
             rpc_urls: components["schemas"]["RpcUrlInput"][];
+            /** @description The symbol of the coin, for example `ETH`. */
             symbol?: components["schemas"]["Label"];
             /** @description The number of blocks, including its own, that confirm a transaction. If absent, the default of the chain id: 1 on the development chains 1337 and 31337; 12 on Ethereum and unknown chains; 256 on Polygon; 15 on BNB Smart Chain; 3 on Avalanche; about 40 seconds of blocks on rollups with one sequencer. An existing network keeps its number. */
             required_confirmations?: number;
@@ -5637,11 +5803,13 @@ export interface components {
         };
         /** @description The chain's coin is also an ERC-20 token: one balance in two views. Policies, daily limits, funding and sweeps count an amount of either as one. `decimals`: of the token; the coin has 18. */
         CoinToken: {
+            /** @description The address of the token. */
             address: components["schemas"]["Address"];
             /** @description The decimals of the token. */
             decimals: number;
         };
         CoinTokenInput: {
+            /** @description The address of the token. */
             address: components["schemas"]["AddressInput"];
             /** @description The decimals of the token. */
             decimals: number;
@@ -5676,10 +5844,12 @@ export interface components {
         };
         /** @description A private key, or a key of a key service. */
         Signer: {
+            /** @description The id of the signer. */
             id: components["schemas"]["Id"];
             /** @description When it was created. */
             created_at: components["schemas"]["Timestamp"];
             type: components["schemas"]["SignerType"];
+            /** @description The address of the key. */
             address: components["schemas"]["Address"];
         };
         /**
@@ -5690,6 +5860,7 @@ export interface components {
         /** @description Exactly one of the types. */
         CreateSignerRequest: components["schemas"]["PlainSignerRequest"] | components["schemas"]["KeystoreSignerRequest"] | components["schemas"]["GeneratedSignerRequest"] | components["schemas"]["AwsKmsSignerRequest"] | components["schemas"]["GoogleCloudKmsSignerRequest"] | components["schemas"]["AzureKeyVaultSignerRequest"] | components["schemas"]["Pkcs11SignerRequest"] | components["schemas"]["RemoteSignerRequest"] | components["schemas"]["VaultSignerRequest"];
         PlainSignerRequest: {
+            /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /**
              * @description A private key that is given. (enum property replaced by openapi-typescript)
@@ -5704,6 +5875,7 @@ export interface components {
             key: components["schemas"]["HashInput"];
         };
         KeystoreSignerRequest: {
+            /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /**
              * @description A keystore file (Web3 Secret Storage). (enum property replaced by openapi-typescript)
@@ -5722,6 +5894,7 @@ export interface components {
             passphrase: string;
         };
         GeneratedSignerRequest: {
+            /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /**
              * @description A new key, which the service makes. (enum property replaced by openapi-typescript)
@@ -5733,6 +5906,7 @@ export interface components {
         };
         /** @description A key in AWS Key Management Service with the key spec `ECC_SECG_P256K1` and the usage `SIGN_VERIFY`. The AWS SDK finds the credentials: in environment variables, in the shared configuration files, or from the role of the container or machine. The credentials must permit `kms:GetPublicKey` and `kms:Sign` on the key. This type requires the optional package `@aws-sdk/client-kms`. */
         AwsKmsSignerRequest: {
+            /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /**
              * @description A key of AWS KMS. (enum property replaced by openapi-typescript)
@@ -5761,6 +5935,7 @@ export interface components {
         };
         /** @description A key version in Google Cloud Key Management Service with the algorithm `EC_SIGN_SECP256K1_SHA256`, which requires the protection level HSM. The credentials must permit `cloudkms.cryptoKeyVersions.viewPublicKey` and `cloudkms.cryptoKeyVersions.useToSign`. This type requires the optional package `google-auth-library`. It was tested with a server that follows Google's API reference. It is not verified against the live service. */
         GoogleCloudKmsSignerRequest: {
+            /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /**
              * @description A key of Google Cloud KMS. (enum property replaced by openapi-typescript)
@@ -5814,6 +5989,7 @@ export interface components {
         };
         /** @description A key on the curve P-256K in Azure Key Vault or Azure Managed HSM. The identity must be permitted `keys/get` and `keys/sign`. This type requires the optional package `@azure/msal-node`. It was tested with a server that follows Azure's REST reference. It is not verified against the live service. */
         AzureKeyVaultSignerRequest: {
+            /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /**
              * @description A key of Azure Key Vault. (enum property replaced by openapi-typescript)
@@ -5848,7 +6024,9 @@ export interface components {
             key_name: string;
             /** @description The version of the key. If absent, the version that is current when the signer is created. Later versions are not used, because they have another address. */
             key_version?: string;
+            /** @description The id of the tenant, a UUID. */
             tenant_id: components["schemas"]["AzureId"];
+            /** @description The id of the application, a UUID. */
             client_id: components["schemas"]["AzureId"];
             /** @description The secret of the application. It is stored encrypted and never shown. */
             client_secret: string;
@@ -5857,6 +6035,7 @@ export interface components {
         AzureId: string;
         /** @description A secp256k1 key pair in a token with a PKCS #11 interface: a hardware security module, or SoftHSM. The token must support CKM_ECDSA. The operator lists the permitted modules in the setting PKCS11_MODULES. This type requires the optional package `pkcs11js`. It was tested with SoftHSM 2.6. */
         Pkcs11SignerRequest: {
+            /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /**
              * @description A key of an HSM. (enum property replaced by openapi-typescript)
@@ -5880,6 +6059,7 @@ export interface components {
         };
         /** @description A key in a remote signer with the eth1 interface of web3signer. This type was tested with a server that follows web3signer's documentation, and its JSON-RPC methods with the development chain anvil. It is not verified against web3signer. */
         RemoteSignerRequest: {
+            /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /**
              * @description A key of a remote signer. (enum property replaced by openapi-typescript)
@@ -5913,6 +6093,7 @@ export interface components {
         Pem: string;
         /** @description A private key in the KV secrets engine, version 2, of HashiCorp Vault or OpenBao. Vault cannot sign with secp256k1: the service reads the key on first use after a start and keeps it in memory, like a local key. The database stores only the reference and the credentials, encrypted. This type was tested with OpenBao 2.7. */
         VaultSignerRequest: {
+            /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /**
              * @description A key of HashiCorp Vault. (enum property replaced by openapi-typescript)
@@ -5961,26 +6142,28 @@ export interface components {
         MaxPendingBytes: number;
         FeeMultiplier: number;
         AllowedFunction: {
+            /** @description The contract that is called. */
             receiver: components["schemas"]["Address"];
             /** @description The selectors of the functions, 4 bytes of hex each. Empty: any function. */
             selectors: components["schemas"]["Selector"][];
         };
         TokenLimit: {
+            /** @description The address of the token. */
             token: components["schemas"]["Address"];
-            /** @description The highest amount of one transaction or signature. */
+            /** @description The highest amount of one transaction or signature, in the smallest unit of the token. */
             max_amount?: components["schemas"]["Amount"];
-            /** @description The highest total amount in any 24 hours. */
+            /** @description The highest total amount in any 24 hours, in the smallest unit of the token. */
             max_amount_per_day?: components["schemas"]["Amount"];
             /** @description Whether signatures that move this token are allowed and counted: in one sum with transactions, when they are signed. Counted are ERC-3009 (`TransferWithAuthorization`, `ReceiveWithAuthorization`, `CancelAuthorization`), ERC-2612 (`Permit`), Dai's `Permit` (as the highest number, so that a limit refuses it) and Permit2 (`PermitTransferFrom`, `PermitBatchTransferFrom`, both with a witness, `PermitSingle`, `PermitBatch`). A type is known by its exact members, and its contract by `verifyingContract`, which must be the token or Permit2; the domain must have the `chainId` of the network. All else is refused, as are hashes. What was signed stays counted for 24 hours, used or not. Default: false. Needs `max_amount` or `max_amount_per_day`. */
             count_signatures?: boolean;
         };
         /** @description An absent policy does not limit, unless its description names a default. */
         RelayerPolicies: {
-            /** @description The relayer sends only while its balance is at least this amount. */
+            /** @description The relayer sends only while its balance is at least this amount, in wei. */
             min_balance?: components["schemas"]["Amount"];
             /** @description Whether a node estimates the gas limit of transactions without one. */
             gas_limit_estimation?: boolean;
-            /** @description The highest price per unit of gas. */
+            /** @description The highest price per unit of gas, in wei. */
             gas_price_cap?: components["schemas"]["Amount"];
             /**
              * @description The highest price per unit of gas, as a multiple of the market price. Default: 5. When the service signs a
@@ -6060,15 +6243,17 @@ export interface components {
             allowed_domain_separators?: components["schemas"]["Hash"][];
         };
         AllowedFunctionInput: {
+            /** @description The contract that is called. */
             receiver: components["schemas"]["AddressInput"];
             /** @description The selectors of the functions, 4 bytes of hex each, or their signatures. Empty: any function. */
             selectors: components["schemas"]["SelectorInput"][];
         };
         TokenLimitInput: {
+            /** @description The address of the token. */
             token: components["schemas"]["AddressInput"];
-            /** @description The highest amount of one transaction or signature. */
+            /** @description The highest amount of one transaction or signature, in the smallest unit of the token. */
             max_amount?: components["schemas"]["AmountInput"];
-            /** @description The highest total amount in any 24 hours. */
+            /** @description The highest total amount in any 24 hours, in the smallest unit of the token. */
             max_amount_per_day?: components["schemas"]["AmountInput"];
             /** @description Whether signatures that move this token are allowed and counted: in one sum with transactions, when they are signed. Counted are ERC-3009 (`TransferWithAuthorization`, `ReceiveWithAuthorization`, `CancelAuthorization`), ERC-2612 (`Permit`), Dai's `Permit` (as the highest number, so that a limit refuses it) and Permit2 (`PermitTransferFrom`, `PermitBatchTransferFrom`, both with a witness, `PermitSingle`, `PermitBatch`). A type is known by its exact members, and its contract by `verifyingContract`, which must be the token or Permit2; the domain must have the `chainId` of the network. All else is refused, as are hashes. What was signed stays counted for 24 hours, used or not. Default: false. Needs `max_amount` or `max_amount_per_day`. */
             count_signatures?: boolean;
@@ -6079,11 +6264,11 @@ export interface components {
          *     A signed message or signed typed data is valid on every chain where the address is used. Therefore `allow_messages`, `allow_blind_typed_data`, `allowed_domain_separators` and, for typed data, `token_limits` of each relayer apply to every relayer with the same address, on any chain, also while the relayer that has them is paused. Other policies apply to the relayer's own chain: a transaction for another chain is never signed. A pause stops only that relayer: to stop every signature of a key, pause each relayer with its address.
          */
         RelayerPoliciesInput: {
-            /** @description The relayer sends only while its balance is at least this amount. */
+            /** @description The relayer sends only while its balance is at least this amount, in wei. */
             min_balance?: components["schemas"]["AmountInput"];
             /** @description Whether a node estimates the gas limit of transactions without one. */
             gas_limit_estimation?: boolean;
-            /** @description The highest price per unit of gas. */
+            /** @description The highest price per unit of gas, in wei. */
             gas_price_cap?: components["schemas"]["AmountInput"];
             /**
              * @description The highest price per unit of gas, as a multiple of the market price. Default: 5. When the service signs a
@@ -6169,11 +6354,11 @@ export interface components {
             allowed_domain_separators?: components["schemas"]["HashInput"][];
         };
         RelayerPoliciesPatch: {
-            /** @description The relayer sends only while its balance is at least this amount. */
+            /** @description The relayer sends only while its balance is at least this amount, in wei. */
             min_balance?: components["schemas"]["AmountInput"] | null;
             /** @description Whether a node estimates the gas limit of transactions without one. Null restores the default. */
             gas_limit_estimation?: boolean | null;
-            /** @description The highest price per unit of gas. */
+            /** @description The highest price per unit of gas, in wei. */
             gas_price_cap?: components["schemas"]["AmountInput"] | null;
             /** @description The highest price per unit of gas, as a multiple of the market price. Default: 5. When the service signs a transaction again at a higher price, the price is at most this multiple of the current market price for its tier. Without `gas_price_cap` this policy also limits prices in requests that send or replace a transaction. The price in the next block may be at most this multiple of the market price for the tier `fastest`, or 10 gwei if that is more (on chains with very cheap gas, common prices exceed the multiple). The price in the next block is `gas_price`, or the base fee plus `max_priority_fee_per_gas`, at most `max_fee_per_gas`. So a high `max_fee_per_gas` with a small priority fee is accepted: the base fee is burned, and only the priority fee goes to the proposer. sign-transaction calls no node and does not know the market: limit its fees with `gas_price_cap`, `max_fee_per_transaction` and `max_fee_per_day`. The market price is the median of up to three nodes of the network; of two, the lower one. With a single node, only the three policies with amounts in wei limit the effect of a false price. */
             max_fee_multiplier?: number | null;
@@ -6215,8 +6400,11 @@ export interface components {
             allowed_domain_separators?: components["schemas"]["HashInput"][] | null;
         };
         PoolTokenLimit: {
+            /** @description The address of the token. */
             token: components["schemas"]["Address"];
+            /** @description The highest amount of one transaction, in the smallest unit of the token. */
             max_amount?: components["schemas"]["Amount"];
+            /** @description The highest total amount in any 24 hours, in the smallest unit of the token. */
             max_amount_per_day?: components["schemas"]["Amount"];
         };
         /** @description As the policies of a relayer. An absent policy does not limit. */
@@ -6239,10 +6427,11 @@ export interface components {
             token_limits?: components["schemas"]["PoolTokenLimit"][];
         };
         PoolTokenLimitInput: {
+            /** @description The address of the token. */
             token: components["schemas"]["AddressInput"];
-            /** @description The highest amount of one transaction or signature. */
+            /** @description The highest amount of one transaction or signature, in the smallest unit of the token. */
             max_amount?: components["schemas"]["AmountInput"];
-            /** @description The highest total amount in any 24 hours. */
+            /** @description The highest total amount in any 24 hours, in the smallest unit of the token. */
             max_amount_per_day?: components["schemas"]["AmountInput"];
         };
         /** @description Limits on what is sent through the pool, beside those of each relayer; see the policies of relayers. Amounts per day count over all relayers of the pool, when a transaction is accepted. One that ends unsigned counts no longer. */
@@ -6280,9 +6469,11 @@ export interface components {
         /** @description A signer on a network, under a name. */
         Relayer: {
             revision: components["schemas"]["Revision"];
+            /** @description The id of the relayer. */
             id: components["schemas"]["Id"];
             /** @description When it was created. */
             created_at: components["schemas"]["Timestamp"];
+            /** @description What people call the relayer. */
             name: components["schemas"]["Name"];
             /** @description The network's name. */
             network: components["schemas"]["NetworkName"];
@@ -6290,6 +6481,7 @@ export interface components {
             network_type: components["schemas"]["NetworkType"];
             /** @description A paused relayer signs and sends nothing. */
             paused: boolean;
+            /** @description The address of its key, from which it sends. */
             address: components["schemas"]["Address"];
             /** @description The signer, which holds its key. */
             signer_id: components["schemas"]["Id"];
@@ -6313,6 +6505,7 @@ export interface components {
         CreateRelayerWithNotification: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
+            /** @description What people call the relayer. */
             name: components["schemas"]["Name"];
             /** @description The network's name. */
             network: components["schemas"]["NetworkName"];
@@ -6320,6 +6513,7 @@ export interface components {
             network_type: components["schemas"]["NetworkTypeInput"];
             /** @description Whether it signs and sends nothing for now. */
             paused: boolean;
+            /** @description The signer that holds its key. */
             signer_id: components["schemas"]["Id"];
             /** @description One notification, in the place of `notification_ids`. */
             notification_id?: components["schemas"]["Id"];
@@ -6331,6 +6525,7 @@ export interface components {
         CreateRelayerWithNotifications: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
+            /** @description What people call the relayer. */
             name: components["schemas"]["Name"];
             /** @description The network's name. */
             network: components["schemas"]["NetworkName"];
@@ -6338,6 +6533,7 @@ export interface components {
             network_type: components["schemas"]["NetworkTypeInput"];
             /** @description Whether it signs and sends nothing for now. */
             paused: boolean;
+            /** @description The signer that holds its key. */
             signer_id: components["schemas"]["Id"];
             notification_ids: components["schemas"]["NotificationIds"];
             policies?: components["schemas"]["RelayerPoliciesInput"];
@@ -6348,6 +6544,7 @@ export interface components {
         /** @description Changes of a relayer, with at most one notification or with a list of them. */
         UpdateRelayerRequest: components["schemas"]["UpdateRelayerWithNotification"] | components["schemas"]["UpdateRelayerWithNotifications"];
         UpdateRelayerWithNotification: {
+            /** @description What people call the relayer. */
             name?: components["schemas"]["Name"];
             /** @description Whether it signs and sends nothing for now. */
             paused?: boolean;
@@ -6360,6 +6557,7 @@ export interface components {
             notification_ids?: never;
         };
         UpdateRelayerWithNotifications: {
+            /** @description What people call the relayer. */
             name?: components["schemas"]["Name"];
             /** @description Whether it signs and sends nothing for now. */
             paused?: boolean;
@@ -6403,6 +6601,7 @@ export interface components {
         };
         /** @description The unfinished transactions of a relayer. */
         RelayerQueue: {
+            /** @description The relayer whose queue it is. */
             relayer_id: components["schemas"]["Id"];
             /**
              * Format: int64
@@ -6413,6 +6612,7 @@ export interface components {
             first: components["schemas"]["QueueHead"] | null;
         };
         QueueHead: {
+            /** @description The id of the transaction. */
             transaction_id: components["schemas"]["Id"];
             /**
              * Format: int64
@@ -6424,6 +6624,7 @@ export interface components {
             wait_reason: components["schemas"]["WaitReason"] | null;
             /** @description The `status_reason` of the transaction. */
             status_reason: string | null;
+            /** @description When it was accepted. */
             created_at: components["schemas"]["Timestamp"];
             /** @description The time of the last change of its status or of `wait_reason`. */
             since: components["schemas"]["Timestamp"];
@@ -6431,6 +6632,7 @@ export interface components {
         /** @description Transactions and fees over time. */
         RelayerActivity: {
             /**
+             * Format: int32
              * @description How many seconds a point stands for. One of `60`, `900`, `86400`. A later version may add values.
              * @enum {integer}
              */
@@ -6452,6 +6654,7 @@ export interface components {
              * @enum {string}
              */
             status: "idle" | "running" | "leaving";
+            /** @description When the process started. */
             started_at: components["schemas"]["Timestamp"];
             /**
              * Format: int64
@@ -6471,6 +6674,7 @@ export interface components {
             commit: string | null;
             /** @description The version of Node.js. */
             node_version: string;
+            /** @description When the process started. */
             started_at: components["schemas"]["Timestamp"];
             /**
              * Format: int64
@@ -6537,12 +6741,15 @@ export interface components {
             last_error: components["schemas"]["KeyServiceFault"] | null;
         };
         KeyServiceFault: {
+            /** @description The address of the key. */
             address: components["schemas"]["Address"];
+            /** @description When the call failed. */
             at: components["schemas"]["Timestamp"];
             /** @description Why the call failed. */
             message: string;
         };
         Incident: {
+            /** @description When it was noticed. */
             at: components["schemas"]["Timestamp"];
             /**
              * @description `over`: it ended what an earlier one began. One of `error`, `warning`, `over`. A later version may add values.
@@ -6558,7 +6765,9 @@ export interface components {
         };
         /** @description What a relayer spent. */
         RelayerSpending: {
+            /** @description The relayer that spent it. */
             relayer_id: components["schemas"]["Id"];
+            /** @description The name of its network. */
             network: components["schemas"]["NetworkName"];
             /**
              * Format: int64
@@ -6577,7 +6786,7 @@ export interface components {
             failed: number;
             /** @description The fees that were paid, in wei, also those of cancellations. */
             fees: components["schemas"]["Amount"];
-            /** @description Those of the present day (UTC). */
+            /** @description Those of the present day (UTC), in wei. */
             fees_today: components["schemas"]["Amount"];
             repriced: components["schemas"]["Repriced"];
             repricing_fees: components["schemas"]["RepricingFees"];
@@ -6595,6 +6804,7 @@ export interface components {
             caller: string;
             /** @description The name of the API key. Null when it has none or was deleted. */
             caller_name: string | null;
+            /** @description The name of the network on which it was spent. */
             network: components["schemas"]["NetworkName"];
             /**
              * Format: int64
@@ -6603,9 +6813,9 @@ export interface components {
             mined: number;
             /** @description The fees that were paid, in wei, also those of cancellations. */
             fees: components["schemas"]["Amount"];
-            /** @description Those of the present day (UTC). */
+            /** @description Those of the present day (UTC), in wei. */
             fees_today: components["schemas"]["Amount"];
-            /** @description Those of each day, the oldest first; the last one is today. */
+            /** @description Those of each day, in wei, the oldest first; the last one is today. */
             fees_by_day: components["schemas"]["Amount"][];
             repriced: components["schemas"]["Repriced"];
             repricing_fees: components["schemas"]["RepricingFees"];
@@ -9103,6 +9313,7 @@ export interface operations {
         };
         responses: {
             200: components["responses"]["FundingSuccess"];
+            201: components["responses"]["FundingSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -10583,6 +10794,7 @@ export interface operations {
         };
         responses: {
             200: components["responses"]["PoolFundingSuccess"];
+            201: components["responses"]["PoolFundingSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];

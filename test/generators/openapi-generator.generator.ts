@@ -55,7 +55,7 @@ public class Program {
     TransactionsApi transactions = new TransactionsApi(client);
     var sent = transactions.sendTransaction("demo", new SendTransactionRequest(transfer), "one", null, null);
     System.out.println(sent.getData().getId());
-    System.out.println(new RelayersApi(client).listRelayers(1, 10).getData().get(0).getId());
+    System.out.println(new RelayersApi(client).listRelayers(1L, 10L).getData().get(0).getId());
     NotificationsApi notifications = new NotificationsApi(client);
     URI url = URI.create("http://127.0.0.1:9");
     notifications.createNotification(new CreateNotificationRequest().id("ops").url(url));

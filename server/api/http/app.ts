@@ -214,7 +214,8 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
         hasLeft: () => request.socket.readableEnded || (request.socket.destroyed && !response.writableFinished),
       })
       if (result === undefined && !operation.speaksJsonRpc) throw missingError(path)
-      recorder.end(auditEntry, operation.status)
+      recorder.end(auditEntry, auditEntry.result)
+      response.status(auditEntry.result)
       if (auditEntry.replayed) response.setHeader('Idempotent-Replayed', 'true')
       if (!operation.streams) {
         const revision = revisionIn(result)

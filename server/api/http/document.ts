@@ -44,7 +44,7 @@ export interface OperationFacts {
   method: Method
   /** As the contract writes it. */
   path: string
-  /** The status of its only success with a body. */
+  /** The status of its success with a body, unless it makes something new where it otherwise replaces. */
   status: number
   /** The status of a success without a body. */
   emptyStatus: number
@@ -89,7 +89,7 @@ export function describeOperations(document: ContractDocument): OperationFacts[]
     id: operation.operationId,
     method,
     path,
-    status: Number(successOf(operation)),
+    status: Number(successesOf(operation)[0]),
     emptyStatus: '202' in operation.responses ? 202 : 204,
     streams: JSON.stringify(operation.responses['200'] ?? {}).includes('text/event-stream'),
     guarded: operation.security?.length !== 0,
@@ -147,13 +147,18 @@ function amountsOf({ requestBody }: ContractOperation, { components }: ContractD
 const dereference = (parameter: Parameter, parameters: Record<string, Parameter>): Parameter =>
   parameter.$ref ? (parameters[parameter.$ref.split('/').at(-1) as string] as Parameter) : parameter
 
-/** The status of its only success with a body. Throws, so that an error in the contract fails at startup instead of in a request. */
-export function successOf({ operationId, responses }: ContractOperation): string {
+/**
+ * The statuses of its success with a body: one, or 200 and 201 of a PUT that replaces or creates. Throws, so that an error in the contract
+ * fails at startup instead of in a request.
+ */
+export function successesOf({ operationId, responses }: ContractOperation): [string, ...string[]] {
   const successes = Object.keys(responses).filter((status) => /^2(?!0[24])/.test(status))
-  if (successes.length !== 1)
-    throw new Error(`${operationId} must declare exactly one 2XX response with a body; it declares ${successes.length}`)
+  if (!/^(?:\d+|200,201)$/.test(successes.join()))
+    throw new Error(
+      `${operationId} must declare one 2XX response with a body, or 200 and 201; it declares ${successes}`,
+    )
   if (!('default' in responses)) throw new Error(`${operationId} must declare the response "default"`)
-  return successes[0] as string
+  return successes as [string]
 }
 
 /**

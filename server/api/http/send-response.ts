@@ -12,12 +12,11 @@ import type { Operation } from './contract.ts'
  */
 export async function answer(
   response: Response,
-  { status, emptyStatus, checkResponse }: Pick<Operation, 'status' | 'emptyStatus' | 'checkResponse'>,
+  { emptyStatus, checkResponse }: Pick<Operation, 'emptyStatus' | 'checkResponse'>,
   body: unknown,
   hold: (bytes: number) => void,
 ): Promise<void> {
   if (body === undefined) return void response.status(emptyStatus).end()
-  response.status(status)
   if (!checkResponse) return void response.json(body)
   if (isLongList(body)) return sendPieces(response, await encodeList(body, checkResponse), hold)
   // The requests of one group commit resolve in the same turn of the event loop.

@@ -1,4 +1,4 @@
-import { type ContractDocument, operationsOf, successOf } from './document.ts'
+import { type ContractDocument, operationsOf, successesOf } from './document.ts'
 
 /**
  * A copy of the contract in which each object has only the members that it declares, unless it permits others, and each value is one that
@@ -40,10 +40,11 @@ export function validatorDocument(document: ContractDocument, { failures }: { fa
   const resolved = { ...rest, paths: resolveReferences(paths, { components }), components: {} } as ContractDocument
   for (const { operation, shared } of operationsOf(resolved)) {
     const { responses, parameters = [] } = operation
-    const status = successOf(operation)
+    const successes = successesOf(operation)
+    const success = responses[successes[0]]
     operation.responses = failures
-      ? { [status]: responses[status], default: responses.default }
-      : { default: responses[status] }
+      ? { ...Object.fromEntries(successes.map((status) => [status, success])), default: responses.default }
+      : { default: success }
     // Query values are percent-decoded already, so reserved characters have no meaning in them.
     for (const parameter of [...shared, ...parameters]) {
       if (parameter.in === 'query') Object.assign(parameter, { allowReserved: true })

@@ -8,7 +8,8 @@ const checks = new RequestViolations(document)
 const violations = (name: string, body: unknown) =>
   checks.of(document.components.schemas[name] as object, body).map(({ path, message }) => `${path} ${message}`)
 
-const wei = 'must be a whole number of wei as a decimal string, for example "1000000000000000"'
+const wei =
+  'must be a whole number in wei or the smallest unit of a token as a decimal string, for example "1000000000000000"'
 const signerTypes =
   '"plain", "keystore", "generated", "aws_kms", "google_cloud_kms", "azure_key_vault", "pkcs11", "remote", "vault"'
 const vault = { url: 'https://vault.example.com', path: 'signers/treasury' }

@@ -5,6 +5,10 @@ interface Schema {
   $ref?: string
   type?: string | string[]
   format?: string
+  minimum?: number
+  maximum?: number
+  enum?: unknown[]
+  pattern?: string
   description?: string
   properties?: Record<string, Schema>
   required?: string[]
@@ -85,11 +89,52 @@ test('the name of a time ends in at, since or until', () => {
   ])
 })
 
+/** Each integer of the contract that may not fit 32 bits, and has no format that says how many it needs. */
+function unsizedIntegers(part: unknown, pointer = ''): string[] {
+  if (typeof part !== 'object' || part === null) return []
+  const { type, format, minimum, maximum, enum: values } = part as Schema
+  const isBounded = values !== undefined || (minimum !== undefined && maximum !== undefined && maximum < 2 ** 31)
+  const isSized = format === 'int64' || format === 'int32' || isBounded
+  const own = [type].flat().includes('integer') && !isSized ? [pointer] : []
+  return [...own, ...Object.entries(part).flatMap(([name, child]) => unsizedIntegers(child, `${pointer}/${name}`))]
+}
+
+test('an integer has a maximum below 2^31, or a format: generated clients take 32 bits without one', () => {
+  expect(unsizedIntegers(contract)).toEqual([])
+})
+
 test('every member and parameter has a description', () => {
   const members = Object.entries(schemas).flatMap(([name, schema]) => membersOf(schema, name))
   expect(members.filter(({ schema }) => !isDescribed(schema)).map(({ name }) => name)).toEqual([])
   const parameters = Object.entries(contract.components.parameters as unknown as Record<string, Schema>)
   expect(parameters.filter(([, schema]) => schema.description === undefined)).toEqual([])
+})
+
+/** What says the form of a value, and not what it is of. */
+const generic = /^(?:Id|Address|Hash|Amount)(?:Input)?$|^(?:Timestamp|Bytes|Name|NetworkName|HttpUrl)$/
+
+test('an id, address, hash, time, amount and name says in its own words what it is', () => {
+  const members = Object.entries(schemas).flatMap(([name, schema]) => membersOf(schema, name))
+  const isGeneric = (schema: Schema): boolean => generic.test(refersTo(schema)) || branchesOf(schema).some(isGeneric)
+  const found = members.filter(({ schema }) => isGeneric(schema))
+  expect(found.length).toBeGreaterThan(200)
+  expect(found.filter(({ schema }) => schema.description === undefined).map(({ name }) => name)).toEqual([])
+})
+
+test('an amount says its unit: wei, or the smallest unit of a token', () => {
+  const members = Object.entries(schemas).flatMap(([name, schema]) => membersOf(schema, name))
+  const pattern = schemas.Amount?.pattern
+  const isAmount = (schema: Schema): boolean =>
+    schema.pattern === pattern ||
+    /^Amount(?:Input)?$/.test(refersTo(schema)) ||
+    [...branchesOf(schema), ...(schema.items ? [schema.items] : [])].some(isAmount)
+  const amounts = members.filter(({ schema }) => isAmount(schema))
+  expect(amounts.length).toBeGreaterThan(100)
+  expect(
+    amounts
+      .filter(({ schema: { description = '' } }) => !/\bwei\b|smallest unit/.test(description))
+      .map(({ name }) => name),
+  ).toEqual([])
 })
 
 test('every object with members has a name of its own, which no generator invents', () => {

@@ -179,6 +179,30 @@ test('marks what is made for the console, with its promise', () => {
       .toEqual([operationId, marked.some((one) => one.operationId === operationId)])
 })
 
+test('a PUT answers 201 where it creates and 200 where it replaces, as the audit trail says', async () => {
+  const declared = operations.filter(({ statuses }) => statuses.includes('200') && statuses.includes('201'))
+  expect(declared.map(({ operationId }) => operationId)).toEqual(['replaceRelayerFunding', 'replacePoolFunding'])
+  for (const { responses } of declared) expect(responses['201']).toEqual(responses['200'])
+  const { client } = await startTestService()
+  for (const id of ['reserve', 'a']) await createRelayer(client, { id })
+  await client.pools.create({ id: 'pool', network: 'local', relayer_ids: ['a'] })
+  const amounts = { min_balance: '1', target_balance: '2', max_per_day: '3', max_fee_per_gas: '4' }
+  const settings = { from: 'reserve', ...amounts }
+  for (const resource of [client.relayers, client.pools]) {
+    const id = resource === client.pools ? 'pool' : 'a'
+    const put = async (maxPerDay: string) =>
+      (await resource.replaceFunding(id, { ...settings, max_per_day: maxPerDay }).withResponse()).response.status
+    expect([await put('3'), await put('4'), await put('4')]).toEqual([201, 200, 200])
+    await resource.deleteFunding(id)
+    expect(await put('3')).toBe(201)
+  }
+  const { data } = await client.get('/api/v1/audit', { query: { operation: 'Funding' } })
+  expect(data.map(({ result }) => result).reverse()).toEqual([
+    ...[201, 200, 200, 200, 201],
+    ...[201, 200, 200, 200, 201],
+  ])
+})
+
 test('a PATCH keeps what it does not name, also in the objects of a resource, and null removes a member', async () => {
   const { client } = await startTestService()
   await createRelayer(client, { id: 'a' })
