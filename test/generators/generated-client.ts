@@ -54,6 +54,12 @@ export function laterTransaction(status: string): string {
   return JSON.stringify({ ...value, data, later_member: true })
 }
 
+/** An event as a later minor version may send it: of a type, with a payload and a member that this contract does not have. */
+export function laterEvent(): string {
+  const payload = { payload_type: 'relayer_renamed', relayer_id: 'demo', names: ['demo', 'Demo'] }
+  return JSON.stringify({ ...JSON.parse(block('json')), event: 'relayer_renamed', payload, later_member: true })
+}
+
 /** The first code block of the language in the webhook guide. Without a language: the whole guide. */
 export function block(language?: string): string {
   const guide = document.tags.find(({ name }) => name === 'Notifications')?.description ?? ''

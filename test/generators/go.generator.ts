@@ -5,6 +5,7 @@ import { temporaryFolder } from '../support/service.ts'
 import {
   contract,
   inventedNames,
+  laterEvent,
   laterTransaction,
   operationIds,
   receiver,
@@ -36,6 +37,13 @@ func main() {
 	check(json.Unmarshal(text, &later))
 	if later.Data.Status != "resting" {
 		panic(later.Data.Status)
+	}
+	var event relayer.Event
+	text, err = os.ReadFile("later-event.json")
+	check(err)
+	check(json.Unmarshal(text, &event))
+	if _, err = event.Payload.ValueByDiscriminator(); event.Event != "relayer_renamed" || err == nil {
+		panic(event.Event)
 	}
 	client, err := relayer.NewClientWithResponses(os.Args[1], relayer.WithRequestEditorFn(authorize))
 	check(err)
@@ -103,6 +111,7 @@ test('oapi-codegen: generates every operation and schema, and its client calls',
 
   writeFileSync(join(folder, 'main.go'), program)
   writeFileSync(join(folder, 'later.json'), laterTransaction('resting'))
+  writeFileSync(join(folder, 'later-event.json'), laterEvent())
   await run('go', ['mod', 'init', 'example.com/program'], folder)
   await run('go', ['mod', 'tidy'], folder)
   await run('go', ['vet', './...'], folder)

@@ -5,8 +5,10 @@ import { temporaryFolder } from '../support/service.ts'
 import {
   answerExamples,
   answerSchemas,
+  block,
   contract,
   inventedNames,
+  laterEvent,
   laterTransaction,
   operationIds,
   receiver,
@@ -29,6 +31,13 @@ async function generate(name: string, options: string[] = []) {
     /\.(?:java|rs|ts)$/.test(file),
   )
   return { output, source: files.map((file) => readFileSync(join(output, file), 'utf8')).join('\n'), files }
+}
+
+/** The delivery of the webhook guide, and what a later version may answer and deliver. */
+function writeLater(output: string): void {
+  writeFileSync(join(output, 'delivery.json'), block('json'))
+  writeFileSync(join(output, 'later.json'), laterTransaction('resting'))
+  writeFileSync(join(output, 'later-event.json'), laterEvent())
 }
 
 const snake = (id: string) => id.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
@@ -71,6 +80,15 @@ public class Program {
     String later = Files.readString(Path.of("later.json"));
     Transaction read = client.getObjectMapper().readValue(later, TransactionResponse.class).getData();
     if (!read.getStatus().equals("resting")) throw new AssertionError(read);
+    if (handle(client, Files.readString(Path.of("delivery.json"))) == null) throw new AssertionError();
+    if (handle(client, Files.readString(Path.of("later-event.json"))) != null) throw new AssertionError();
+  }
+
+  static String handle(ApiClient client, String body) throws Exception {
+    String event = client.getObjectMapper().readTree(body).get("event").asText();
+    if (!event.equals("transaction_update")) return null;
+    Event update = client.getObjectMapper().readValue(body, Event.class);
+    return update.getPayload().getTransactionPayload().getId();
   }
 }
 `
@@ -81,7 +99,7 @@ test('java: has every operation, compiles and calls', async () => {
   expect(inventedNames('java', 'methods', operationIds)).toEqual([])
   expect(inventedNames('java', 'models', modelsIn(files, 'main/java/org/openapitools/client/model/'))).toEqual([])
   writeFileSync(join(output, 'src', 'main', 'java', 'Program.java'), javaProgram)
-  writeFileSync(join(output, 'later.json'), laterTransaction('resting'))
+  writeLater(output)
   await run('mvn', ['-q', 'compile'], output)
   await run('mvn', ['-q', 'dependency:build-classpath', '-Dmdep.outputFile=classpath'], output)
   const classpath = `${join(output, 'target', 'classes')}:${readFileSync(join(output, 'classpath'), 'utf8').trim()}`
@@ -125,6 +143,19 @@ async fn main() {
     read_examples();
     let later = std::fs::read_to_string("later.json").unwrap();
     assert_eq!(serde_json::from_str::<TransactionResponse>(&later).unwrap().data.status, "resting");
+    assert!(handle(&std::fs::read_to_string("delivery.json").unwrap()).is_some());
+    assert!(handle(&std::fs::read_to_string("later-event.json").unwrap()).is_none());
+}
+
+fn handle(body: &str) -> Option<String> {
+    let delivery: serde_json::Value = serde_json::from_str(body).unwrap();
+    if delivery["event"] != "transaction_update" {
+        return None;
+    }
+    match *serde_json::from_value::<Event>(delivery).unwrap().payload {
+        EventPayload::Transaction(transaction) => Some(transaction.id),
+        other => panic!("{:?}", other),
+    }
 }
 
 fn read_examples() {
@@ -154,7 +185,7 @@ test('rust: has every operation, compiles and calls', async () => {
   writeFileSync(join(output, 'src', 'bin', 'program.rs'), rustProgram)
   // Rust writes a time without a fraction where it is a whole second.
   writeFileSync(join(output, 'examples.json'), JSON.stringify(answerExamples).replaceAll('.000Z', 'Z'))
-  writeFileSync(join(output, 'later.json'), laterTransaction('resting'))
+  writeLater(output)
   await run('cargo', ['add', '--quiet', 'tokio@1', '--features', 'macros,rt'], output)
   // Without TLS, for which the machine would need a library.
   await run('cargo', ['build', '--quiet', '--no-default-features'], output)
@@ -194,6 +225,10 @@ for (const { schema, value } of JSON.parse(readFileSync('examples.json', 'utf8')
   deepEqual(JSON.parse(JSON.stringify(again)), value)
 }
 deepEqual(relayer.TransactionResponseFromJSON(JSON.parse(readFileSync('later.json', 'utf8'))).data.status, 'resting')
+const delivery = relayer.EventFromJSON(JSON.parse(readFileSync('delivery.json', 'utf8')))
+if (delivery.payload.payloadType !== 'transaction') throw new Error(delivery.event)
+const later = JSON.parse(readFileSync('later-event.json', 'utf8'))
+deepEqual(relayer.EventFromJSON(later).event, 'relayer_renamed')
 `
 
 test('typescript-fetch: has every operation, compiles and calls', async () => {
@@ -201,7 +236,7 @@ test('typescript-fetch: has every operation, compiles and calls', async () => {
   expect(operationIds.filter((id) => !source.includes(`async ${id}(`))).toEqual([])
   expect(inventedNames('typescript-fetch', 'models', modelsIn(files, 'models/'))).toEqual([])
   writeFileSync(join(output, 'examples.json'), JSON.stringify(answerExamples))
-  writeFileSync(join(output, 'later.json'), laterTransaction('resting'))
+  writeLater(output)
   const calls = await startCalls()
   await calls.expect(await runTypeScript(output, fetchProgram, calls))
 })

@@ -6,6 +6,7 @@ import {
   block,
   contract,
   inventedNames,
+  laterEvent,
   laterTransaction,
   objectSchemas,
   operationIds,
@@ -33,6 +34,14 @@ delivery = json.loads(pathlib.Path("delivery.json").read_text())
 event = Event.from_dict(delivery)
 assert isinstance(event.payload, TransactionPayload), type(event.payload)
 assert event.payload.hash_ == delivery["payload"]["hash"]
+
+def handle(body):
+    if json.loads(body)["event"] != "transaction_update":
+        return None
+    return Event.from_dict(json.loads(body)).payload.id
+
+assert handle(pathlib.Path("delivery.json").read_text()) == delivery["payload"]["id"]
+assert handle(pathlib.Path("later-event.json").read_text()) is None
 
 later = TransactionResponse.from_dict(json.loads(pathlib.Path("later.json").read_text()))
 assert later.additional_properties == {"later_member": True}
@@ -77,6 +86,7 @@ test('openapi-python-client: generates every operation and schema, and its clien
   const calls = await startCalls()
   writeFileSync(join(folder, 'delivery.json'), block('json'))
   writeFileSync(join(folder, 'later.json'), laterTransaction('resting'))
+  writeFileSync(join(folder, 'later-event.json'), laterEvent())
   writeFileSync(join(folder, 'program.py'), program)
   const env = { API_KEY: calls.apiKey }
   await calls.expect(await run(join(tools, 'python'), ['program.py', calls.url], folder, env))
