@@ -12,7 +12,7 @@ import {
   Wallet,
 } from 'ethers'
 import {
-  type Authorization,
+  type AuthorizationInput,
   type CreateRelayerSponsorship,
   createRelayerClient,
   type RelayerClient,
@@ -39,7 +39,7 @@ export interface Game {
   /** The same of an account with nonce keys. `sequence`: the number of the call under the key. */
   keyedCall(user: Wallet, number: number, key: bigint, sequence?: number): Promise<string>
   /** As an entry of `authorization_list`. */
-  authorize(user: Wallet, code: string, nonce?: number): Promise<Authorization>
+  authorize(user: Wallet, code: string, nonce?: number): Promise<AuthorizationInput>
   balanceOf(address: string): Promise<bigint>
   /** What a sponsorship pays for in this game. */
   rules: Omit<CreateRelayerSponsorship, 'relayer_id' | 'pool_id'>
