@@ -466,14 +466,14 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
  ],
  "put /api/v1/relayers/{relayer_id}/funding": [
   [
-   "from",
+   "treasury_id",
    "text (required)",
    "The treasury, a relayer on the same chain."
   ],
   [
    "asset",
    "text",
-   "An ERC-20 token."
+   "`coin`: the coin of the chain."
   ],
   [
    "min_balance",
@@ -486,7 +486,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "The balance after a refill, above `min_balance`."
   ],
   [
-   "max_per_day",
+   "max_amount_per_day",
    "amount in wei, or with a unit (1ether, 50gwei) (required)",
    "The most that refills may cost the treasury in any 24 hours (in steps of five minutes, as `max_value_per_day`): their amounts and, for the coin of the chain, their highest fees."
   ],
@@ -505,7 +505,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "asset",
    "text",
-   "An ERC-20 token."
+   "`coin`: the coin of the chain."
   ],
   [
    "keep",
@@ -1568,14 +1568,14 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
  ],
  "put /api/v1/pools/{pool_id}/funding": [
   [
-   "from",
+   "treasury_id",
    "text (required)",
    "The treasury, a relayer on the same chain."
   ],
   [
    "asset",
    "text",
-   "An ERC-20 token."
+   "`coin`: the coin of the chain."
   ],
   [
    "min_balance",
@@ -1588,7 +1588,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "The balance after a refill, above `min_balance`."
   ],
   [
-   "max_per_day",
+   "max_amount_per_day",
    "amount in wei, or with a unit (1ether, 50gwei) (required)",
    "The most that refills may cost the treasury in any 24 hours (in steps of five minutes, as `max_value_per_day`): their amounts and, for the coin of the chain, their highest fees."
   ],
@@ -2042,7 +2042,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
 }
 
 /** The members that are amounts. */
-export const amountMembers: ReadonlySet<string> = new Set(["value","gas_price","max_fee_per_gas","max_priority_fee_per_gas","min_balance","target_balance","max_per_day","keep","gas_price_cap","max_fee_per_transaction","max_fee_per_day","max_value","max_value_per_day","min_priority_fee_per_gas","min_gas_price","max_fee"])
+export const amountMembers: ReadonlySet<string> = new Set(["value","gas_price","max_fee_per_gas","max_priority_fee_per_gas","min_balance","target_balance","max_amount_per_day","keep","gas_price_cap","max_fee_per_transaction","max_fee_per_day","max_value","max_value_per_day","min_priority_fee_per_gas","min_gas_price","max_fee"])
 
 /** The members that are secrets: the contract calls them writeOnly. */
 export const secretMembers: ReadonlySet<string> = new Set(["signing_key","key","keystore","passphrase","private_key","client_secret","pin","headers","client_key","token","secret_id"])

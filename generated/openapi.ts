@@ -646,9 +646,9 @@ export interface paths {
          * Fund a relayer from another one
          * @description Answers 201 if the relayer had no funding of its own, and 200 if this replaces one.
          *
-         *     When the relayer's balance, less what its unfinished transactions may cost, is below `min_balance`, the treasury `from` sends it what is missing to `target_balance`. Both must be on one chain. A refill is an ordinary transaction of the treasury: the treasury's policies apply to it (a `whitelist_receivers` must contain the relayer's address). At most one refill is under way at a time. A drained relayer gets only what its unfinished transactions need.
+         *     When the relayer's balance, less what its unfinished transactions may cost, is below `min_balance`, the treasury `treasury_id` sends it what is missing to `target_balance`. Both must be on one chain. A refill is an ordinary transaction of the treasury: the treasury's policies apply to it (a `whitelist_receivers` must contain the relayer's address). At most one refill is under way at a time. A drained relayer gets only what its unfinished transactions need.
          *
-         *     `max_per_day` is what bounds a loss: whoever makes the relayer burn gas burns the treasury's funds up to it. A change after which relayers fund each other in a circle is refused (409), whether it adds a funding or uncovers one.
+         *     `max_amount_per_day` is what bounds a loss: whoever makes the relayer burn gas burns the treasury's funds up to it. A change after which relayers fund each other in a circle is refused (409), whether it adds a funding or uncovers one.
          *
          *     **Returns** 200: The funding. `data` is `FundingState`.
          */
@@ -1663,7 +1663,7 @@ export interface paths {
         get: operations["getPoolFunding"];
         /**
          * Fund the relayers of a pool
-         * @description As [Fund a relayer from another one](#/relayers/replacerelayerfunding), for every relayer that the pool has now or later, except those with a funding of their own. `max_per_day` bounds the refills of all of them together. A relayer of several funded pools is funded by the one that was created first. The treasury cannot be in the pool, or get its funds from it (409). Answers 201 if the pool had no funding, and 200 if this replaces one.
+         * @description As [Fund a relayer from another one](#/relayers/replacerelayerfunding), for every relayer that the pool has now or later, except those with a funding of their own. `max_amount_per_day` bounds the refills of all of them together. A relayer of several funded pools is funded by the one that was created first. The treasury cannot be in the pool, or get its funds from it (409). Answers 201 if the pool had no funding, and 200 if this replaces one.
          *
          *     **Returns** 200: The funding of the pool. `data` is `PoolFundingState`.
          */
@@ -4063,9 +4063,9 @@ export interface components {
         };
         FundingSettings: {
             /** @description The treasury, a relayer on the same chain. */
-            from: components["schemas"]["Id"];
-            /** @description An ERC-20 token. If absent, the coin of the chain. Amounts are in its smallest unit. */
-            asset?: components["schemas"]["AddressInput"];
+            treasury_id: components["schemas"]["Id"];
+            /** @description `coin`: the coin of the chain. Otherwise the address of an ERC-20 token. Amounts are in its smallest unit. Default: `coin`. */
+            asset?: components["schemas"]["AssetInput"];
             /** @description A balance below it starts a refill. In wei, or in the smallest unit of `asset`. */
             min_balance: components["schemas"]["AmountInput"];
             /** @description The balance after a refill, above `min_balance`. In wei, or in the smallest unit of `asset`. */
@@ -4075,26 +4075,25 @@ export interface components {
              *     their amounts and, for the coin of the chain, their highest fees. Refills that fail stay counted. In wei, or in the
              *     smallest unit of `asset`.
              */
-            max_per_day: components["schemas"]["AmountInput"];
+            max_amount_per_day: components["schemas"]["AmountInput"];
             /** @description The highest price of a refill per unit of gas, in wei. While the market is above it, no refill starts. */
             max_fee_per_gas: components["schemas"]["AmountInput"];
         };
         Funding: {
             /** @description The id of the treasury, a relayer on the same chain. */
-            from: components["schemas"]["Id"];
-            /** @description The token that refills; null: the coin of the chain. */
-            asset: string | null;
+            treasury_id: components["schemas"]["Id"];
+            asset: components["schemas"]["Asset"];
             /** @description A balance below it starts a refill. In wei, or in the smallest unit of `asset`. */
             min_balance: components["schemas"]["Amount"];
             /** @description The balance after a refill. In wei, or in the smallest unit of `asset`. */
             target_balance: components["schemas"]["Amount"];
             /** @description The most that refills may cost the treasury in any 24 hours. In wei, or in the smallest unit of `asset`. */
-            max_per_day: components["schemas"]["Amount"];
+            max_amount_per_day: components["schemas"]["Amount"];
             /** @description The highest price of a refill, in wei per unit of gas. */
             max_fee_per_gas: components["schemas"]["Amount"];
         };
         /**
-         * @description `sufficient`: the balance is at least `min_balance`. `refilling`: a refill is under way. No refill starts now, and it is tried again, in these states: `limit_reached` (`max_per_day`), `treasury_short` (the treasury cannot pay it), `fee_too_high` (the market is above `max_fee_per_gas`), `refused` (by the treasury's state or policies), `unknown` (the balance is not known: most nodes do not answer, or were not asked yet). A later version may add values.
+         * @description `sufficient`: the balance is at least `min_balance`. `refilling`: a refill is under way. No refill starts now, and it is tried again, in these states: `limit_reached` (`max_amount_per_day`), `treasury_short` (the treasury cannot pay it), `fee_too_high` (the market is above `max_fee_per_gas`), `refused` (by the treasury's state or policies), `unknown` (the balance is not known: most nodes do not answer, or were not asked yet). A later version may add values.
          * @enum {string}
          */
         FundingStatus: "sufficient" | "refilling" | "limit_reached" | "treasury_short" | "fee_too_high" | "refused" | "unknown";
@@ -4115,10 +4114,8 @@ export interface components {
             revision: components["schemas"]["Revision"];
             /** @description The pool's funding. */
             funding: components["schemas"]["Funding"];
-            /** @description What counts for `max_per_day` now, of all relayers together. In wei, or in the smallest unit of `asset`. */
-            spent_today: components["schemas"]["Amount"];
-            /** @description What is left of `max_per_day`. In wei, or in the smallest unit of `asset`. */
-            left_today: components["schemas"]["Amount"];
+            /** @description The use of `max_amount_per_day`, of all relayers together. */
+            usage: components["schemas"]["Usage"];
             /** @description Those that the pool funds. */
             relayers: components["schemas"]["PoolRelayerFunding"][];
         };
@@ -4139,10 +4136,8 @@ export interface components {
             since: string | null;
             /** @description The relayer's balance now, in wei or in the smallest unit of `asset`. Null when no node answers. */
             balance: string | null;
-            /** @description What counts for `max_per_day` now. In wei, or in the smallest unit of `asset`. */
-            spent_today: components["schemas"]["Amount"];
-            /** @description What is left of `max_per_day`. In wei, or in the smallest unit of `asset`. */
-            left_today: components["schemas"]["Amount"];
+            /** @description The use of `max_amount_per_day`. */
+            usage: components["schemas"]["Usage"];
             /**
              * Format: int64
              * @description For how long the balance lasts at the rate of the fees of the last 24 hours; null when it is unknown, when no fee was paid, and for tokens. Values that the relayer sends are not counted.
@@ -4155,7 +4150,7 @@ export interface components {
             /** @description A transaction of the treasury. */
             transaction_id: components["schemas"]["Id"];
             /** @description The id of the treasury that sent it. */
-            from: components["schemas"]["Id"];
+            treasury_id: components["schemas"]["Id"];
             /** @description What the relayer gets, in wei or in the smallest unit of the asset of the funding. */
             amount: components["schemas"]["Amount"];
             /** @description Whether its transaction is unfinished. */
@@ -4166,8 +4161,8 @@ export interface components {
         SweepRequest: {
             /** @description The address that gets the balance. */
             to: components["schemas"]["AddressInput"];
-            /** @description An ERC-20 token. If absent, the coin of the chain. */
-            asset?: components["schemas"]["AddressInput"];
+            /** @description `coin`: the coin of the chain. Otherwise the address of an ERC-20 token. Default: `coin`. */
+            asset?: components["schemas"]["AssetInput"];
             /** @description What stays, in the smallest unit of the asset. Default 0. */
             keep?: components["schemas"]["AmountInput"];
         };
@@ -4780,9 +4775,12 @@ export interface components {
             /** @description The requests that may come at once. */
             burst: number;
         };
+        /** @description `coin`: the coin of the chain. Otherwise the address of an ERC-20 token. */
+        Asset: string;
+        /** @description `coin`: the coin of the chain. Otherwise the address of an ERC-20 token. */
+        AssetInput: string;
         BudgetAsset: {
-            /** @description `coin`: the coin of the chain. Otherwise the address of an ERC-20 token. */
-            asset: string;
+            asset: components["schemas"]["Asset"];
             /** @description The highest amount of one transaction or signature, in wei or in the smallest unit of the token. Null: that of a day. */
             max_amount: string | null;
             /** @description The highest total amount in any 24 hours, in wei or in the smallest unit of the token. */
@@ -4803,8 +4801,7 @@ export interface components {
             receivers: components["schemas"]["Address"][] | null;
         };
         BudgetAssetInput: {
-            /** @description `coin`: the coin of the chain. Otherwise the address of an ERC-20 token. */
-            asset: string;
+            asset: components["schemas"]["AssetInput"];
             /** @description The highest amount of one transaction or signature, in wei or in the smallest unit of the token. Absent or null: that of a day. */
             max_amount?: components["schemas"]["AmountInput"] | null;
             /** @description The highest total amount in any 24 hours, in wei or in the smallest unit of the token. */
@@ -4834,8 +4831,7 @@ export interface components {
         };
         /** @description The use of a limit in the last 24 hours. */
         BudgetAssetUse: {
-            /** @description `coin`: the coin of the chain. Otherwise the address of an ERC-20 token. */
-            asset: string;
+            asset: components["schemas"]["Asset"];
             /** @description The highest amount of one transaction or signature, in wei or in the smallest unit of the token. Null: that of a day. */
             max_amount: string | null;
             /** @description What was moved in the last 24 hours, in wei or in the smallest unit of the token. */
@@ -5188,13 +5184,13 @@ export interface components {
         /** @description A token with transferWithAuthorization (EIP-3009), and the most that one payment may be, in its smallest unit. */
         FacilitatorAssetInput: {
             /** @description The address of the token. */
-            address: components["schemas"]["AddressInput"];
+            asset: components["schemas"]["AddressInput"];
             /** @description The highest amount of one payment, in the smallest unit of the token. */
             max_amount: components["schemas"]["AmountInput"];
         };
         FacilitatorAsset: {
             /** @description The address of the token. */
-            address: components["schemas"]["Address"];
+            asset: components["schemas"]["Address"];
             /** @description The highest amount of one payment, in the smallest unit of the token. */
             max_amount: components["schemas"]["Amount"];
         };
@@ -5367,11 +5363,11 @@ export interface components {
         };
         /** @description The use of a limit in the last 24 hours. */
         Usage: {
-            /** @description The fees that count now, in wei. */
+            /** @description What counts now, in wei; of a funding with a token in its smallest unit. */
             used: components["schemas"]["Amount"];
-            /** @description What is left of `limit`, in wei. */
+            /** @description What is left of `limit`, in the unit of `used`. */
             remaining: components["schemas"]["Amount"];
-            /** @description The highest total fee in any 24 hours, in wei. */
+            /** @description The most in any 24 hours, in the unit of `used`. */
             limit: components["schemas"]["Amount"];
             /**
              * Format: date-time
@@ -8229,6 +8225,8 @@ export type Scopes = components['schemas']['Scopes'];
 export type Cidr = components['schemas']['Cidr'];
 export type ApiKeyRateLimit = components['schemas']['ApiKeyRateLimit'];
 export type ApiKeyRateLimitInput = components['schemas']['ApiKeyRateLimitInput'];
+export type Asset = components['schemas']['Asset'];
+export type AssetInput = components['schemas']['AssetInput'];
 export type BudgetAsset = components['schemas']['BudgetAsset'];
 export type ApiKeyBudget = components['schemas']['ApiKeyBudget'];
 export type BudgetAssetInput = components['schemas']['BudgetAssetInput'];

@@ -332,7 +332,7 @@ export const documentClaims: Claims = {
     'servers.test: two servers refill each of several relayers once',
     'funding/run',
   ],
-  'refill-limit': ['sending/funding.test: stops at max_per_day'],
+  'refill-limit': ['sending/funding.test: stops at max_amount_per_day'],
   'pool-limits': ['api/handlers/pools.test: limits per day count over all relayers of the pool'],
   'pool-move': ['api/handlers/pools.test: moves a transaction that was never signed to another relayer'],
   'pool-rights': [

@@ -235,8 +235,8 @@ test('two servers refill each of several relayers once', async () => {
       clientOf(index).put(path, {
         path: { relayer_id: relayerId },
         body: {
-          ...{ from: treasury, min_balance: `${ether}`, target_balance: `${2n * ether}` },
-          ...{ max_per_day: `${50n * ether}`, max_fee_per_gas: '100000000000' },
+          ...{ treasury_id: treasury, min_balance: `${ether}`, target_balance: `${2n * ether}` },
+          ...{ max_amount_per_day: `${50n * ether}`, max_fee_per_gas: '100000000000' },
         },
       }),
     ),
@@ -304,8 +304,8 @@ const changedByTwo: Record<string, { path: string; method?: string; change(numbe
 }
 const receiver = (number: number) => `0x${`${number}`.padStart(40, '0')}`
 const fundingOf = (limit: string) => ({
-  ...{ from: 'treasury', min_balance: '1', target_balance: '2' },
-  ...{ max_per_day: limit, max_fee_per_gas: '1' },
+  ...{ treasury_id: 'treasury', min_balance: '1', target_balance: '2' },
+  ...{ max_amount_per_day: limit, max_fee_per_gas: '1' },
 })
 
 interface Created {

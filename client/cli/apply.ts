@@ -228,7 +228,7 @@ const named: Record<string, Kind> = {
   network: 'networks',
   signer_id: 'signers',
   ...{ notification_id: 'notifications', notification_ids: 'notifications' },
-  ...{ relayer_id: 'relayers', relayer_ids: 'relayers', from: 'relayers' },
+  ...{ relayer_id: 'relayers', relayer_ids: 'relayers', treasury_id: 'relayers' },
   ...{ pool_id: 'pools', pool_ids: 'pools' },
 }
 

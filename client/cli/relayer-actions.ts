@@ -98,7 +98,7 @@ export function addRelayerActions(program: Command, context: () => Context): voi
   program
     .command('sweep <to> [relayer]')
     .description('send all that the relayer has left to an address')
-    .option('--asset <token>', 'an ERC-20 token in the place of the coin')
+    .option('--asset <asset>', "coin, or an ERC-20 token's address (default: coin)")
     .option('--keep <amount>', 'what stays: 1ether, 5gwei, or the smallest unit')
     .action(async (to: string, given: string | undefined, { asset, keep }: { asset?: string; keep?: string }) => {
       const world = context()

@@ -43,10 +43,10 @@ export class Snapshot {
     return this.#ask((block) => this.#questions.nonceAt(address, block))
   }
 
-  /** `asset`: a token's address; null: the coin of the chain. 0 when the address is no token. */
-  balance(address: string, asset: string | null = null): Promise<bigint> {
+  /** `asset`: `coin`, or a token's address. 0 when the address is no token. */
+  balance(address: string, asset = 'coin'): Promise<bigint> {
     return this.#ask((block) =>
-      asset === null
+      asset === 'coin'
         ? this.#questions.balanceAt(address, block)
         : this.#questions.tokenBalanceAt(asset, address, block),
     )

@@ -14,13 +14,13 @@ const fine: FundingStatus[] = ['sufficient', 'refilling']
 export function asCoin(funding: Funding, coin: CoinToken): Funding {
   if (coin === null || funding.asset !== coin.address) return funding
   const inWei = (amount: string) => `${BigInt(amount) * unitOf(coin)}`
-  const { min_balance, target_balance, max_per_day } = funding
+  const { min_balance, target_balance, max_amount_per_day } = funding
   return {
     ...funding,
-    asset: null,
+    asset: 'coin',
     min_balance: inWei(min_balance),
     target_balance: inWei(target_balance),
-    max_per_day: inWei(max_per_day),
+    max_amount_per_day: inWei(max_amount_per_day),
   }
 }
 

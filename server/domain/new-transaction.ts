@@ -77,8 +77,8 @@ export interface Once {
 /** The refill of a relayer. It is accepted only while none is open, and `after` (a row id; null: none) is the newest. */
 export interface NewRefill {
   relayer_row_id: number
-  /** A token's address; null: the coin of the chain. */
-  asset: string | null
+  /** `coin`, or a token's address. */
+  asset: string
   amount: string
   after: number | null
 }

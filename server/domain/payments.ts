@@ -105,19 +105,19 @@ export function ruleAgainst(
   const { paymentPayload, paymentRequirements: wanted } = asked
   const { accepted, payload } = paymentPayload
   const { authorization } = payload
-  const asset = assets.find((one) => one.address === wanted.asset)
+  const listed = assets.find((one) => one.asset === wanted.asset)
   const isAccepted = (['scheme', 'amount', 'asset', 'payTo'] as const).every((name) => accepted[name] === wanted[name])
   const refuse = (reason: string, message?: string) => ({ reason, payer, ...(message !== undefined && { message }) })
   if (wanted.scheme !== 'exact') return refuse('unsupported_scheme')
   if (wanted.network !== networkOf(chain_id) || accepted.network !== wanted.network)
     return refuse(`${prefix}_network_mismatch`)
   if (!wanted.extra?.name || !wanted.extra.version) return refuse(`${prefix}_missing_eip712_domain`)
-  if (!asset) return refuse('asset_not_accepted', 'the facilitator does not list this asset')
+  if (!listed) return refuse('asset_not_accepted', 'the facilitator does not list this asset')
   if (wanted.payTo !== pay_to || authorization.to !== pay_to) return refuse(`${prefix}_recipient_mismatch`)
   if (BigInt(authorization.value) !== BigInt(wanted.amount))
     return refuse(`${prefix}_payload_authorization_value_mismatch`)
-  if (BigInt(wanted.amount) > BigInt(asset.max_amount))
-    return refuse('amount_too_large', `a payment may be at most ${asset.max_amount}`)
+  if (BigInt(wanted.amount) > BigInt(listed.max_amount))
+    return refuse('amount_too_large', `a payment may be at most ${listed.max_amount}`)
   return isAccepted ? undefined : refuse('accepted_mismatch', 'accepted and paymentRequirements differ')
 }
 

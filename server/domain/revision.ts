@@ -33,7 +33,7 @@ export const members = {
     ...(['per_user', 'origins', 'paused'] as const),
   ],
   facilitators: ['assets', 'pay_to', 'max_fee', 'max_fee_per_day', 'wait_seconds'],
-  funding: ['from', 'asset', 'min_balance', 'target_balance', 'max_per_day', 'max_fee_per_gas'],
+  funding: ['treasury_id', 'asset', 'min_balance', 'target_balance', 'max_amount_per_day', 'max_fee_per_gas'],
 } as const
 export type Kind = keyof typeof members
 export type Members<K extends Kind> = Record<(typeof members)[K][number], unknown>

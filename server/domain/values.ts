@@ -24,6 +24,9 @@ export function readAddress(input: string, field: Field): string {
   }
 }
 
+/** `coin`: the coin of the chain. Otherwise a token's address, in lower case. */
+export const readAsset = (input: string, field: Field): string => (input === 'coin' ? input : readAddress(input, field))
+
 /** RFC 3339 has four-digit years; an offset can move a time outside of them. */
 const firstMs = Date.parse('0000-01-01T00:00:00.000Z')
 const lastMs = Date.parse('9999-12-31T23:59:59.999Z')

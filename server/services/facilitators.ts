@@ -46,8 +46,8 @@ export async function showFacilitator({ store }: Store, facilitator: Facilitator
 function readRules({ assets, pay_to, max_fee, max_fee_per_day, wait_seconds }: UpdateFacilitatorRequest) {
   return {
     ...(assets && {
-      assets: assets.map(({ address, max_amount }, index) => ({
-        address: readAddress(address, ['assets', index, 'address']),
+      assets: assets.map(({ asset, max_amount }, index) => ({
+        asset: readAddress(asset, ['assets', index, 'asset']),
         max_amount: readAmount(max_amount, ['assets', index, 'max_amount']),
       })),
     }),

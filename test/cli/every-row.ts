@@ -95,8 +95,8 @@ async function useEverything(rig: Rig, hookUrl: string): Promise<void> {
   await client.put('/api/v1/pools/{pool_id}/funding', {
     path: { pool_id: 'funded' },
     body: {
-      ...{ from: account.relayer_id, min_balance: '1', target_balance: '2' },
-      ...{ max_per_day: '3', max_fee_per_gas: '4' },
+      ...{ treasury_id: account.relayer_id, min_balance: '1', target_balance: '2' },
+      ...{ max_amount_per_day: '3', max_fee_per_gas: '4' },
     },
   })
   await client.pools.update('pool', { weights: { demo: 0 } })
@@ -112,15 +112,15 @@ async function useEverything(rig: Rig, hookUrl: string): Promise<void> {
   await client.sponsorships.sendSponsoredCall('game', { to: receiver, data: '0x12345678' })
   await rig.chain.rpc('anvil_setCode', [paidIn.token, anyToken])
   await client.facilitators.create({
-    ...{ id: 'shop', pool_id: 'pool', assets: [{ address: paidIn.token, max_amount: amount }], pay_to: paidIn.payee },
+    ...{ id: 'shop', pool_id: 'pool', assets: [{ asset: paidIn.token, max_amount: amount }], pay_to: paidIn.payee },
     ...{ max_fee: `${10n ** 16n}`, max_fee_per_day: `${10n ** 18n}` },
   })
   await client.facilitators.settlePayment('shop', await everyPayment())
   await client.put('/api/v1/relayers/{relayer_id}/funding', {
     path: { relayer_id: 'demo' },
     body: {
-      ...{ from: account.relayer_id, min_balance: '10000', target_balance: '20000' },
-      ...{ max_per_day: `${10n ** 18n}`, max_fee_per_gas: `${10n ** 11n}` },
+      ...{ treasury_id: account.relayer_id, min_balance: '10000', target_balance: '20000' },
+      ...{ max_amount_per_day: `${10n ** 18n}`, max_fee_per_gas: `${10n ** 11n}` },
     },
   })
   await until('the demo relayer was refilled', async () => {

@@ -116,7 +116,7 @@ relayers:
     network: sepolia
     signer_id: hot-key
     policies: { max_value: 1.5ether }
-    funding: { from: reserve, min_balance: 0.5ether, target_balance: 1ether, max_per_day: 5ether, max_fee_per_gas: 50gwei }
+    funding: { treasury_id: reserve, min_balance: 0.5ether, target_balance: 1ether, max_amount_per_day: 5ether, max_fee_per_gas: 50gwei }
   - { id: reserve, name: Reserve, network: sepolia, signer_id: reserve-key }
 pools:
   - { id: payouts, network: sepolia, relayer_ids: [hot, reserve], weights: { reserve: 20 }, policies: { max_value_per_day: 3ether } }
@@ -131,7 +131,7 @@ facilitators:
   - id: shop
     pool_id: payouts
     pay_to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
-    assets: [{ max_amount: 50000, address: '0x036CbD53842c5426634e7929541eC2318f3dCF7e' }]
+    assets: [{ max_amount: 50000, asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e' }]
     max_fee: 0.001ether
     max_fee_per_day: 0.1ether
 api_keys:
@@ -149,7 +149,7 @@ test('creates pools, sponsorships, facilitators, budgets, ABIs and funding, read
   expect(done.out.match(/^token +\S{20,}$/gm)).toHaveLength(3)
   const path = { relayer_id: 'hot' }
   const funding = async () => (await client.get('/api/v1/relayers/{relayer_id}/funding', { path })).data.funding
-  expect(await funding()).toMatchObject({ from: 'reserve', min_balance: '500000000000000000' })
+  expect(await funding()).toMatchObject({ treasury_id: 'reserve', min_balance: '500000000000000000' })
   const { data: hot } = await client.get('/api/v1/relayers/{relayer_id}', { path })
   expect(hot.policies.max_value).toBe(`15${'0'.repeat(17)}`)
   expect(await apply(more, '--yes')).toMatchObject({ code: 0, err: 'Nothing to do\n' })
@@ -186,7 +186,7 @@ test('checks the whole file against the contract before it changes anything, in 
   const wrong = more
     .replace('max_value: 1.5ether', 'max_valu: 1')
     .replace('max_gas: 200000', 'max_gas: many')
-    .replace('from: reserve, ', '')
+    .replace('treasury_id: reserve, ', '')
     .replace('pay_to: ', 'pay_too: ')
   for (const option of ['--yes', '--dry-run']) {
     const { code, err } = await apply(wrong, option)
@@ -198,7 +198,7 @@ test('checks the whole file against the contract before it changes anything, in 
         'sponsorships[0] (game): max_gas must be an integer',
         'facilitators[0] (shop): pay_to is missing',
         'facilitators[0] (shop): pay_too is no member; did you mean pay_to?',
-        'relayers[0] (hot).funding: from is missing',
+        'relayers[0] (hot).funding: treasury_id is missing',
         '',
       ],
     ])

@@ -116,11 +116,11 @@ test('reports each problem and its remedy with `doctor`, and none for a healthy 
   const amounts = {
     min_balance: `${2n * 10n ** 18n}`,
     target_balance: `${3n * 10n ** 18n}`,
-    max_per_day: `${10n ** 19n}`,
+    max_amount_per_day: `${10n ** 19n}`,
   }
   await client.put('/api/v1/relayers/{relayer_id}/funding', {
     ...demo,
-    body: { from: treasury, ...amounts, max_fee_per_gas: `${10n ** 11n}` },
+    body: { treasury_id: treasury, ...amounts, max_fee_per_gas: `${10n ** 11n}` },
   })
   await expect.poll(problems).toContain('funding problem demo is not refilled (treasury short)')
 

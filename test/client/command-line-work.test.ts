@@ -43,18 +43,18 @@ test('funds a relayer from another one, shows it, and sweeps what is left', asyn
   const body = { id: 'treasury', name: 'Treasury', network: 'local', network_type: 'evm', paused: false } as const
   const treasury = await service.client.relayers.create({ ...body, signer_id: signer.id })
   await chain.setBalance(treasury.address, 10n ** 20n)
-  expect((await run(['fund', '--help'])).out).toContain('max_per_day')
+  expect((await run(['fund', '--help'])).out).toContain('max_amount_per_day')
   const set = [
-    'from=treasury',
+    'treasury_id=treasury',
     'min_balance=1ether',
     'target_balance=2ether',
-    'max_per_day=3ether',
+    'max_amount_per_day=3ether',
     'max_fee_per_gas=9gwei',
   ]
   expect(await json(['fund', 'demo', ...set.flatMap((its) => ['--set', its])])).toMatchObject({
     funding: { min_balance: `${10n ** 18n}`, max_fee_per_gas: '9000000000' },
   })
-  expect(await json(['funding', 'demo'])).toMatchObject({ funding: { from: 'treasury' } })
+  expect(await json(['funding', 'demo'])).toMatchObject({ funding: { treasury_id: 'treasury' } })
   await run(['unfund', 'demo'])
   expect((await run(['funding', 'demo'])).err).toContain('the relayer has no funding')
   expect(await json(['sweep', to, 'treasury', '--keep', '1ether'])).toMatchObject({ to, relayer_id: 'treasury' })

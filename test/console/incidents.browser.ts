@@ -110,8 +110,8 @@ async function refilled(rules: object, has = 10n * ether) {
   await fund(treasury.address, has)
   await fund(account.address, 1n)
   await client().relayers.replaceFunding(account.relayer_id, {
-    ...{ from: treasury.relayer_id, min_balance: `${ether}`, target_balance: `${2n * ether}` },
-    ...{ max_per_day: `${5n * ether}`, max_fee_per_gas: `${100n * gwei}`, ...rules },
+    ...{ treasury_id: treasury.relayer_id, min_balance: `${ether}`, target_balance: `${2n * ether}` },
+    ...{ max_amount_per_day: `${5n * ether}`, max_fee_per_gas: `${100n * gwei}`, ...rules },
   } as never)
   return { treasury, account }
 }
@@ -462,7 +462,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
     }
   },
   'a refill is above its limit per day': async () => {
-    const { treasury, account } = await refilled({ max_per_day: '1' })
+    const { treasury, account } = await refilled({ max_amount_per_day: '1' })
     return {
       seen: new RegExp(`${account.relayer_id} is not refilled \\(limit reached`),
       named: /limit reached/,

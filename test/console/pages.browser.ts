@@ -22,8 +22,8 @@ beforeAll(async () => {
   await client.put('/api/v1/relayers/{relayer_id}/funding', {
     path,
     body: {
-      ...{ from: treasury.relayer_id, min_balance: `${2n * 10n ** 24n}`, target_balance: `${3n * 10n ** 24n}` },
-      ...{ max_per_day: '1', max_fee_per_gas: '60000000000' },
+      ...{ treasury_id: treasury.relayer_id, min_balance: `${2n * 10n ** 24n}`, target_balance: `${3n * 10n ** 24n}` },
+      ...{ max_amount_per_day: '1', max_fee_per_gas: '60000000000' },
     },
   })
   await account.send(5, { reference: 'payout-7' })

@@ -156,13 +156,13 @@ async function addOthers(rig: Rig, receiver: Receiver) {
   await client.put('/api/v1/relayers/{relayer_id}/funding', {
     path,
     body: {
-      ...{ from: 'payouts-us-1', min_balance: '100000000000000000', target_balance: '500000000000000000' },
-      ...{ max_per_day: '2000000000000000000', max_fee_per_gas: '60000000000' },
+      ...{ treasury_id: 'payouts-us-1', min_balance: '100000000000000000', target_balance: '500000000000000000' },
+      ...{ max_amount_per_day: '2000000000000000000', max_fee_per_gas: '60000000000' },
     },
   })
   const [token, payTo] = [`0x${'56'.repeat(20)}`, `0x${'78'.repeat(20)}`]
   await client.facilitators.create({
-    ...{ id: 'paywall', pool_id: 'mint', assets: [{ address: token, max_amount: '5000000' }], pay_to: payTo },
+    ...{ id: 'paywall', pool_id: 'mint', assets: [{ asset: token, max_amount: '5000000' }], pay_to: payTo },
     ...{ max_fee: '2000000000000000', max_fee_per_day: '500000000000000000' },
   })
   const budget = {

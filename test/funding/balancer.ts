@@ -38,10 +38,10 @@ export async function refillBehind({ lag, drawn, by, rounds, seed }: Balancer): 
     const path = { relayer_id: relayer.relayer_id }
     const target = 4n * ether
     const settings: FundingSettings = {
-      from: treasury.relayer_id,
+      treasury_id: treasury.relayer_id,
       min_balance: `${ether}`,
       target_balance: `${target}`,
-      max_per_day: `${10_000n * ether}`,
+      max_amount_per_day: `${10_000n * ether}`,
       max_fee_per_gas: '100000000000',
     }
     await rig.chain.mine(8)

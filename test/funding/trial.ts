@@ -139,8 +139,8 @@ async function prepare(dataDir: string, chain: Anvil, proxy: FaultProxy) {
   const { data: relayer } = await client.get('/api/v1/relayers/{relayer_id}', { path })
   await chain.setBalance(created.address, 100n * ether)
   await chain.setBalance(relayer.address, target)
-  const amounts = { min_balance: `${ether}`, target_balance: `${target}`, max_per_day: `${20n * ether}` }
-  await client.put(funding, { path, body: { from: treasury, ...amounts, max_fee_per_gas: '100000000000' } })
+  const amounts = { min_balance: `${ether}`, target_balance: `${target}`, max_amount_per_day: `${20n * ether}` }
+  await client.put(funding, { path, body: { treasury_id: treasury, ...amounts, max_fee_per_gas: '100000000000' } })
   await until('enough', async () => (await client.get(funding, { path })).data.status === 'sufficient')
   await victim.stop('SIGTERM')
   return { treasury: created.address, relayer: relayer.address }

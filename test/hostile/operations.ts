@@ -105,15 +105,15 @@ export async function prepare(client: RelayerClient): Promise<string[]> {
   await client.post('/api/v1/notifications', { body: { id: 'full', url: 'http://127.0.0.1:1/' } })
   await client.post('/api/v1/pools', { body: { id: 'payers', network: 'local', relayer_ids: ['demo'] } })
   for (const [attempt, id] of kept.entries()) {
-    const refill = { min_balance: '1', target_balance: '2', max_per_day: '3', max_fee_per_gas: '4' }
+    const refill = { min_balance: '1', target_balance: '2', max_amount_per_day: '3', max_fee_per_gas: '4' }
     await client.put('/api/v1/relayers/{relayer_id}/funding', {
       path: { relayer_id: id },
-      body: { from: 'demo', ...refill },
+      body: { treasury_id: 'demo', ...refill },
     })
     await client.post('/api/v1/pools', { body: { id, network: 'local', relayer_ids: ['demo', 'pooled'] } })
     await client.put('/api/v1/pools/{pool_id}/funding', {
       path: { pool_id: id },
-      body: { from: 'authorizing', ...refill },
+      body: { treasury_id: 'authorizing', ...refill },
     })
     await client.post('/api/v1/sponsorships', { body: { ...sponsorship, id } })
     await client.post('/api/v1/facilitators', { body: { ...facilitator, id } })

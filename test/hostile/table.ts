@@ -29,7 +29,7 @@ export const sponsorship = {
 }
 export const facilitator = {
   ...{ pool_id: 'payers', pay_to: to, max_fee: '1', max_fee_per_day: '1' },
-  assets: listed.slice(0, 20).map((address) => ({ address, max_amount: '1' })),
+  assets: listed.slice(0, 20).map((asset) => ({ asset, max_amount: '1' })),
 }
 /** With the longest signature, and members that nobody reads. */
 const payment = () => {
@@ -246,12 +246,18 @@ export const table: Record<string, Make> = {
   updateRelayer: send('PATCH', '/relayers/full', () => ({ policies })),
   getRelayerFunding: get('/relayers/kept-0/funding'),
   replaceRelayerFunding: send('PUT', '/relayers/kept-{attempt}/funding', () => ({
-    ...{ from: 'demo', min_balance: '1', target_balance: '2', max_per_day: '3', max_fee_per_gas: '4' },
+    ...{ treasury_id: 'demo', min_balance: '1', target_balance: '2', max_amount_per_day: '3', max_fee_per_gas: '4' },
   })),
   deleteRelayerFunding: send('DELETE', '/relayers/kept-{attempt}/funding'),
   getPoolFunding: get('/pools/kept-0/funding'),
   replacePoolFunding: send('PUT', '/pools/kept-{attempt}/funding', () => ({
-    ...{ from: 'authorizing', min_balance: '1', target_balance: '2', max_per_day: '3', max_fee_per_gas: '4' },
+    ...{
+      treasury_id: 'authorizing',
+      min_balance: '1',
+      target_balance: '2',
+      max_amount_per_day: '3',
+      max_fee_per_gas: '4',
+    },
   })),
   deletePoolFunding: send('DELETE', '/pools/kept-{attempt}/funding'),
   deleteRelayer: send('DELETE', '/relayers/kept-{attempt}'),

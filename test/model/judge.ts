@@ -13,7 +13,7 @@ interface Limits {
   /** Of the main relayer. */
   relayer: RelayerPoliciesInput
   pool: PoolPoliciesInput
-  funding: Omit<FundingSettings, 'from'>
+  funding: Omit<FundingSettings, 'treasury_id'>
 }
 
 /** Which promises are broken, a line each. */
@@ -203,7 +203,7 @@ function refilledWrong(
     value: BigInt(value) + BigInt(gas_limit ?? 0) * BigInt(max_fee_per_gas ?? gas_price ?? 0),
     at_ms: Date.parse(created_at),
   }))
-  wrong.push(...perDay('refills over the limit', costs, funding.max_per_day))
+  wrong.push(...perDay('refills over the limit', costs, funding.max_amount_per_day))
   const mined = chain.mined().filter(({ transaction: { from, to } }) => from === treasury.address && to !== from)
   const confirmed = refills.filter(({ status }) => status === 'confirmed')
   if (mined.length !== confirmed.length) wrong.push(`refills on chain ${mined.length}, confirmed ${confirmed.length}`)

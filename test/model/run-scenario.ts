@@ -21,7 +21,7 @@ export const funding = {
   min_balance: `${10n ** 17n}`,
   target_balance: `${5n * 10n ** 17n}`,
   // One whole refill and a part of another one.
-  max_per_day: `${7n * 10n ** 17n}`,
+  max_amount_per_day: `${7n * 10n ** 17n}`,
   max_fee_per_gas: `${100n * 10n ** 9n}`,
 }
 const submissions = {

@@ -53,8 +53,8 @@ export const modelFaults: Record<string, ModelFault> = {
   /** The limit of refills per day is read and not held. */
   'refills-forgotten': {
     file: 'server/services/funding/refill.ts',
-    text: 'limit: max_per_day }',
-    instead: "limit: max_per_day + '000' }",
+    text: 'limit: max_amount_per_day }',
+    instead: "limit: max_amount_per_day + '000' }",
     caught_by: ['refills over the limit'],
   },
   /** Confirmed transactions are not checked again. */

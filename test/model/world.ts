@@ -25,7 +25,7 @@ export interface WorldOptions {
   confirmations: number
   policies: RelayerPoliciesInput
   /** Of a pool with further relayers and a treasury; undefined: the relayer is alone. */
-  pool?: { policies: PoolPoliciesInput; funding: Omit<FundingSettings, 'from'> } | undefined
+  pool?: { policies: PoolPoliciesInput; funding: Omit<FundingSettings, 'treasury_id'> } | undefined
   /** Of what the service draws at random. */
   seed: number
 }
@@ -300,10 +300,13 @@ async function addRelayer(client: RelayerClient, key: string, id: string, polici
 
 type Pool = NonNullable<WorldOptions['pool']>
 
-async function addPool(client: RelayerClient, accounts: Account[], from: string, { policies, funding }: Pool) {
+async function addPool(client: RelayerClient, accounts: Account[], treasuryId: string, { policies, funding }: Pool) {
   const relayerIds = accounts.map(({ relayer_id }) => relayer_id)
   await client.post('/api/v1/pools', { body: { id: 'pool', network: 'local', relayer_ids: relayerIds, policies } })
-  await client.put('/api/v1/pools/{pool_id}/funding', { path: { pool_id: 'pool' }, body: { from, ...funding } })
+  await client.put('/api/v1/pools/{pool_id}/funding', {
+    path: { pool_id: 'pool' },
+    body: { treasury_id: treasuryId, ...funding },
+  })
 }
 
 /** Reads the database through a separate connection. */

@@ -116,17 +116,17 @@ test('sweeps and funds the coin where its token is named', async () => {
   const { client, path, account, chain, addAccount } = await start({}, 100n)
   const treasury = await addAccount()
   const funding = {
-    from: treasury.relayer_id,
+    treasury_id: treasury.relayer_id,
     asset: usdc,
     min_balance: six(5),
     target_balance: six(9),
-    max_per_day: six(50),
+    max_amount_per_day: six(50),
   }
   const { data } = await client.put(`${relayerPath}/funding`, {
     path,
     body: { ...funding, max_fee_per_gas: '100000000000' },
   })
-  expect(data.funding).toMatchObject({ asset: null, min_balance: coins(5).value, target_balance: coins(9).value })
+  expect(data.funding).toMatchObject({ asset: 'coin', min_balance: coins(5).value, target_balance: coins(9).value })
   const { data: swept } = await client.post(`${relayerPath}/sweep`, {
     path,
     body: { to: receiver, asset: usdc, keep: six(7) },

@@ -15,10 +15,10 @@ async function start(chain: AnvilOptions = {}) {
   const relayer = await rig.addAccount()
   const path = { relayer_id: relayer.relayer_id }
   const settings = {
-    from: treasury.relayer_id,
+    treasury_id: treasury.relayer_id,
     min_balance: `${2n * ether}`,
     target_balance: `${5n * ether}`,
-    max_per_day: `${100n * ether}`,
+    max_amount_per_day: `${100n * ether}`,
     max_fee_per_gas: '100000000000',
   }
   const state = async () => (await rig.client().get(base, { path })).data
@@ -68,16 +68,18 @@ test('refills a relayer to its target when it falls below the minimum, one refil
     reference: `refill ${relayer.relayer_id}`,
   })
   const its = await state()
-  const { max_per_day, ...shown } = settings
+  const { max_amount_per_day, ...shown } = settings
   expect(its).toMatchObject({
-    funding: { ...shown, max_per_day, asset: null },
+    funding: { ...shown, max_amount_per_day, asset: 'coin' },
     reason: null,
     balance: `${5n * ether}`,
-    refills: [{ transaction_id: refill?.id, from: treasury.relayer_id, amount: `${4n * ether}`, is_open: false }],
+    refills: [
+      { transaction_id: refill?.id, treasury_id: treasury.relayer_id, amount: `${4n * ether}`, is_open: false },
+    ],
   })
   // The value and the highest fee: 21,000 of gas at most at max_fee_per_gas.
-  expect(BigInt(its.spent_today)).toBe(4n * ether + 21_000n * 100_000_000_000n)
-  expect(BigInt(its.left_today) + BigInt(its.spent_today)).toBe(100n * ether)
+  expect(BigInt(its.usage.used)).toBe(4n * ether + 21_000n * 100_000_000_000n)
+  expect(BigInt(its.usage.remaining) + BigInt(its.usage.used)).toBe(100n * ether)
 
   await rig.chain.setBalance(relayer.address, 3n * ether)
   await fund()
@@ -101,15 +103,15 @@ test('counts what unfinished transactions may cost in the minimum, and in what i
   expect(BigInt(refill?.amount ?? 0)).toBe(2n * ether - (3n * ether - value - 21_000n * 60_000_000_000n))
 })
 
-test('stops at max_per_day, tells so once, and goes on when the limit is raised', async () => {
+test('stops at max_amount_per_day, tells so once, and goes on when the limit is raised', async () => {
   const { rig, relayer, treasury, fund, reaches, client, path, fundingEvents, state } = await start()
   await rig.chain.setBalance(relayer.address, 0n)
-  await fund({ max_per_day: `${8n * ether}` })
+  await fund({ max_amount_per_day: `${8n * ether}` })
   await reaches('sufficient')
   // Whoever has the key of the relayer burns all that it gets.
   await client.post('/api/v1/relayers/{relayer_id}/sweep', { path, body: { to: `0x${'5a'.repeat(20)}` } })
   await relayer.finished()
-  await fund({ max_per_day: `${8n * ether}` })
+  await fund({ max_amount_per_day: `${8n * ether}` })
   await reaches('limit_reached')
   expect(await treasury.transactions()).toHaveLength(1)
   const its = await state()
@@ -123,7 +125,7 @@ test('stops at max_per_day, tells so once, and goes on when the limit is raised'
     { payload_type: 'relayer_funding', status: 'limit_reached', reason: its.reason },
   ])
 
-  await fund({ max_per_day: `${20n * ether}` })
+  await fund({ max_amount_per_day: `${20n * ether}` })
   await reaches('sufficient')
   expect(await treasury.transactions()).toHaveLength(2)
 })
@@ -159,11 +161,15 @@ test('refuses circles, unknown treasuries and wrong amounts; keeps a treasury fr
   const third = await rig.addAccount()
   const of = (its: { relayer_id: string }) => ({ relayer_id: its.relayer_id })
   await fund()
-  await fund({ from: relayer.relayer_id }, of(third))
-  expect(await codeOf(fund({ from: third.relayer_id }, of(treasury)))).toBe('409 invalid_state /body/from')
-  expect(await codeOf(fund({ from: relayer.relayer_id }, of(treasury)))).toBe('409 invalid_state /body/from')
-  expect(await codeOf(fund({ from: third.relayer_id }, of(third)))).toBe('409 invalid_state /body/from')
-  expect(await codeOf(fund({ from: 'none' }))).toBe('400 invalid_request /body/from')
+  await fund({ treasury_id: relayer.relayer_id }, of(third))
+  expect(await codeOf(fund({ treasury_id: third.relayer_id }, of(treasury)))).toBe(
+    '409 invalid_state /body/treasury_id',
+  )
+  expect(await codeOf(fund({ treasury_id: relayer.relayer_id }, of(treasury)))).toBe(
+    '409 invalid_state /body/treasury_id',
+  )
+  expect(await codeOf(fund({ treasury_id: third.relayer_id }, of(third)))).toBe('409 invalid_state /body/treasury_id')
+  expect(await codeOf(fund({ treasury_id: 'none' }))).toBe('400 invalid_request /body/treasury_id')
   expect(await codeOf(fund({ target_balance: `${2n * ether}` }))).toBe('400 invalid_request /body/target_balance')
   const remove = (its: { relayer_id: string }) =>
     codeOf(client.delete('/api/v1/relayers/{relayer_id}', { path: of(its) }))
@@ -194,18 +200,19 @@ test.each<[string, string, Change]>([
   ],
   [
     'another treasury of the first pool',
-    '/body/from',
-    (client, { b }, settings) => client.put(`${poolBase}/funding`, { ...pool('one'), body: { ...settings, from: b } }),
+    '/body/treasury_id',
+    (client, { b }, settings) =>
+      client.put(`${poolBase}/funding`, { ...pool('one'), body: { ...settings, treasury_id: b } }),
   ],
   [
     'a funding of its own',
-    '/body/from',
-    (client, { a, b }, settings) => client.put(base, { ...one(a), body: { ...settings, from: b } }),
+    '/body/treasury_id',
+    (client, { a, b }, settings) => client.put(base, { ...one(a), body: { ...settings, treasury_id: b } }),
   ],
   [
     'a treasury of the treasury',
-    '/body/from',
-    (client, { a, c }, settings) => client.put(base, { ...one(c), body: { ...settings, from: a } }),
+    '/body/treasury_id',
+    (client, { a, c }, settings) => client.put(base, { ...one(c), body: { ...settings, treasury_id: a } }),
   ],
   [
     'the treasury joins the pool',
@@ -216,17 +223,17 @@ test.each<[string, string, Change]>([
     'the end of a funding that hides that of the pool',
     '/path/relayer_id',
     async (client, { a, b, c }, settings) => {
-      await client.put(base, { ...one(a), body: { ...settings, from: c } })
-      await client.put(`${poolBase}/funding`, { ...pool('one'), body: { ...settings, from: b } })
+      await client.put(base, { ...one(a), body: { ...settings, treasury_id: c } })
+      await client.put(`${poolBase}/funding`, { ...pool('one'), body: { ...settings, treasury_id: b } })
       await client.delete(base, one(a))
     },
   ],
   [
     'the funding of a pool that its relayers are in already',
-    '/body/from',
+    '/body/treasury_id',
     async (client, { b, c }, settings) => {
       await client.post('/api/v1/pools', { body: { id: 'three', network: 'local', relayer_ids: [c] } })
-      await client.put(`${poolBase}/funding`, { ...pool('three'), body: { ...settings, from: b } })
+      await client.put(`${poolBase}/funding`, { ...pool('three'), body: { ...settings, treasury_id: b } })
     },
   ],
   [
@@ -238,17 +245,17 @@ test.each<[string, string, Change]>([
   const { rig, client, settings, treasury, relayer } = await start()
   const third = await rig.addAccount()
   const ids = { a: relayer.relayer_id, b: third.relayer_id, c: treasury.relayer_id }
-  for (const [id, from] of Object.entries({ one: ids.c, two: ids.b })) {
+  for (const [id, treasuryId] of Object.entries({ one: ids.c, two: ids.b })) {
     await client.post('/api/v1/pools', { body: { id, network: 'local', relayer_ids: [ids.a] } })
-    await client.put(`${poolBase}/funding`, { ...pool(id), body: { ...settings, from } })
+    await client.put(`${poolBase}/funding`, { ...pool(id), body: { ...settings, treasury_id: treasuryId } })
   }
-  await client.put(base, { ...one(ids.b), body: { ...settings, from: ids.a } })
+  await client.put(base, { ...one(ids.b), body: { ...settings, treasury_id: ids.a } })
   const work = change(client, ids, settings)
   const code = name === 'deleting a treasury' ? 'in_use' : 'invalid_state'
   expect(await codeOf(work)).toBe(`409 ${code} ${place}`)
   // Nothing of a refused change is stored.
   expect((await client.get(poolBase, pool('one'))).data.relayers.map(({ relayer_id }) => relayer_id)).toEqual([ids.a])
-  expect((await client.get(`${poolBase}/funding`, pool('two'))).data.funding.from).toBe(ids.b)
+  expect((await client.get(`${poolBase}/funding`, pool('two'))).data.funding.treasury_id).toBe(ids.b)
 })
 
 test('does not refill a drained relayer that needs nothing', async () => {
@@ -265,10 +272,14 @@ test('does not refill a drained relayer that needs nothing', async () => {
 test('refills a token', async () => {
   const { rig, relayer, treasury, fund, reaches, state } = await start()
   const token = await deployToken(rig, treasury, 1_000n)
-  await fund({ asset: token, min_balance: '10', target_balance: '50', max_per_day: '60' })
+  await fund({ asset: token, min_balance: '10', target_balance: '50', max_amount_per_day: '60' })
   await reaches('sufficient')
   expect(await tokenBalance(rig, token, relayer.address)).toBe(50n)
-  expect(await state()).toMatchObject({ balance: '50', spent_today: '50', left_today: '10', runway_seconds: null })
+  expect(await state()).toMatchObject({
+    balance: '50',
+    usage: { used: '50', remaining: '10', limit: '60' },
+    runway_seconds: null,
+  })
 })
 
 test('sends all that is left, exactly, and keeps what is asked; also of a drained relayer and of a token', async () => {
@@ -321,12 +332,12 @@ test('the funding of a pool supplies its relayers, those that join later too, un
   })
   expect(await codeOf(client.get(its, pool))).toBe('404 not_found /path/pool_id')
   expect(await codeOf(client.get(base, { path }))).toBe('404 not_found /path/relayer_id')
-  const body = { ...settings, max_per_day: `${9n * ether}` }
-  expect(await codeOf(client.put(its, { ...pool, body: { ...body, from: 'none' } }))).toBe(
-    '400 invalid_request /body/from',
+  const body = { ...settings, max_amount_per_day: `${9n * ether}` }
+  expect(await codeOf(client.put(its, { ...pool, body: { ...body, treasury_id: 'none' } }))).toBe(
+    '400 invalid_request /body/treasury_id',
   )
-  const member = { ...body, from: other.relayer_id }
-  expect(await codeOf(client.put(its, { ...pool, body: member }))).toBe('409 invalid_state /body/from')
+  const member = { ...body, treasury_id: other.relayer_id }
+  expect(await codeOf(client.put(its, { ...pool, body: member }))).toBe('409 invalid_state /body/treasury_id')
   await client.put(its, { ...pool, body })
   const state = async () => (await client.get(its, pool)).data
   const states = async () => (await state()).relayers.map((one) => one.status)
@@ -339,27 +350,27 @@ test('the funding of a pool supplies its relayers, those that join later too, un
   expect(await balances()).toEqual([5n, 5n, 1n])
   expect((await client.get(base, { path })).data).toMatchObject({
     pool_id: 'pool',
-    funding: { from: treasury.relayer_id },
+    funding: { treasury_id: treasury.relayer_id },
   })
 
   // Four of the nine are needed for the third, and a little over one is left.
   const relayerIds = [relayer, other, late].map((account) => account.relayer_id)
   await client.patch('/api/v1/pools/{pool_id}', { ...pool, body: { relayer_ids: relayerIds } })
   await until('the limit is reached', async () => (await states())[2] === 'limit_reached')
-  const { spent_today, left_today } = await state()
-  expect(BigInt(spent_today)).toBeGreaterThan(8n * ether)
-  expect(BigInt(spent_today) + BigInt(left_today)).toBe(9n * ether)
+  const { usage } = await state()
+  expect(BigInt(usage.used)).toBeGreaterThan(8n * ether)
+  expect(BigInt(usage.used) + BigInt(usage.remaining)).toBe(9n * ether)
   expect(await balances()).toEqual([5n, 5n, 1n])
 
   const join = { ...pool, body: { relayer_ids: [...relayerIds, treasury.relayer_id] } }
   expect(await codeOf(client.patch('/api/v1/pools/{pool_id}', join))).toBe('409 invalid_state /body/relayer_ids')
-  const back = fund({ from: relayer.relayer_id }, { relayer_id: treasury.relayer_id })
-  expect(await codeOf(back)).toBe('409 invalid_state /body/from')
+  const back = fund({ treasury_id: relayer.relayer_id }, { relayer_id: treasury.relayer_id })
+  expect(await codeOf(back)).toBe('409 invalid_state /body/treasury_id')
   const remove = { path: { relayer_id: treasury.relayer_id } }
   expect(await codeOf(client.delete('/api/v1/relayers/{relayer_id}', remove))).toBe('409 in_use /path/relayer_id')
 
   // Its own funding comes first.
-  await fund({ max_per_day: `${50n * ether}` }, { relayer_id: late.relayer_id })
+  await fund({ max_amount_per_day: `${50n * ether}` }, { relayer_id: late.relayer_id })
   await until('it is refilled', async () => (await balances()).at(2) === 5n)
   expect((await state()).relayers).toHaveLength(2)
   await client.delete(its, pool)

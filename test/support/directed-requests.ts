@@ -162,7 +162,7 @@ async function fund(network: string, relayer: string, ask: Ask): Promise<void> {
   const reserve = `${relayer}-reserve`
   await ask('createSigner', [], { id: reserve, type: 'generated', config: {} })
   await ask('createRelayer', [], example('createRelayer', { id: reserve, network, signer_id: reserve }))
-  await ask('replaceRelayerFunding', [relayer], example('replaceRelayerFunding', { from: reserve }))
+  await ask('replaceRelayerFunding', [relayer], example('replaceRelayerFunding', { treasury_id: reserve }))
   await ask('getRelayerFunding', [relayer])
   await ask('deleteRelayerFunding', [relayer])
 }
@@ -180,7 +180,7 @@ async function sendInPool(network: string, relayer: string, node: Liar, ask: Ask
   await ask('sendPoolTransactionBatch', [pool], example('sendPoolTransactionBatch', {}))
   await ask('callPoolJsonRpc', [pool], { jsonrpc: '2.0', id: 1, method: 'eth_accounts' })
   await ask('updatePool', [pool], { relayer_ids: [relayer] })
-  await ask('replacePoolFunding', [pool], example('replacePoolFunding', { from: `${relayer}-reserve` }))
+  await ask('replacePoolFunding', [pool], example('replacePoolFunding', { treasury_id: `${relayer}-reserve` }))
   await ask('getPoolFunding', [pool])
   await ask('deletePoolFunding', [pool])
   await ask('deletePool', [pool])
@@ -207,7 +207,7 @@ async function settle(network: string, relayer: string, chain: Anvil, ask: Ask):
   const [asset, payTo] = [`0x${'7'.repeat(40)}`, `0x${'8'.repeat(40)}`]
   await chain.rpc('anvil_setCode', [asset, anyToken])
   await ask('createPool', [], { id: pool, network, relayer_ids: [relayer] })
-  const body = { id, pool_id: pool, assets: [{ address: asset, max_amount: amount }], pay_to: payTo, wait_seconds: 0 }
+  const body = { id, pool_id: pool, assets: [{ asset, max_amount: amount }], pay_to: payTo, wait_seconds: 0 }
   const { token } = (await ask('createFacilitator', [], example('createFacilitator', body))) as { token: string }
   await ask('listFacilitators')
   await ask('getFacilitator', [id])

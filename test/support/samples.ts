@@ -154,8 +154,11 @@ async function world() {
       const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
       const body = { id: 'reserve', name: 'Reserve', network: 'local', network_type: 'evm', paused: false } as const
       await client.post('/api/v1/relayers', { body: { ...body, signer_id: signer.id } })
-      const amounts = { min_balance: '1', target_balance: '2', max_per_day: '9', max_fee_per_gas: '9' }
-      await client.put('/api/v1/relayers/{relayer_id}/funding', { ...demo, body: { from: 'reserve', ...amounts } })
+      const amounts = { min_balance: '1', target_balance: '2', max_amount_per_day: '9', max_fee_per_gas: '9' }
+      await client.put('/api/v1/relayers/{relayer_id}/funding', {
+        ...demo,
+        body: { treasury_id: 'reserve', ...amounts },
+      })
     },
     movePoolTransaction: async () => {
       const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
@@ -175,8 +178,8 @@ async function world() {
     settlePayment: () => chain.rpc('evm_setIntervalMining', [1]),
     getPayment: () => chain.rpc('evm_setIntervalMining', [0]),
     getPoolFunding: () => {
-      const amounts = { min_balance: '1', target_balance: '2', max_per_day: '9', max_fee_per_gas: '9' }
-      const body = { from: 'reserve', ...amounts }
+      const amounts = { min_balance: '1', target_balance: '2', max_amount_per_day: '9', max_fee_per_gas: '9' }
+      const body = { treasury_id: 'reserve', ...amounts }
       return client.put('/api/v1/pools/{pool_id}/funding', { path: { pool_id: 'payouts' }, body })
     },
     // It pauses the relayer, which then sends nothing that was not sent before.
@@ -205,7 +208,7 @@ async function world() {
     },
     payment_id: async () => {
       const { assets, pay_to: payee } = await client.facilitators.update('shop', { wait_seconds: 0 })
-      const token = assets[0]?.address ?? ''
+      const token = assets[0]?.asset ?? ''
       const its = { chain_id: chain.chain_id, token, payee, valid_before: 4_102_444_800 }
       const request = await signPayment(Wallet.createRandom() as unknown as Wallet, its)
       return (await client.facilitators.settlePayment('shop', request)).extra?.payment as string

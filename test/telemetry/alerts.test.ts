@@ -293,11 +293,11 @@ test('fires RelayerRefillBlocked for a treasury that cannot pay', async () => {
   const amounts = {
     min_balance: `${2n * 10n ** 18n}`,
     target_balance: `${3n * 10n ** 18n}`,
-    max_per_day: `${10n ** 19n}`,
+    max_amount_per_day: `${10n ** 19n}`,
   }
   await client.put('/api/v1/relayers/{relayer_id}/funding', {
     ...demo,
-    body: { from: treasury.id, ...amounts, max_fee_per_gas: `${10n ** 11n}` },
+    body: { treasury_id: treasury.id, ...amounts, max_fee_per_gas: `${10n ** 11n}` },
   })
   await until('it is short', async () => fires('RelayerRefillBlocked', await scrape(service)))
   const found = firing(await scrape(service)).filter((name) => name !== 'RelayerBalanceLow')

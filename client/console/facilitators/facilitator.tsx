@@ -82,11 +82,11 @@ function Rules({ facilitator }: { facilitator: Facilitator }) {
         'Waits for a block': wait_seconds === 0 ? 'not at all' : `up to ${wait_seconds} s`,
         Tokens: (
           <ul className="plain">
-            {assets.map(({ address, max_amount }) => (
-              <li key={address}>
-                <Address value={address} network={network} what="Token" />{' '}
+            {assets.map(({ asset, max_amount }) => (
+              <li key={asset}>
+                <Address value={asset} network={network} what="Token" />{' '}
                 <span className="hint">
-                  at most <Units relayer_id={relayer} token={address} units={max_amount} /> in one payment
+                  at most <Units relayer_id={relayer} token={asset} units={max_amount} /> in one payment
                 </span>
               </li>
             ))}

@@ -56,7 +56,7 @@ const tokens = [
 ]
 
 const rulesOf = ({ assets, pay_to, max_fee, max_fee_per_day, wait_seconds }: Facilitator) => ({
-  assets: assets.map(({ address, max_amount }) => `${address} ${max_amount}`).join('\n'),
+  assets: assets.map(({ asset, max_amount }) => `${asset} ${max_amount}`).join('\n'),
   pay_to,
   max_fee: exactly(max_fee),
   max_fee_per_day: exactly(max_fee_per_day),
@@ -67,8 +67,8 @@ const blank = { assets: '', pay_to: '', max_fee: '', max_fee_per_day: '', wait_s
 
 const bodyOf = ({ assets, pay_to, max_fee, max_fee_per_day, wait_seconds }: typeof blank, symbol: string) => ({
   assets: linesOf(assets).map((line) => {
-    const [address = '', maxAmount = ''] = line.split(/\s+/)
-    return { address, max_amount: maxAmount }
+    const [asset = '', maxAmount = ''] = line.split(/\s+/)
+    return { asset, max_amount: maxAmount }
   }),
   pay_to,
   max_fee: weiIn('max_fee', max_fee, symbol),

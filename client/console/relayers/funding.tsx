@@ -2,7 +2,7 @@ import type { UseQueryResult } from '@tanstack/react-query'
 import { Fuel } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import { type Funding, type FundingState, type Pool, type Relayer, RelayerError } from '../../index.ts'
+import { type Funding, type FundingState, type Pool, type Relayer, RelayerError, type Usage } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { useEdited } from '../components/edited.tsx'
 import { EmptyState, Loaded, Problem } from '../components/feedback.tsx'
@@ -155,33 +155,33 @@ function Source({ place, network, known, pool_id, state }: SourceProps) {
   )
 }
 
-const From = ({ funding: { from, asset } }: { funding: Funding }) => (
+const From = ({ funding: { treasury_id, asset } }: { funding: Funding }) => (
   <>
-    Refilled from <RelayerLink id={from} />
-    {asset !== null && ` with the token ${asset}`}.
+    Refilled from <RelayerLink id={treasury_id} />
+    {asset !== 'coin' && ` with the token ${asset}`}.
   </>
 )
 
 const shownIn =
-  (symbol: string, asset: string | null) =>
+  (symbol: string, asset: string) =>
   (value: string | null): string =>
-    asset === null ? amount(value, symbol) : (value ?? 'unknown')
+    asset === 'coin' ? amount(value, symbol) : (value ?? 'unknown')
 
 interface FiguresProps {
   network: string
-  known: { funding: Funding; spent_today: string; left_today: string }
+  known: { funding: Funding; usage: Usage }
   more?: Record<string, string>
 }
 
-function FundingFigures({ network, known: { funding, spent_today, left_today }, more }: FiguresProps) {
+function FundingFigures({ network, known: { funding, usage }, more }: FiguresProps) {
   const shown = shownIn(useSymbols()(network), funding.asset)
   return (
     <Figures
       of={{
         'Refilled below': shown(funding.min_balance),
         'Up to': shown(funding.target_balance),
-        'Spent in 24 h': shown(spent_today),
-        'Left of the limit per day': `${shown(left_today)} of ${shown(funding.max_per_day)}`,
+        'Spent in 24 h': shown(usage.used),
+        'Left of the limit per day': `${shown(usage.remaining)} of ${shown(usage.limit)}`,
         'Highest price of gas': `${gwei(funding.max_fee_per_gas)} gwei`,
         ...more,
       }}
@@ -196,16 +196,18 @@ function State({ network, known }: { network: string; known: FundingState }) {
   const columns: Column<FundingState['refills'][number]>[] = [
     ageColumn('Created', ({ created_at }) => created_at),
     { name: 'Amount', isNumber: true, cell: (refill) => shown(refill.amount) },
-    relayerColumn('From', ({ from }) => from),
+    relayerColumn('From', ({ treasury_id }) => treasury_id),
     {
       name: 'Status',
-      cell: ({ transaction_id, from, is_open }) => (
-        <Link to={paths.transaction({ relayer_id: from, id: transaction_id })}>{is_open ? 'under way' : 'ended'}</Link>
+      cell: ({ transaction_id, treasury_id, is_open }) => (
+        <Link to={paths.transaction({ relayer_id: treasury_id, id: transaction_id })}>
+          {is_open ? 'under way' : 'ended'}
+        </Link>
       ),
     },
   ]
   // The page shows the balance in coins.
-  const more = funding.asset === null ? {} : { Balance: shown(known.balance) }
+  const more = funding.asset === 'coin' ? {} : { Balance: shown(known.balance) }
   return (
     <>
       {!fine.includes(status) && reason !== null && (
@@ -240,16 +242,16 @@ function ChangeFunding({ place, network, known: state }: Refilled & { known: Sou
   const relayers = useRelayers().data ?? []
   const known = state?.funding
   const { values, bind, reset } = useForm({
-    from: known?.from ?? '',
+    treasury_id: known?.treasury_id ?? '',
     min_balance: known ? exactly(known.min_balance) : '',
     target_balance: known ? exactly(known.target_balance) : '',
-    max_per_day: known ? exactly(known.max_per_day) : '',
+    max_amount_per_day: known ? exactly(known.max_amount_per_day) : '',
     max_fee_per_gas: known ? exactly(known.max_fee_per_gas, 9) : '',
   })
   const { opened, open, lack, difference } = useEdited({ ...known, revision: state?.revision ?? '' }, reset)
-  if (known && known.asset !== null) return null
+  if (known && known.asset !== 'coin') return null
   const name = nameOf(place)
-  const wei = (field: 'min_balance' | 'target_balance' | 'max_per_day') => weiIn(field, values[field], symbol)
+  const wei = (field: 'min_balance' | 'target_balance' | 'max_amount_per_day') => weiIn(field, values[field], symbol)
   const treasuries = relayers.filter(
     (one) => one.network === network && !('relayer_id' in place && place.relayer_id === one.id),
   )
@@ -264,10 +266,10 @@ function ChangeFunding({ place, network, known: state }: Refilled & { known: Sou
       effect={`When ${name} has less than the minimum, the treasury sends what is missing to the target. The limit per day is what a burnt key can cost the treasury.`}
       run={async (client) => {
         const body = {
-          from: values.from,
+          treasury_id: values.treasury_id,
           min_balance: wei('min_balance'),
           target_balance: wei('target_balance'),
-          max_per_day: wei('max_per_day'),
+          max_amount_per_day: wei('max_amount_per_day'),
           max_fee_per_gas: weiIn('max_fee_per_gas', values.max_fee_per_gas, 'gwei', 9),
         }
         const from = known && { revision: opened.revision }
@@ -285,11 +287,11 @@ function ChangeFunding({ place, network, known: state }: Refilled & { known: Sou
         none="Choose a relayer of the same chain"
         required
         values={treasuries.map(({ id }) => id)}
-        {...bind('from')}
+        {...bind('treasury_id')}
       />
       <Field kind="amount" label={`Minimum in ${symbol}`} required {...bind('min_balance')} />
       <Field kind="amount" label={`Target in ${symbol}`} required {...bind('target_balance')} />
-      <Field kind="amount" label={`Limit per day in ${symbol}`} required {...bind('max_per_day')} />
+      <Field kind="amount" label={`Limit per day in ${symbol}`} required {...bind('max_amount_per_day')} />
       <Field kind="amount" label="Highest price of gas in gwei" required {...bind('max_fee_per_gas')} />
     </Action>
   )

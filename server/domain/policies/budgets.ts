@@ -3,7 +3,7 @@ import type { HashedTypedData } from '../encoding/typed-data.ts'
 import { badRequest, errorOf, type Fault, refusedBy } from '../errors.ts'
 import type { RelayerRow } from '../rows.ts'
 import type { Spend } from '../transaction-rows.ts'
-import { readAddress, readAmount } from '../values.ts'
+import { readAddress, readAmount, readAsset } from '../values.ts'
 import { type CoinToken, type Moving, readTokenCall, selectorOf, unitOf } from './token-calls.ts'
 import { readTokenSignature } from './token-signatures.ts'
 
@@ -215,7 +215,7 @@ export function readBudget({
 }: ApiKeyBudgetInput): Partial<ApiKeyBudget> {
   const place = ['budget', 'assets']
   const read = assets?.map(({ asset, max_amount: most, max_amount_per_day }, index) => ({
-    asset: asset === 'coin' ? asset : readAddress(asset, [...place, index, 'asset']),
+    asset: readAsset(asset, [...place, index, 'asset']),
     max_amount: most == null ? null : readAmount(most, [...place, index, 'max_amount']),
     max_amount_per_day: readAmount(max_amount_per_day, [...place, index, 'max_amount_per_day']),
   }))

@@ -4,9 +4,9 @@ import type { RelayerRow } from '../../domain/rows.ts'
 import type { NetworkClient, SenderContext } from '../../sender/context.ts'
 import type { Refill } from '../../store/queries/treasuries.ts'
 
-/** To show it only: what decides takes a snapshot. `asset`: a token's address; null: the coin of the chain. */
-export const balanceOf = (chain: Pick<Chain, 'balance' | 'tokenBalance'>, asset: string | null, owner: string) =>
-  asset === null ? chain.balance(owner) : chain.tokenBalance(asset, owner)
+/** To show it only: what decides takes a snapshot. `asset`: `coin`, or a token's address. */
+export const balanceOf = (chain: Pick<Chain, 'balance' | 'tokenBalance'>, asset: string, owner: string) =>
+  asset === 'coin' ? chain.balance(owner) : chain.tokenBalance(asset, owner)
 
 type Store = SenderContext['store']
 
@@ -19,7 +19,7 @@ export async function availableTo(
   relayer: RelayerRow,
   { each }: NetworkClient,
   store: Store,
-  { asset, refills }: { asset: string | null; refills: Refill[] },
+  { asset, refills }: { asset: string; refills: Refill[] },
 ): Promise<bigint | 'behind' | undefined> {
   const answers = await askEach(each, async (node) => {
     const snapshot = await node.snapshot()
@@ -47,11 +47,11 @@ async function availableAt(
   snapshot: Snapshot,
   { chain_id, address }: RelayerRow,
   store: Store,
-  asset: string | null,
+  asset: string,
 ): Promise<bigint | 'behind'> {
   const [latest, balance] = await Promise.all([snapshot.latestNonce(address), snapshot.balance(address, asset)])
   if (await store.hasMinedFrom(chain_id, address, latest)) return 'behind'
-  if (asset !== null) return balance
+  if (asset !== 'coin') return balance
   const { committed } = await store.accountAt({ chain_id, address }, latest)
   return balance - BigInt(committed)
 }

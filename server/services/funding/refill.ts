@@ -153,7 +153,7 @@ async function refill(
   { amount, after }: { amount: bigint; after: number | null },
 ): Promise<Result> {
   const { funding } = applied
-  const treasury = await context.keyring.findRelayer(funding.from)
+  const treasury = await context.keyring.findRelayer(funding.treasury_id)
   const price = await priceFor(context, treasury)
   if (price === undefined) return result('unknown', 'No node of the network answers')
   const { max_fee_per_gas } = funding
@@ -162,7 +162,7 @@ async function refill(
     return result('fee_too_high', reason)
   }
   const body: SendTransactionRequest = {
-    ...(funding.asset === null
+    ...(funding.asset === 'coin'
       ? { to: relayer.address, value: `${amount}` }
       : { to: funding.asset, value: '0', data: transferCall(relayer.address, amount) }),
     reference: `refill ${relayer.id}`,
@@ -213,9 +213,9 @@ function spendOf(
   amount: bigint,
   { gas_limit, data_fee }: { gas_limit: number; data_fee: bigint },
 ): Spend {
-  const { asset, max_per_day, max_fee_per_gas } = funding
-  const spent = asset === null ? amount + BigInt(gas_limit) * BigInt(max_fee_per_gas) + data_fee : amount
-  return { policy: 'funding', asset: refillsOf(row_id, pool), amount: `${spent}`, limit: max_per_day }
+  const { asset, max_amount_per_day, max_fee_per_gas } = funding
+  const spent = asset === 'coin' ? amount + BigInt(gas_limit) * BigInt(max_fee_per_gas) + data_fee : amount
+  return { policy: 'funding', asset: refillsOf(row_id, pool), amount: `${spent}`, limit: max_amount_per_day }
 }
 
 function refusedAs({ code, faults: [fault] }: DomainError): Result {

@@ -1,11 +1,11 @@
-import type { FundingSettings, FundingState, PoolFundingState } from '../../../generated/openapi.ts'
+import type { FundingSettings, FundingState, PoolFundingState, Usage } from '../../../generated/openapi.ts'
 import { within } from '../../chain/chain.ts'
 import { badRequest, conflict, namedError, relayerNotFound, unknownReference } from '../../domain/errors.ts'
 import { type AppliedFunding, asCoin, refillsOf } from '../../domain/funding.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import { fundingRevision } from '../../domain/revision.ts'
 import type { Conditions, Funding, PoolRow, RelayerRow } from '../../domain/rows.ts'
-import { readAddress, readAmount } from '../../domain/values.ts'
+import { readAmount, readAsset } from '../../domain/values.ts'
 import type { Refill } from '../../store/queries/treasuries.ts'
 import type { ServicesContext } from '../context.ts'
 import { balanceOf } from './balance.ts'
@@ -87,9 +87,9 @@ async function fundingState(
   { funding: its, pool }: AppliedFunding,
 ): Promise<FundingState> {
   const { store, chains, now } = context
-  const { row_id, address, chain_id } = relayer
-  const [spent, client, notes, refills, fees] = await Promise.all([
-    spentOf(context, chain_id, its, refillsOf(row_id, pool)),
+  const { row_id, address } = relayer
+  const [usage, client, notes, refills, fees] = await Promise.all([
+    usageOf(context, its, refillsOf(row_id, pool)),
     chains.clientFor(nodes, relayer),
     store.fundingNotes(),
     store.refills(row_id),
@@ -102,9 +102,9 @@ async function fundingState(
     pool_id: pool?.id ?? null,
     ...{ status, reason, since },
     balance: balance === undefined ? null : `${balance}`,
-    ...spent,
+    usage,
     runway_seconds:
-      balance === undefined || its.asset !== null || fees === 0n ? null : Number((balance * BigInt(dayS)) / fees),
+      balance === undefined || its.asset !== 'coin' || fees === 0n ? null : Number((balance * BigInt(dayS)) / fees),
     refills: refills.map(show),
     revision: fundingRevision(relayer.funding),
   }
@@ -115,35 +115,29 @@ async function stateOfPool(context: FundingContext, pool: PoolRow, given: Fundin
   const its = asCoin(given, pool.coin_token)
   const notes = await store.fundingNotes()
   const relayers: PoolFundingState['relayers'] = []
-  let chainId = 0
   for (const { relayer_id } of pool.relayers) {
     const relayer = await keyring.findRelayer(relayer_id)
-    chainId = relayer.chain_id
     if ((await store.fundingOf(relayer))?.pool?.row_id !== pool.row_id) continue
     const { status, reason, since } = notes.get(relayer.row_id) ?? unexamined
     relayers.push({ relayer_id, status, reason, since })
   }
-  const spent = await spentOf(context, chainId, its, refillsOf(0, pool))
-  return { funding: its, ...spent, relayers, revision: fundingRevision(given) }
+  const usage = await usageOf(context, its, refillsOf(0, pool))
+  return { funding: its, usage, relayers, revision: fundingRevision(given) }
 }
 
-/** What counts for the daily limit now. */
-async function spentOf(
-  { store }: FundingContext,
-  chainId: number,
-  { from, max_per_day }: Funding,
+/** The use of the daily limit. */
+async function usageOf(
+  { store, keyring }: FundingContext,
+  { treasury_id, max_amount_per_day: limit }: Funding,
   asset: string,
-): Promise<Pick<FundingState, 'spent_today' | 'left_today'>> {
-  const treasury = await store.getRelayer(from)
-  const account = treasury && { chain_id: chainId, address: treasury.address }
-  const spent = account ? BigInt(await store.spentPerDay(account, asset)) : 0n
-  const left = BigInt(max_per_day) - spent
-  return { spent_today: `${spent}`, left_today: `${left > 0n ? left : 0n}` }
+): Promise<Usage> {
+  const { chain_id, address: holder } = await keyring.findRelayer(treasury_id)
+  return store.usage({ chain_id, holder, asset, limit })
 }
 
-const show = ({ transaction_id, treasury_id: from, amount, is_open, created_at }: Refill) => ({
+const show = ({ transaction_id, treasury_id, amount, is_open, created_at }: Refill) => ({
   transaction_id,
-  from,
+  treasury_id,
   amount,
   is_open,
   created_at,
@@ -154,11 +148,11 @@ const unexamined = { status: 'unknown', reason: null, since: null } as const
 /** Throws DomainError (400). */
 function readFunding(body: FundingSettings): Funding {
   const its: Funding = {
-    from: body.from,
-    asset: body.asset === undefined ? null : readAddress(body.asset, ['asset']),
+    treasury_id: body.treasury_id,
+    asset: readAsset(body.asset ?? 'coin', ['asset']),
     min_balance: readAmount(body.min_balance, ['min_balance']),
     target_balance: readAmount(body.target_balance, ['target_balance']),
-    max_per_day: readAmount(body.max_per_day, ['max_per_day']),
+    max_amount_per_day: readAmount(body.max_amount_per_day, ['max_amount_per_day']),
     max_fee_per_gas: readAmount(body.max_fee_per_gas, ['max_fee_per_gas']),
   }
   if (BigInt(its.target_balance) <= BigInt(its.min_balance)) {
@@ -169,11 +163,11 @@ function readFunding(body: FundingSettings): Funding {
 
 const circle =
   'a relayer would get its funds from itself: by its own funding, or by the first funded pool that it is in'
-const circleByTreasury = () => conflict('invalid_state', ['from'], circle)
+const circleByTreasury = () => conflict('invalid_state', ['treasury_id'], circle)
 
 /** The DomainError (409) for a change of a pool's relayers, or an end of a funding, after which a relayer would fund itself. */
 export const circleByRelayers = () => conflict('invalid_state', ['relayer_ids'], circle)
 export const circleBy = (name: 'relayer_id' | 'pool_id') => namedError('invalid_state', name, circle)
 
-const unknownTreasury = () => unknownReference(['from'], 'no relayer on the same chain has this id')
+const unknownTreasury = () => unknownReference(['treasury_id'], 'no relayer on the same chain has this id')
 const without = (of: 'relayer' | 'pool') => namedError('not_found', `${of}_id`, `the ${of} has no funding`)

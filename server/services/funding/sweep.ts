@@ -9,7 +9,7 @@ import { unitOf } from '../../domain/policies/token-calls.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
 import { readSubmission } from '../../domain/submission.ts'
 import { readTransactionRequest } from '../../domain/transaction-request.ts'
-import { readAddress, readAmount } from '../../domain/values.ts'
+import { readAddress, readAmount, readAsset } from '../../domain/values.ts'
 import { checkPause } from '../transactions/check-request.ts'
 import { asDomainError, defaultTier } from '../transactions/quote.ts'
 import {
@@ -43,10 +43,10 @@ export async function sweep(
   checkPause(found)
   const to = readAddress(body.to, ['to'])
   const { coin_token } = found
-  const given = body.asset === undefined ? undefined : readAddress(body.asset, ['asset'])
-  const isCoin = given !== undefined && coin_token?.address === given
-  const asset = isCoin ? undefined : given
-  const keep = BigInt(readAmount(body.keep ?? '0', ['keep'])) * (isCoin ? unitOf(coin_token) : 1n)
+  const given = readAsset(body.asset ?? 'coin', ['asset'])
+  const isCoinToken = coin_token?.address === given
+  const asset = isCoinToken ? 'coin' : given
+  const keep = BigInt(readAmount(body.keep ?? '0', ['keep'])) * (isCoinToken ? unitOf(coin_token) : 1n)
   const client = await requireClient(chains, asker.nodes, found)
 
   for (let count = 0; count < maxAttempts; count += 1) {
@@ -63,7 +63,7 @@ export async function sweep(
     const made = newTransaction(context, prepared, request)
     // A higher price lowers the value, so the present price is no ceiling.
     const sweeping = { is_sweep: true, gas_is_given: false, fee_ceiling: null, tip_ceiling: null }
-    const transaction = asset === undefined ? { ...made, ...sweeping } : made
+    const transaction = asset === 'coin' ? { ...made, ...sweeping } : made
     const creation = await store.createTransaction(
       { ...transaction, expected_nonce: next_nonce, ...(once && { idempotency: once }) },
       auditEntry,
@@ -77,15 +77,15 @@ export async function sweep(
 }
 
 interface Target {
-  /** A token's address; undefined: the coin of the chain. */
-  asset: string | undefined
+  /** `coin`, or a token's address. */
+  asset: string
   to: string
   keep: bigint
 }
 
 /** The transfer of what is left. */
 const rest = (context: TransactionsContext, relayer: RelayerRow, client: NetworkClient, { asset, to, keep }: Target) =>
-  asset === undefined
+  asset === 'coin'
     ? ofCoin(context, relayer, client, { to, keep })
     : ofToken(context, relayer, client, { asset, to, keep })
 
@@ -123,7 +123,7 @@ async function ofToken(
   { store }: TransactionsContext,
   { row_id, chain_id, address }: RelayerRow,
   client: NetworkClient,
-  { asset, to, keep }: Target & { asset: string },
+  { asset, to, keep }: Target,
 ): Promise<SendTransactionRequest> {
   if (await store.hasUnfinishedCalls(row_id)) {
     throw conflict(

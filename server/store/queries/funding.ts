@@ -1,8 +1,6 @@
 import type { FundingStatus } from '../../../generated/openapi.ts'
 import { type AppliedFunding, asCoin, isBlocked } from '../../domain/funding.ts'
 import type { RelayerRow } from '../../domain/rows.ts'
-import type { Account } from '../../domain/transaction-rows.ts'
-import { bucketAt, oldestBucket } from './daily-limits.ts'
 import { type Database, sql, type Truth } from './database.ts'
 import { fundingEvent, writeEvents } from './events.ts'
 import { poolById } from './pools.ts'
@@ -23,9 +21,6 @@ const setNote = sql(`
   INSERT INTO funding_states (relayer_row_id, status, reason, since) VALUES ($relayer_row_id, $status, $reason, $since)
   ON CONFLICT (relayer_row_id) DO UPDATE
     SET status = excluded.status, reason = excluded.reason, since = excluded.since`)
-const counted = sql<{ amount: string }>(`
-  SELECT amount FROM spending
-  WHERE chain_id = $chain_id AND address = $address AND asset = $asset AND bucket >= $oldest`)
 const call = (status: string) => `
   EXISTS (SELECT 1 FROM transactions WHERE relayer_row_id = $relayer_row_id AND ${status}
     AND (data_bytes > 0 OR "to" IS NULL))`
@@ -82,13 +77,6 @@ export async function noteFunding(
 export async function fundingNotes(database: Database): Promise<Map<number, FundingNote>> {
   const rows = await database.read.all(notes)
   return new Map(rows.map(({ relayer_row_id, ...its }) => [relayer_row_id, its]))
-}
-
-/** What counts for a daily limit now. `asset`: as in `Spend`. */
-export async function spentPerDay(database: Database, { chain_id, address }: Account, asset: string): Promise<string> {
-  const place = { chain_id, address, asset, oldest: oldestBucket(bucketAt(database.effects.now())) }
-  const amounts = await database.read.all(counted, place)
-  return `${amounts.reduce((sum, { amount }) => sum + BigInt(amount), 0n)}`
 }
 
 /** Whether an unfinished transaction of the relayer calls a contract or creates one. */

@@ -215,7 +215,7 @@ export const setPoolFunding = (
       if (!pool) return 'missing'
       checkRevision('funding', fundingRevision(pool.funding), ifMatch)
       noteChanges(auditEntry, 'funding', pool.funding, funding)
-      if (funding && !(await dbTransaction.one(member, { id: funding.from, network: pool.network })))
+      if (funding && !(await dbTransaction.one(member, { id: funding.treasury_id, network: pool.network })))
         return 'unknown_treasury'
       await database.rights.updated(dbTransaction, 'pools', pool.row_id)
       await dbTransaction.run(writeFunding, { row_id: pool.row_id, funding: funding && JSON.stringify(funding) })

@@ -258,7 +258,8 @@ export const setFunding = (
       checkRevision('funding', fundingRevision(before.funding), ifMatch)
       noteChanges(auditEntry, 'funding', before.funding, funding)
       const { chain_id } = before
-      if (funding && !(await dbTransaction.one(onChain, { id: funding.from, chain_id }))) return 'unknown_treasury'
+      if (funding && !(await dbTransaction.one(onChain, { id: funding.treasury_id, chain_id })))
+        return 'unknown_treasury'
       await database.rights.updated(dbTransaction, 'relayers', before.row_id)
       await dbTransaction.run(writeFunding, { row_id: before.row_id, funding: funding && JSON.stringify(funding) })
       await dbTransaction.run(forgetNote, { row_id: before.row_id })

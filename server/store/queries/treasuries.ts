@@ -6,11 +6,11 @@ import { type Database, type DatabaseTransaction, type Engine, insertInto, type 
 import type { InsertedTransaction, NewestRefill } from './insert-rules.ts'
 import { statusIn } from './transaction-rows.ts'
 
-const from = (table: string): Record<Engine, string> => ({
-  sqlite: `${table}.funding ->> 'from'`,
-  postgres: `${table}.funding::json ->> 'from'`,
+const treasuryOf = (table: string): Record<Engine, string> => ({
+  sqlite: `${table}.funding ->> 'treasury_id'`,
+  postgres: `${table}.funding::json ->> 'treasury_id'`,
 })
-const [ofRelayers, ofPools] = [from('relayers'), from('pools')]
+const [ofRelayers, ofPools] = [treasuryOf('relayers'), treasuryOf('pools')]
 /** Of several funded pools the one that was created first. */
 const firstPool = (selected: string, relayerRowId: string) => `
   SELECT ${selected} FROM pool_relayers JOIN pools ON pools.row_id = pool_row_id

@@ -517,7 +517,7 @@ CREATE TABLE refills (
   relayer_row_id  INTEGER NOT NULL REFERENCES relayers (row_id) ON DELETE CASCADE,
   treasury_row_id INTEGER NOT NULL,
   treasury_id     TEXT NOT NULL,
-  asset           TEXT,
+  asset           TEXT NOT NULL,
   amount          TEXT NOT NULL,
   transaction_id  TEXT,
   created_at      TEXT NOT NULL

@@ -176,17 +176,26 @@ test('one of many changes that were made from the same revision is made', async 
 test('funding: settings that were changed since stay', async () => {
   const { client } = await start()
   await createRelayer(client, 'treasury')
-  const settings = { from: 'treasury', min_balance: '1', target_balance: '2', max_per_day: '3', max_fee_per_gas: '4' }
+  const settings = {
+    treasury_id: 'treasury',
+    min_balance: '1',
+    target_balance: '2',
+    max_amount_per_day: '3',
+    max_fee_per_gas: '4',
+  }
   const { revision } = await client.relayers.replaceFunding('demo', settings)
   const { revision: second } = await client.relayers.replaceFunding(
     'demo',
-    { ...settings, max_per_day: '9' },
+    { ...settings, max_amount_per_day: '9' },
     { revision },
   )
   expect(await refused(client.relayers.replaceFunding('demo', settings, { revision }))).toMatchObject(
-    changedSince('max_per_day'),
+    changedSince('max_amount_per_day'),
   )
-  expect(await client.relayers.getFunding('demo')).toMatchObject({ funding: { max_per_day: '9' }, revision: second })
+  expect(await client.relayers.getFunding('demo')).toMatchObject({
+    funding: { max_amount_per_day: '9' },
+    revision: second,
+  })
 })
 
 test('nothing that was changed since is deleted, or weighed', async () => {
@@ -211,11 +220,17 @@ test('nothing that was changed since is deleted, or weighed', async () => {
   const key = await createKey(client)
   await client.apiKeys.update(key.id, { name: 'b' })
   expect(await refused(client.apiKeys.delete(key.id, { revision: key.revision }))).toMatchObject(changedSince('name'))
-  const settings = { from: 'other', min_balance: '1', target_balance: '2', max_per_day: '3', max_fee_per_gas: '4' }
+  const settings = {
+    treasury_id: 'other',
+    min_balance: '1',
+    target_balance: '2',
+    max_amount_per_day: '3',
+    max_fee_per_gas: '4',
+  }
   const funding = await client.relayers.replaceFunding('demo', settings)
-  await client.relayers.replaceFunding('demo', { ...settings, max_per_day: '9' })
+  await client.relayers.replaceFunding('demo', { ...settings, max_amount_per_day: '9' })
   expect(await refused(client.relayers.deleteFunding('demo', { revision: funding.revision }))).toMatchObject(
-    changedSince('max_per_day'),
+    changedSince('max_amount_per_day'),
   )
   const network = await client.networks.get('evm:local')
   await client.networks.update('evm:local', { symbol: 'LOC' })

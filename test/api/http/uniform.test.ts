@@ -186,12 +186,12 @@ test('a PUT answers 201 where it creates and 200 where it replaces, as the audit
   const { client } = await startTestService()
   for (const id of ['reserve', 'a']) await createRelayer(client, { id })
   await client.pools.create({ id: 'pool', network: 'local', relayer_ids: ['a'] })
-  const amounts = { min_balance: '1', target_balance: '2', max_per_day: '3', max_fee_per_gas: '4' }
-  const settings = { from: 'reserve', ...amounts }
+  const amounts = { min_balance: '1', target_balance: '2', max_amount_per_day: '3', max_fee_per_gas: '4' }
+  const settings = { treasury_id: 'reserve', ...amounts }
   for (const resource of [client.relayers, client.pools]) {
     const id = resource === client.pools ? 'pool' : 'a'
     const put = async (maxPerDay: string) =>
-      (await resource.replaceFunding(id, { ...settings, max_per_day: maxPerDay }).withResponse()).response.status
+      (await resource.replaceFunding(id, { ...settings, max_amount_per_day: maxPerDay }).withResponse()).response.status
     expect([await put('3'), await put('4'), await put('4')]).toEqual([201, 200, 200])
     await resource.deleteFunding(id)
     expect(await put('3')).toBe(201)

@@ -19,10 +19,10 @@ async function start(chain: AnvilOptions = {}) {
   await rig.chain.mine(8)
   const path = { relayer_id: relayer.relayer_id }
   const settings: FundingSettings = {
-    from: treasury.relayer_id,
+    treasury_id: treasury.relayer_id,
     min_balance: `${2n * ether}`,
     target_balance: `${5n * ether}`,
-    max_per_day: `${100n * ether}`,
+    max_amount_per_day: `${100n * ether}`,
     max_fee_per_gas: '100000000000',
   }
   const stateOf = async (relayerId: string) => (await rig.client().get(base, { path: { relayer_id: relayerId } })).data
@@ -94,7 +94,7 @@ test('a refill that a limit refuses, which another relayer used up meanwhile, is
     await released.promise
     return undefined
   })
-  const fund = () => client.put(poolFunding, { ...pool, body: { ...settings, max_per_day: `${6n * ether}` } })
+  const fund = () => client.put(poolFunding, { ...pool, body: { ...settings, max_amount_per_day: `${6n * ether}` } })
   await fund()
   await holding.promise
   await rig.chain.setBalance(other.address, ether)

@@ -38,10 +38,10 @@ test.each([
     await rig.client().put('/api/v1/relayers/{relayer_id}/funding', {
       path: { relayer_id: relayer.relayer_id },
       body: {
-        from: treasury.relayer_id,
+        treasury_id: treasury.relayer_id,
         min_balance: `${2n * ether}`,
         target_balance: `${5n * ether}`,
-        max_per_day: `${100n * ether}`,
+        max_amount_per_day: `${100n * ether}`,
         max_fee_per_gas: `${60n * gwei}`,
       },
     })

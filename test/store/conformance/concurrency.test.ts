@@ -62,7 +62,7 @@ onEveryStore((opened) => {
     const { store } = opened()
     const [treasury, relayer] = [await plantRelayer(opened(), 30), await plantRelayer(opened(), 31)]
     const send = (id: string, after: number | null) => {
-      const refill = { relayer_row_id: relayer.row_id, asset: null, amount: '1', after }
+      const refill = { relayer_row_id: relayer.row_id, asset: 'coin', amount: '1', after }
       return store.createTransaction(newTransaction(treasury, id, { refill }))
     }
     const outcomes = async (ids: string[], after: number | null) =>

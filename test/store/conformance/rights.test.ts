@@ -107,11 +107,11 @@ onEveryStore((opened) => {
     const { store, rows } = opened()
     const { id: treasury, network } = await addRelayer({ store })
     const { id } = await addRelayer({ store }, { network })
-    const amounts = { min_balance: '1', target_balance: '2', max_per_day: '3', max_fee_per_gas: '4' }
-    expect(await store.setFunding(id, { from: treasury, asset: null, ...amounts })).toMatchObject({ id })
-    expect((await store.getRelayer(id))?.funding).toMatchObject({ from: treasury, max_per_day: '3' })
+    const amounts = { min_balance: '1', target_balance: '2', max_amount_per_day: '3', max_fee_per_gas: '4' }
+    expect(await store.setFunding(id, { treasury_id: treasury, asset: 'coin', ...amounts })).toMatchObject({ id })
+    expect((await store.getRelayer(id))?.funding).toMatchObject({ treasury_id: treasury, max_amount_per_day: '3' })
     await rows(
-      `UPDATE relayers SET funding = replace(funding, '"max_per_day":"3"', '"max_per_day":"9"') WHERE id = '${id}'`,
+      `UPDATE relayers SET funding = replace(funding, '"max_amount_per_day":"3"', '"max_amount_per_day":"9"') WHERE id = '${id}'`,
     )
     await refused(store.getRelayer(id))
     const pool = unique('pool')
