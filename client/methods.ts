@@ -12,7 +12,7 @@ import { type WaitOptions, waitForTransaction } from './transactions.ts'
 export interface NamedMethods extends Omit<GeneratedMethods, 'transactions'> {
   transactions: GeneratedMethods['transactions'] & {
     /** Follows a transaction until it is mined or confirmed, or ends otherwise. Check its `status`. */
-    wait(relayerId: string, transactionId: string, options?: WaitOptions): Promise<Transaction>
+    wait(relayerId: string | null, transactionId: string, options?: WaitOptions): Promise<Transaction>
   }
 }
 

@@ -3,7 +3,8 @@ import { isUnknown, withDeadline } from './call.ts'
 import type { ClientByPath } from './contract-types.ts'
 import { pause } from './pause.ts'
 
-const path = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
+const pathOfRelayer = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
+const pathOfAny = '/api/v1/transactions/{transaction_id}'
 const firstPollMs = 200
 const maxPollMs = 2_000
 
@@ -23,20 +24,23 @@ export interface WaitOptions {
 
 /**
  * Follows a transaction, through every new price, until it is mined or confirmed, or ends as failed, canceled or expired. Check its
- * `status`.
+ * `status`. `relayerId`: null for one that the API key sees through a pool only.
  */
 export async function waitForTransaction(
   client: Pick<ClientByPath, 'get'>,
-  relayerId: string,
+  relayerId: string | null,
   transactionId: string,
   { until = 'confirmed', onChange, signal, timeoutMs = Number.POSITIVE_INFINITY }: WaitOptions = {},
 ): Promise<Transaction> {
   const isReached = ({ status }: Transaction) => (until === 'mined' ? inBlock : ended).has(status)
   return withDeadline('call', timeoutMs, signal, async (signal) => {
-    const input = { path: { relayer_id: relayerId, transaction_id: transactionId }, signal }
+    const read = () =>
+      relayerId === null
+        ? client.get(pathOfAny, { path: { transaction_id: transactionId }, signal })
+        : client.get(pathOfRelayer, { path: { relayer_id: relayerId, transaction_id: transactionId }, signal })
     let shown = ''
     for (let pollMs = firstPollMs; ; pollMs = Math.min(pollMs * 1.5, maxPollMs)) {
-      const transaction = await client.get(path, input).then(
+      const transaction = await read().then(
         ({ data }) => data,
         (error) => {
           if (isUnknown(error) && !signal.aborted) return undefined

@@ -8757,7 +8757,13 @@ export interface operations {
     };
     getTransactionExplanation: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description The highest price of a speed-up or a cancellation that is considered, in wei per unit of gas: `changes` tell what would be signed with it. Without it, only the policies limit the price.
+                 * @example 89000000000
+                 */
+                max_fee_per_gas?: components["schemas"]["Amount"];
+            };
             header?: never;
             path: {
                 /**

@@ -24,3 +24,10 @@ export function readWei(input: string, plain: Unit = 'wei'): bigint {
     )
   return BigInt(whole + fraction.padEnd(places, '0'))
 }
+
+/** Wei per unit of gas, for people. */
+export function inGwei(wei: string): string {
+  const digits = wei.padStart(decimals.gwei + 1, '0')
+  const fraction = digits.slice(-decimals.gwei).replace(/0+$/, '')
+  return `${digits.slice(0, -decimals.gwei)}${fraction && `.${fraction}`} gwei`
+}

@@ -7,11 +7,13 @@ import { type Unit, units } from './amounts.ts'
 import { type Context, readInputBytes } from './context.ts'
 import { CommandError, exitCodes } from './exit-codes.ts'
 import { type Payout, readAddress, readPayouts } from './payout-file.ts'
+import { onlyOne } from './relayer-actions.ts'
 import { inLine } from './terminal.ts'
 import { checkTimeout, timeoutSignal } from './wait.ts'
 
 interface PayoutOptions {
   run: string
+  pool?: string
   token?: string
   decimals?: string
   unit?: Unit
@@ -38,21 +40,28 @@ export function addPayouts(program: Command, context: () => Context): void {
   program
     .command('payouts <file>')
     .description('send each line of a CSV file once: columns to, amount and, optionally, reference (-: standard input)')
-    .requiredOption('--run <name>', 'names these payouts: no line is paid twice under one name, by whichever relayer')
+    .requiredOption(
+      '--run <name>',
+      'names these payouts: no line is paid twice under one name, by whichever relayer or pool',
+    )
+    .option('--pool <id>', 'send through this pool, in the place of a relayer')
     .option('--token <address>', 'an ERC-20 token instead of the native coin')
     .option('--decimals <number>', "the token's decimals: amounts are then whole tokens (default: its smallest units)")
     .addOption(new Option('--unit <unit>', 'the unit of amounts without one (default: wei)').choices(units))
     .option('--timeout <seconds>', 'the longest wait for confirmations', '3600')
-    .action(async (file: string, options: PayoutOptions) => {
+    .action(async (file: string, options: PayoutOptions, command: Command) => {
       const token = checkOptions(options)
-      const { unit, decimals = '0' } = options
+      const { unit, decimals = '0', pool } = options
+      if (pool !== undefined) onlyOne(pool, undefined, command)
       const payouts = readPayouts(
         await readInputBytes(file),
         token === undefined ? { ...(unit && { unit }) } : { decimals: Number(decimals) },
       )
       const world = context()
-      const relayerId = await world.relayerId()
-      const sent = await sendAll(world, relayerId, payouts, { run: options.run, token })
+      const { pools, transactions } = world.client
+      const by = pool ?? (await world.relayerId())
+      const send = pool === undefined ? transactions.send : pools.sendTransaction
+      const sent = await sendAll(world, payouts, { run: options.run, token, send: (body, key) => send(by, body, key) })
       const outcomes = await waitForAll(world, sent, options.timeout)
       world.print.list(outcomes as unknown as Record<string, unknown>[], columns)
       tellHowToGoOn(world, outcomes)
@@ -81,6 +90,8 @@ type Sent = { payout: Payout; transaction: Transaction } | { payout: Payout; out
 interface Run {
   run: string
   token: string | undefined
+  /** Through the relayer or the pool. */
+  send(body: SendTransactionRequest, once: { idempotencyKey: string }): Promise<Transaction>
 }
 
 /**
@@ -90,7 +101,7 @@ interface Run {
 const idOf = (run: string, { identity }: Payout): string =>
   `payouts-${run}-${createHash('sha256').update(identity).digest('hex')}`
 
-const requestOf = ({ to, amount, reference }: Payout, { token }: Run): SendTransactionRequest => ({
+const requestOf = ({ to, amount, reference }: Payout, { token }: Pick<Run, 'token'>): SendTransactionRequest => ({
   ...(token === undefined
     ? { to, value: amount }
     : { to: token, call: { function: 'transfer(address,uint256)', args: [to, amount.toString()] } }),
@@ -98,7 +109,7 @@ const requestOf = ({ to, amount, reference }: Payout, { token }: Run): SendTrans
 })
 
 /** Whether a transaction of the run pays what the line says. */
-function isOf(transaction: Transaction, { to, amount }: Payout, { token }: Run): boolean {
+function isOf(transaction: Transaction, { to, amount }: Payout, { token }: Pick<Run, 'token'>): boolean {
   const word = (hex: string) => hex.padStart(64, '0')
   const content =
     token === undefined
@@ -109,7 +120,7 @@ function isOf(transaction: Transaction, { to, amount }: Payout, { token }: Run):
 }
 
 /** Sends the payouts until the service does not answer. Those of a repeated run are the transactions that pay them already. */
-async function sendAll(world: Context, relayerId: string, payouts: Payout[], run: Run): Promise<Sent[]> {
+async function sendAll(world: Context, payouts: Payout[], run: Run): Promise<Sent[]> {
   let isLost = false
 
   async function send(payout: Payout): Promise<Sent> {
@@ -117,7 +128,7 @@ async function sendAll(world: Context, relayerId: string, payouts: Payout[], run
     const id = idOf(run.run, payout)
     const body = { ...requestOf(payout, run), deduplication_id: id }
     try {
-      return { payout, transaction: await world.client.transactions.send(relayerId, body, { idempotencyKey: id }) }
+      return { payout, transaction: await run.send(body, { idempotencyKey: id }) }
     } catch (error) {
       if (error instanceof RelayerError && error.code === 'already_sent') return paidBefore(payout, error)
       isLost ||= isUnanswered(error)
@@ -131,7 +142,7 @@ async function sendAll(world: Context, relayerId: string, payouts: Payout[], run
   async function paidBefore(payout: Payout, { transaction: named }: RelayerError): Promise<Sent> {
     const refused = (reason: string) => ({ payout, outcome: outcomeOf(payout, 'refused', null, reason) })
     if (!named) return refused('another API key sent this line in this run; this one may not read its transaction')
-    const transaction = await world.client.transactions.get(named.relayer_id, named.id)
+    const transaction = await world.client.transactions.getAny(named.id)
     if (isOf(transaction, payout, run)) return { payout, transaction }
     return refused(`this run has sent another payment for this line: transaction ${named.id} of ${named.relayer_id}`)
   }
@@ -153,14 +164,14 @@ async function waitForAll(world: Context, sent: Sent[], timeout: string): Promis
 
   async function end(one: Sent): Promise<Outcome> {
     if ('outcome' in one) return one.outcome
-    const { id, relayer_id } = one.transaction
+    const { id } = one.transaction
     let last = one.transaction
     try {
-      last = await world.client.transactions.wait(relayer_id, id, { signal, onChange: (now) => (last = now) })
+      last = await world.client.transactions.wait(null, id, { signal, onChange: (now) => (last = now) })
     } catch (error) {
       if (!signal.aborted) throw error
       // Others took the time; this one may be mined.
-      last = await world.client.transactions.get(relayer_id, id)
+      last = await world.client.transactions.getAny(id)
     }
     return outcomeOf(one.payout, last.status, last, last.error?.message ?? last.status_reason)
   }

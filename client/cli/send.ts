@@ -51,7 +51,7 @@ export function addSend(program: Command, context: () => Context): void {
       if (options.dryRun) return tellDryRun(print, await client.pools.dryRunTransaction(pool, body))
       const key = options.idempotencyKey
       const sent = await client.pools.sendTransaction(pool, body, key === undefined ? {} : { idempotencyKey: key })
-      return follow(world, sent.relayer_id, sent, options)
+      return follow(world, null, sent, options)
     }
     const relayerId = await world.relayerId()
     if (options.dryRun)

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import {
+  type Speed,
   type SpeedUpRequest,
   speedValues,
   type Transaction,
@@ -9,6 +10,7 @@ import {
 import type { Context } from './context.ts'
 import { findTransaction } from './find-transaction.ts'
 import { addList, type ListOptions, listQuery } from './list-options.ts'
+import { ceilingIn, changeEach, tellChange } from './price-change.ts'
 import { type PriceOptions, pricesOf } from './prices.ts'
 import { collect } from './resources.ts'
 import { addContent, bodyOf, type ContentOptions } from './send.ts'
@@ -36,6 +38,11 @@ interface Filters extends ListOptions<TransactionStatus> {
   createdAfter?: string
   createdBefore?: string
 }
+
+type SpeedUpOptions = PriceOptions & WaitOptions & { speed: Speed; dryRun?: true }
+
+const dryRunAbout =
+  'change nothing: say at which price it would be signed; exit code 3 when no block would include it now'
 
 /** `tx`: list, show, attempts, watch, cancel, speed-up, release, replace. A transaction is named by its id or by a hash. */
 export function addTransactions(program: Command, context: () => Context): void {
@@ -96,26 +103,36 @@ function addLists(group: Command, context: () => Context): void {
 
 function addChanges(group: Command, context: () => Context): void {
   group
-    .command('cancel <id>')
-    .description('cancel a transaction')
-    .action(async (name: string) => {
-      const world = context()
-      const { data } = await world.client.delete(onePath, { path: await pathOf(world, name) })
-      world.print.one(data, inOneLine(data))
+    .command('cancel <id...>')
+    .description('cancel transactions, and say whether a block includes what replaces them')
+    .option('--max-fee <amount>', 'the highest price per unit of gas of the cancellation, for example 30gwei')
+    .option('--dry-run', dryRunAbout)
+    .action(async (names: string[], { maxFee, dryRun }: { maxFee?: string; dryRun?: true }) => {
+      const query = ceilingIn(maxFee)
+      await changeEach(context(), names, {
+        ...{ operation: 'cancelTransaction', maxFee, ...(dryRun && { dryRun }) },
+        async act({ client, print }, { relayer_id, id }) {
+          const { data } = await client.delete(onePath, { path: { relayer_id, transaction_id: id }, query })
+          print.one(data, inOneLine(data))
+        },
+      })
     })
   addWait(
     group
-      .command('speed-up <id>')
-      .description('sign it again at a higher price, with the content that it has then')
+      .command('speed-up <id...>')
+      .description('sign transactions again at a higher price, with the content that they have then')
       .addOption(new Option('--speed <tier>', 'the fee tier').choices(speedValues).default('fastest'))
       .option('--max-fee <amount>', 'the highest price per unit of gas, now and later, for example 30gwei')
-      .option('--priority-fee <amount>', 'the highest priority fee'),
-  ).action(async (name: string, { speed, maxFee, priorityFee, ...options }: PriceOptions & WaitOptions) => {
-    const world = context()
-    const { relayer_id, id } = await findTransaction(world, name)
+      .option('--priority-fee <amount>', 'the highest priority fee')
+      .option('--dry-run', dryRunAbout),
+  ).action(async (names: string[], { speed, maxFee, priorityFee, dryRun, ...options }: SpeedUpOptions) => {
     const body = pricesOf({ speed, maxFee, priorityFee } as PriceOptions) as SpeedUpRequest
-    const data = await world.client.transactions.speedUp(relayer_id, id, body)
-    await follow(world, relayer_id, data, options)
+    await changeEach(context(), names, {
+      ...{ operation: 'speedUpTransaction', speed, maxFee, ...(dryRun && { dryRun }) },
+      async act(world, { relayer_id, id }) {
+        await follow(world, relayer_id, await world.client.transactions.speedUp(relayer_id, id, body), options)
+      },
+    })
   })
   group
     .command('release <id>')
@@ -132,7 +149,10 @@ function addChanges(group: Command, context: () => Context): void {
   addWait(addContent(other)).action(async (name: string, values: string[], options: ContentOptions & WaitOptions) => {
     const world = context()
     const body = await bodyOf(values, options)
-    const { relayer_id, id, revision = '*' } = await findTransaction(world, name)
+    const transaction = await findTransaction(world, name)
+    const { relayer_id, id, revision = '*' } = transaction
+    const { speed = 'average', maxFee = options.gasPrice } = options
+    await tellChange(world, transaction, { operation: 'speedUpTransaction', speed, maxFee })
     const data = await world.client.transactions.replace(relayer_id, id, body, { revision })
     await follow(world, relayer_id, data, options)
   })

@@ -27,10 +27,10 @@ export const addWait = (command: Command): Command =>
 export const addTimeout = (command: Command): Command =>
   command.option('--timeout <seconds>', 'the longest wait', `${defaultTimeoutS}`)
 
-/** Prints the transaction, after the wait that the options ask for. */
+/** Prints the transaction, after the wait that the options ask for. `relayerId`: null where a pool sent it. */
 export async function follow(
   world: Context,
-  relayerId: string,
+  relayerId: string | null,
   sent: Transaction,
   { wait, timeout }: WaitOptions,
 ): Promise<void> {
@@ -55,7 +55,7 @@ export function timeoutSignal(timeout: string): AbortSignal {
 /** Throws when the time is over, and sets the exit code when the transaction failed. `onChange`: called with each change. */
 export async function waitUntil(
   { client }: Context,
-  relayerId: string,
+  relayerId: string | null,
   transactionId: string,
   until: Until,
   timeout: string,

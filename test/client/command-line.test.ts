@@ -113,6 +113,48 @@ test('speeds up, explains and cancels a transaction, and returns the outcome as 
   clearInterval(mine)
 })
 
+test('says before a change whether a block would include the new version, of one and of many', async () => {
+  const { chain, json, run } = await startOnChain({ noMining: true })
+  const send = () => json<Transaction>(['send', '--to', to, '--value', '1', '--max-fee', '3gwei'])
+  const sent = [await send(), await send()]
+  const [first = '', second = ''] = sent.map(({ id }) => id)
+  await expect.poll(async () => (await json<Transaction>(['tx', 'show', second])).status).toBe('submitted')
+  await chain.setBaseFee(20_000_000_000n)
+  await chain.mine()
+  await expect.poll(async () => (await run(['why', first])).out).toContain('(fee_too_low)')
+
+  // The ceiling of the caller counts, not only the price of the tier.
+  const low = await run(['tx', 'speed-up', first, '--max-fee', '9gwei', '--dry-run'])
+  expect(low).toMatchObject({ code: 3, err: expect.stringContaining('No block would include 1 of 1 now; nothing was') })
+  expect(low.out).toMatch(
+    new RegExp(`^${first}: no block would include it now: its price is at most 9 gwei, the base fee \\S+ gwei\n$`),
+  )
+  expect(await json(['tx', 'cancel', first, '--dry-run'])).toMatchObject({
+    ...{ transaction_id: first, operation: 'cancelTransaction', is_mineable: true, reason: null },
+    base_fee: expect.stringMatching(/^[12]\d{10}$/),
+  })
+  const both = await run(['tx', 'cancel', first, second, '--max-fee', '9gwei', '--dry-run', '--json'])
+  const plans = both.out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(plans.map(({ transaction_id, price, is_mineable }) => [transaction_id, price, is_mineable])).toEqual([
+    [first, '9000000000', false],
+    [second, '9000000000', false],
+  ])
+  expect(both.err).toMatch(/^demo: the fees of 2 are at most 378000000000000 wei, 252000000000000 wei more than now$/m)
+  expect((await json<TransactionAttempt[]>(['tx', 'attempts', first])).length).toBe(1)
+
+  const unknown = '01890000-0000-7000-8000-000000000000'
+  const faster = await run(['tx', 'speed-up', first, unknown, second])
+  expect(faster).toMatchObject({ code: 4, out: '', err: expect.stringContaining(unknown) })
+  const done = await run(['tx', 'speed-up', first, second])
+  expect(done).toMatchObject({ code: 0, out: `${first}\n${second}\n` })
+  expect(
+    done.err.match(/: a block can include it now: its price is at most \S+ gwei, the base fee \S+ gwei$/gm)?.length,
+  ).toBe(2)
+})
+
 test('speeds a transaction up with its access list', async () => {
   const { service, json } = await startOnChain({ noMining: true })
   const accessList = [{ address: to, storage_keys: [`0x${'01'.repeat(32)}`] }]

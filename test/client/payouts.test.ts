@@ -102,6 +102,32 @@ test('pays a line once when the run is repeated with another API key and another
   expect(unseen).toMatchObject({ code: 7, out: expect.stringContaining('this one may not read its transaction') })
 })
 
+test('pays each line once through a pool, also with a key that has no right to its relayers', async () => {
+  const { chain, service, run } = await start({ blockTime_s: 0.3 })
+  const { client } = service
+  const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
+  const body = { id: 'second', name: 'Second', network: 'local', network_type: 'evm', paused: false } as const
+  const { address } = await client.relayers.create({ ...body, signer_id: signer.id })
+  await chain.setBalance(address, 10n ** 20n)
+  await client.pools.create({ id: 'both', network: 'local', relayer_ids: ['demo', 'second'] })
+  const { token } = await client.apiKeys.create({ name: 'pool', scopes: ['send', 'read'], pool_ids: ['both'] })
+  const limited = relayerCommand({ url: service.url, api_key: token })
+  const file = `to,amount\n${Array.from({ length: 8 }, (_, index) => `${to},${index + 1}`).join('\n')}\n`
+  const args = ['payouts', '-', '--run', 'may', '--json']
+  const reports = await Promise.all([
+    limited.run([...args, '--pool', 'both'], file),
+    limited.run([...args, '--pool', 'both'], file),
+    run([...args, '--relayer', 'demo'], file),
+  ])
+  expect(reports.map(({ code, err }) => [code, err.split('\n').at(-2)])).toEqual(Array(3).fill([0, '8 confirmed']))
+  const idsOf = ({ out }: { out: string }) =>
+    JSON.parse(out).map((line: { transaction_id: string }) => line.transaction_id)
+  expect(new Set(reports.flatMap(idsOf)).size).toBe(8)
+  expect(await chain.rpc('eth_getBalance', [to, 'latest'])).toBe('0x21e19e0c9bab2400024')
+  const both = await run([...args, '--pool', 'both', '--relayer', 'demo'], file)
+  expect([both.code, both.err]).toEqual([2, expect.stringContaining('Give one of the relayer demo and --pool both')])
+})
+
 test('stops when the service does not answer, says how to go on, and pays no line twice', async () => {
   const { service, json } = await start({ blockTime_s: 0.3 })
   let answers = 0

@@ -62,8 +62,11 @@ export const transactions = (context: ServicesContext) =>
 
     listTransactionAttempts: ({ path, query }) => listAttempts(context, path, query),
 
-    getTransactionExplanation: async ({ path, caller, nodes }) =>
-      explainTransaction(context, nodes, await findSeenTransaction(context, path.transaction_id, caller)),
+    getTransactionExplanation: async ({ path, query, caller, nodes }) =>
+      explainTransaction(context, nodes, {
+        ...(await findSeenTransaction(context, path.transaction_id, caller)),
+        max_fee_per_gas: query.max_fee_per_gas,
+      }),
 
     async replaceTransaction({ path, body, ifMatch, auditEntry, authorize, nodes }) {
       if (isRelease(body)) {

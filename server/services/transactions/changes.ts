@@ -29,9 +29,11 @@ interface ChangeFacts {
   market: Market | undefined
   /** Of the transfer that uses the nonce of a canceled transaction; undefined when no node tells. */
   transfer_gas: number | undefined
+  /** The highest price that the caller would allow, in wei; undefined: only the policies limit it. */
+  max_fee_per_gas: string | undefined
 }
 
-const speeds = ['average', 'fast', 'fastest'] as const
+const speeds = ['safe_low', 'average', 'fast', 'fastest'] as const
 
 /** At which prices a transaction in no block would be signed now: again at each tier, and as a cancellation. Pure. */
 export function changesOf(row: TransactionRow, facts: ChangeFacts): TransactionChange[] {
@@ -73,16 +75,20 @@ const none = (reason: string, isMineable: boolean | null = false): Figures => ({
 
 function priced(
   row: TransactionRow,
-  { relayer, attempts, market }: ChangeFacts,
+  { relayer, attempts, market, max_fee_per_gas }: ChangeFacts,
   { tier, kind, gas }: { tier: Tier; kind: PriceKind | undefined; gas: number },
 ): Figures {
   if (!market) return none('no node of its network tells a price', null)
   const dataFee = BigInt(row.data_fee ?? 0)
   const cap = capOf(relayer, gas, dataFee)
-  const prices = nextPrices(attempts, row.nonce, priceByTier(market, tier, kind), under(noCeiling, cap))
+  const asked = max_fee_per_gas === undefined ? noCeiling : { ...noCeiling, fee: BigInt(max_fee_per_gas) }
+  const ceiling = under(asked, cap)
+  const prices = nextPrices(attempts, row.nonce, priceByTier(market, tier, kind), ceiling)
   if (!prices) {
     const least = minReplacementFee(highestTaken(attempts, row.nonce) as Prices, kind)
-    return none(`nodes would take ${gwei(most(least))}, and the policies allow at most ${gwei(cap as bigint)}`)
+    const allowed = ceiling.fee as bigint
+    const whose = allowed === cap ? 'the policies allow' : 'max_fee_per_gas is'
+    return none(`nodes would take ${gwei(most(least))}, and ${whose} at most ${gwei(allowed)}`)
   }
   const [above] = marketRule(relayer, prices, market)
   if (above) return none(above.message)

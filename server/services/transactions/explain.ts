@@ -36,13 +36,15 @@ interface Asked {
   row: WholeTransactionRow
   /** Given when a pool asks: then of a blocking transaction only its nonce is told, unless that is the pool's too. */
   pool_row_id?: number | null
+  /** The ceiling of `changes`, in wei. */
+  max_fee_per_gas?: string | undefined
 }
 
 /** Gathers the facts about a transaction, from the store and from the nodes, and explains it. */
 export async function explainTransaction(
   { store, chains, now }: Pick<ServicesContext, 'store' | 'chains' | 'now'>,
   nodes: NodeAccess,
-  { relayer, row, pool_row_id }: Asked,
+  { relayer, row, pool_row_id, max_fee_per_gas }: Asked,
 ): Promise<Explanation> {
   const [client, first] = await Promise.all([chains.clientFor(nodes, relayer), store.firstInLine(relayer.row_id)])
   const [seen, attempts] = await Promise.all([client && ask(client, relayer, row), store.attempts(row.row_id)])
@@ -68,13 +70,13 @@ export async function explainTransaction(
       ? await store.getTransaction(relayer.row_id, first.id)
       : undefined
   const priceFacts = { relayer, market: seen?.market, transfer_gas: seen?.transfer_gas }
-  const changes = changesOf(row, { ...priceFacts, attempts })
+  const changes = changesOf(row, { ...priceFacts, attempts, max_fee_per_gas })
   const whose = await historyOf(store, row, pool_row_id === undefined)
   if (blocker && !facts.isFirstSeen) return { ...explained, ...whose, changes, suggestions: [] }
   const waitReason = blocker ? explain(blocker, facts).wait_reason : explained.wait_reason
   const helping = blocker
-    ? changesOf(blocker, { ...priceFacts, attempts: await store.attempts(blocker.row_id) })
-    : changes
+    ? changesOf(blocker, { ...priceFacts, attempts: await store.attempts(blocker.row_id), max_fee_per_gas: undefined })
+    : changesOf(row, { ...priceFacts, attempts, max_fee_per_gas: undefined })
   const suggestions = suggestionsOf(blocker ?? row, waitReason, facts).filter((one) => isOfUse(one, helping))
   return { ...explained, ...whose, changes, suggestions }
 }

@@ -105,7 +105,7 @@ test('explains a cap below the base fee, also for later transactions and dry run
   expect(BigInt(first.figures.base_fee ?? 0)).toBeGreaterThan(cap)
   expect(first.suggestions.map(({ operation }) => operation)).toEqual(['updateRelayer'])
   // A cancellation would be signed below the base fee, or not at all.
-  expect(first.changes.length).toBe(4)
+  expect(first.changes.length).toBe(5)
   for (const change of first.changes) expect(change).toMatchObject({ is_mineable: false, reason: expect.any(String) })
 
   const { id } = await byNonce(0)
