@@ -4140,7 +4140,7 @@ export interface components {
             usage: components["schemas"]["Usage"];
             /**
              * Format: int64
-             * @description For how long the balance lasts at the rate of the fees of the last 24 hours; null when it is unknown, when no fee was paid, and for tokens. Values that the relayer sends are not counted.
+             * @description For how long the balance lasts at the rate of the last 24 hours, in which fees and the values that the relayer sent are counted, by the quarter of an hour. Null when the balance is unknown, when nothing left it, for tokens, and on a network with a `coin_token`, by which coins leave uncounted.
              */
             runway_seconds: number | null;
             /** @description The newest, at most 20. */

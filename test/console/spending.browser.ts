@@ -5,7 +5,7 @@ import { act, named, openConsole, startStage } from './browser.ts'
 const list = '/api/v1/relayers/{relayer_id}/transactions'
 const stage = startStage({ chain: { noMining: true } })
 
-test('shows what each API key spent, what repricing added, and for how long the balance lasts', async () => {
+test('shows what each API key spent, and what repricing added', async () => {
   const { page, signIn, open } = await openConsole(stage.browser, stage.rig.url())
   const client = stage.rig.client()
   const account = await stage.rig.addAccount()

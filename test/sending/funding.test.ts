@@ -282,6 +282,28 @@ test('refills a token', async () => {
   })
 })
 
+test('tells for how long the balance lasts by the fees and the values that left it', async () => {
+  const { rig, client, relayer, treasury, path, fund, reaches, state } = await start()
+  await rig.chain.setBalance(relayer.address, 10n * ether)
+  await fund()
+  await reaches('sufficient')
+  expect((await state()).runway_seconds).toBeNull()
+  const token = await deployToken(rig, treasury, 1n)
+  const send = (to: string, value: bigint) =>
+    client.transactions.send(path.relayer_id, { to, value: `${value}`, gas_limit: 100_000 })
+  await send(treasury.address, 3n * ether)
+  // It pays the fee alone: what comes back, and the value of a call that reverts.
+  await send(relayer.address, 2n * ether)
+  await send(token, ether)
+  await relayer.finished()
+  const ended = await relayer.transactions()
+  expect(ended.map(({ status }) => status).toSorted()).toEqual(['confirmed', 'confirmed', 'failed'])
+  const fees = ended.reduce((sum, { receipt }) => sum + BigInt(receipt?.fee ?? 0), 0n)
+  const { balance, runway_seconds } = await state()
+  expect(BigInt(balance as string)).toBe(7n * ether - fees)
+  expect(runway_seconds).toBe(Number((BigInt(balance as string) * 86_400n) / (3n * ether + fees)))
+})
+
 test('sends all that is left, exactly, and keeps what is asked; also of a drained relayer and of a token', async () => {
   const { rig, relayer, treasury, client, path, balanceOf } = await start()
   const sweep = async (body: object, key?: string) =>

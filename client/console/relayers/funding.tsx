@@ -15,7 +15,7 @@ import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
 import { useRelayers, useStatus, useSymbols } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
-import { age } from '../data/times.ts'
+import { age, duration } from '../data/times.ts'
 
 /** Without refills there is nothing to follow. */
 const options = { pollMs: (answer: unknown, error: unknown) => (answer && !error ? 5_000 : false) }
@@ -207,7 +207,12 @@ function State({ network, known }: { network: string; known: FundingState }) {
     },
   ]
   // The page shows the balance in coins.
-  const more = funding.asset === 'coin' ? {} : { Balance: shown(known.balance) }
+  const more = {
+    ...(funding.asset !== 'coin' && { Balance: shown(known.balance) }),
+    ...(known.runway_seconds !== null && {
+      'Lasts, at the rate of the last 24 h': duration(known.runway_seconds * 1_000),
+    }),
+  }
   return (
     <>
       {!fine.includes(status) && reason !== null && (

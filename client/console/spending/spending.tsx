@@ -28,7 +28,7 @@ import { costColumns, Paid, Repricing } from './costs.tsx'
 const spans = { week: 7, month: 30, quarter: 90 } as const
 const spanNames = ['week', 'month', 'quarter'] as const
 
-/** What relayers spent on fees, and for how long their balances last. */
+/** What relayers spent on fees, and their balances. */
 export function Spending({ find }: Find) {
   const { caller } = useSession()
   const all = useNetworkNames()
@@ -113,7 +113,7 @@ function SpendingByRelayer({ filter, bar, none }: PartProps) {
         {(rows) =>
           rows.length === 0 ? (
             <EmptyState icon={Coins} title={`No fees in these ${days} days`} action={none}>
-              What each relayer pays for its transactions is listed here, with its balance and for how long that lasts.
+              What each relayer pays for its transactions is listed here, with its balance.
             </EmptyState>
           ) : (
             <SearchedTable

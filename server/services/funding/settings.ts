@@ -88,12 +88,12 @@ async function fundingState(
 ): Promise<FundingState> {
   const { store, chains, now } = context
   const { row_id, address } = relayer
-  const [usage, client, notes, refills, fees] = await Promise.all([
+  const [usage, client, notes, refills, outgoing] = await Promise.all([
     usageOf(context, its, refillsOf(row_id, pool)),
     chains.clientFor(nodes, relayer),
     store.fundingNotes(),
     store.refills(row_id),
-    store.feesSince(row_id, Math.floor(now() / 1_000) - dayS),
+    store.outgoingSince(row_id, Math.floor(now() / 1_000) - dayS),
   ])
   const balance = client && (await within(patienceMs, balanceOf(client.callers, its.asset, address)))
   const { status, reason, since } = notes.get(row_id) ?? unexamined
@@ -103,11 +103,16 @@ async function fundingState(
     ...{ status, reason, since },
     balance: balance === undefined ? null : `${balance}`,
     usage,
-    runway_seconds:
-      balance === undefined || its.asset !== 'coin' || fees === 0n ? null : Number((balance * BigInt(dayS)) / fees),
+    runway_seconds: its.asset === 'coin' && relayer.coin_token === null ? runwayOf(balance, outgoing) : null,
     refills: refills.map(show),
     revision: fundingRevision(relayer.funding),
   }
+}
+
+/** In seconds. `outgoing`: what left the balance in a day. */
+function runwayOf(balance: bigint | undefined, outgoing: bigint): number | null {
+  if (balance === undefined || outgoing === 0n) return null
+  return Math.min(Number((balance * BigInt(dayS)) / outgoing), Number.MAX_SAFE_INTEGER)
 }
 
 async function stateOfPool(context: FundingContext, pool: PoolRow, given: Funding): Promise<PoolFundingState> {

@@ -770,8 +770,8 @@ CREATE TABLE delivery_blocks (
 
 -- Counts per relayer and period, kept by triggers in the database transaction of each change: a chart reads these rows and never the
 -- transactions. `period_s`: a minute for charts of an hour, 15 minutes for charts of a day. `at`: the start of the period, in seconds
--- since the Unix epoch. Fees are in gwei and in the rest in wei, each below the limit of an integer: a value that a node made up is cut
--- at 9 million ether.
+-- since the Unix epoch. Fees, and the values that left the account, are in gwei and in the rest in wei, each below the limit of an integer:
+-- a fee that a node made up is cut at 9 million ether.
 CREATE TABLE activity (
   period_s         INTEGER NOT NULL CHECK (period_s IN (60, 900)),
   at               BIGINT NOT NULL,
@@ -783,6 +783,8 @@ CREATE TABLE activity (
   max_inclusion_ms BIGINT NOT NULL DEFAULT 0,
   fee_gwei         BIGINT NOT NULL DEFAULT 0,
   fee_wei          BIGINT NOT NULL DEFAULT 0,
+  value_gwei       BIGINT NOT NULL DEFAULT 0,
+  value_wei        BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (period_s, at, relayer_row_id)
 );
 
@@ -1017,16 +1019,21 @@ BEGIN
     SELECT status FROM after_change WHERE status NOT IN ('pending', 'sent', 'submitted')
     UNION ALL SELECT status FROM before_change WHERE status NOT IN ('pending', 'sent', 'submitted')
   ) THEN RETURN NULL; END IF;
-  INSERT INTO activity AS known (period_s, at, relayer_row_id, mined, failed, inclusion_ms, max_inclusion_ms, fee_gwei, fee_wei)
+  INSERT INTO activity AS known (
+    period_s, at, relayer_row_id, mined, failed, inclusion_ms, max_inclusion_ms, fee_gwei, fee_wei, value_gwei, value_wei
+  )
   SELECT period_s, floor(ended_s)::bigint / period_s * period_s, relayer_row_id, sum(is_in_block * is_sent), sum(is_failed),
     sum(is_in_block * is_sent * waited_ms), max(is_in_block * is_sent * waited_ms),
-    least(sum(div(fee, 1000000000)), 9000000000000000), sum(mod(fee, 1000000000))
+    least(sum(div(fee, 1000000000)), 9000000000000000), sum(mod(fee, 1000000000)),
+    least(sum(div(value_left, 1000000000)), 9000000000000000), sum(mod(value_left, 1000000000))
   FROM (
     SELECT relayer_row_id, is_in_block::int, is_failed::int, (intent = 'send')::int AS is_sent, ended_s,
+      CASE WHEN is_in_block AND has_left THEN value::numeric ELSE 0 END AS value_left,
       greatest(round((ended_s - extract(epoch FROM created_at::timestamptz)) * 1000), 0) AS waited_ms,
       CASE WHEN is_in_block THEN coalesce((receipt::json ->> 'fee')::numeric, 0) ELSE 0 END AS fee
     FROM (
-      SELECT its.relayer_row_id, its.intent, its.receipt, its.created_at, extract(epoch FROM its.changed_at::timestamptz) AS ended_s,
+      SELECT its.relayer_row_id, its.intent, its.receipt, its.created_at, its.value,
+        its.intent = 'send' AND its.error IS NULL AND its."to" IS DISTINCT FROM its."from" AS has_left, extract(epoch FROM its.changed_at::timestamptz) AS ended_s,
         former.status IN ('pending', 'sent', 'submitted') AND its.status NOT IN ('pending', 'sent', 'submitted')
           AND its.receipt IS NOT NULL AS is_in_block,
         former.status <> 'failed' AND its.status = 'failed' AS is_failed
@@ -1039,7 +1046,8 @@ BEGIN
   ON CONFLICT (period_s, at, relayer_row_id) DO UPDATE SET mined = known.mined + excluded.mined,
     failed = known.failed + excluded.failed, inclusion_ms = known.inclusion_ms + excluded.inclusion_ms,
     max_inclusion_ms = greatest(known.max_inclusion_ms, excluded.max_inclusion_ms),
-    fee_gwei = least(known.fee_gwei + excluded.fee_gwei, 9000000000000000), fee_wei = known.fee_wei + excluded.fee_wei;
+    fee_gwei = least(known.fee_gwei + excluded.fee_gwei, 9000000000000000), fee_wei = known.fee_wei + excluded.fee_wei,
+    value_gwei = least(known.value_gwei + excluded.value_gwei, 9000000000000000), value_wei = known.value_wei + excluded.value_wei;
   INSERT INTO caller_days AS known (at, relayer_row_id, caller, mined, fee_gwei, fee_wei, repriced, repricing_gwei)
   SELECT floor(extract(epoch FROM changed_at::timestamptz))::bigint / 86400 * 86400, relayer_row_id, caller,
     sum(sign * (intent = 'send')::int), least(sum(sign * div(coalesce(fee, 0), 1000000000)), 9000000000000000),

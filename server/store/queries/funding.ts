@@ -26,8 +26,8 @@ const call = (status: string) => `
     AND (data_bytes > 0 OR "to" IS NULL))`
 const calls = sql<{ found: Truth }>(`
   SELECT ${call("status = 'pending'")} OR ${call("status IN ('sent', 'submitted')")} OR ${call("status = 'mined'")} AS found`)
-const fees = sql<{ gwei: number; wei: number }>(`
-  SELECT coalesce(sum(fee_gwei), 0) AS gwei, coalesce(sum(fee_wei), 0) AS wei FROM activity
+const outgoing = sql<{ gwei: number; wei: number }>(`
+  SELECT coalesce(sum(fee_gwei + value_gwei), 0) AS gwei, coalesce(sum(fee_wei + value_wei), 0) AS wei FROM activity
   WHERE period_s = 900 AND at >= $from AND relayer_row_id = $relayer_row_id`)
 
 /** The row ids of the relayers that have a funding, or that a pool funds. */
@@ -85,8 +85,11 @@ export async function hasUnfinishedCalls(database: Database, relayerRowId: numbe
   return Boolean(row?.found)
 }
 
-/** The fees that the relayer paid since then, in wei. `from`: seconds since the Unix epoch. Counted by the quarter of an hour. */
-export async function feesSince(database: Database, relayerRowId: number, from: number): Promise<bigint> {
-  const row = await database.read.one(fees, { relayer_row_id: relayerRowId, from })
+/**
+ * The fees that the relayer paid and the values that it sent since then, in wei. `from`: seconds since the Unix epoch. Counted by the
+ * quarter of an hour.
+ */
+export async function outgoingSince(database: Database, relayerRowId: number, from: number): Promise<bigint> {
+  const row = await database.read.one(outgoing, { relayer_row_id: relayerRowId, from })
   return row ? BigInt(row.gwei) * 1_000_000_000n + BigInt(row.wei) : 0n
 }

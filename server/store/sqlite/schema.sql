@@ -750,8 +750,8 @@ CREATE TABLE delivery_blocks (
 
 -- Counts per relayer and period, kept by triggers in the database transaction of each change: a chart reads these rows and never the
 -- transactions. `period_s`: a minute for charts of an hour, 15 minutes for charts of a day. `at`: the start of the period, in seconds
--- since the Unix epoch. Fees are in gwei and in the rest in wei, each below the limit of an integer: a value that a node made up is cut
--- at 9 million ether.
+-- since the Unix epoch. Fees, and the values that left the account, are in gwei and in the rest in wei, each below the limit of an integer:
+-- a fee that a node made up is cut at 9 million ether.
 CREATE TABLE activity (
   period_s         INTEGER NOT NULL CHECK (period_s IN (60, 900)),
   at               INTEGER NOT NULL,
@@ -763,6 +763,8 @@ CREATE TABLE activity (
   max_inclusion_ms INTEGER NOT NULL DEFAULT 0,
   fee_gwei         INTEGER NOT NULL DEFAULT 0,
   fee_wei          INTEGER NOT NULL DEFAULT 0,
+  value_gwei       INTEGER NOT NULL DEFAULT 0,
+  value_wei        INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (period_s, at, relayer_row_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -935,16 +937,19 @@ END;
 CREATE TRIGGER activity_of_block AFTER UPDATE OF status ON transactions
 WHEN old.status IN ('pending', 'sent', 'submitted') AND new.status NOT IN ('pending', 'sent', 'submitted')
   AND new.receipt IS NOT NULL AND new.changed_at IS NOT NULL BEGIN
-  INSERT INTO activity (period_s, at, relayer_row_id, mined, inclusion_ms, max_inclusion_ms, fee_gwei, fee_wei)
+  INSERT INTO activity (period_s, at, relayer_row_id, mined, inclusion_ms, max_inclusion_ms, fee_gwei, fee_wei, value_gwei, value_wei)
   SELECT period_s, unixepoch(new.changed_at) / period_s * period_s, new.relayer_row_id, is_sent, is_sent * waited_ms, is_sent * waited_ms,
-    min(CAST(substr(fee, 1, length(fee) - 9) AS INTEGER), 9000000000000000), CAST(substr(fee, -9) AS INTEGER)
+    min(CAST(substr(fee, 1, length(fee) - 9) AS INTEGER), 9000000000000000), CAST(substr(fee, -9) AS INTEGER),
+    min(has_left * CAST(substr(value, 1, length(value) - 9) AS INTEGER), 9000000000000000), has_left * CAST(substr(value, -9) AS INTEGER)
   FROM (SELECT 60 AS period_s UNION ALL SELECT 900), (
-    SELECT new.intent = 'send' AS is_sent, coalesce(new.receipt ->> 'fee', '0') AS fee,
+    SELECT new.intent = 'send' AS is_sent, coalesce(new.receipt ->> 'fee', '0') AS fee, new.value AS value,
+      new.intent = 'send' AND new.error IS NULL AND new."to" IS NOT new."from" AS has_left,
       max(CAST(round((unixepoch(new.changed_at, 'subsec') - unixepoch(new.created_at, 'subsec')) * 1000) AS INTEGER), 0) AS waited_ms
   ) WHERE true
   ON CONFLICT DO UPDATE SET mined = mined + excluded.mined, inclusion_ms = inclusion_ms + excluded.inclusion_ms,
     max_inclusion_ms = max(max_inclusion_ms, excluded.max_inclusion_ms),
-    fee_gwei = min(fee_gwei + excluded.fee_gwei, 9000000000000000), fee_wei = fee_wei + excluded.fee_wei;
+    fee_gwei = min(fee_gwei + excluded.fee_gwei, 9000000000000000), fee_wei = fee_wei + excluded.fee_wei,
+    value_gwei = min(value_gwei + excluded.value_gwei, 9000000000000000), value_wei = value_wei + excluded.value_wei;
 END;
 
 CREATE TRIGGER activity_of_failure AFTER UPDATE OF status ON transactions
