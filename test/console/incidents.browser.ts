@@ -306,6 +306,19 @@ const incidents: Record<string, () => Promise<Planted>> = {
       },
     }
   },
+  'the notice of another program stays': async () => {
+    const { relayer_id: id } = await foreign([0])
+    await client().relayers.reconcileNonce(id)
+    return {
+      seen: new RegExp(`${id}: transactions with its key were not sent by this service`),
+      named: /Stop the other program that uses the key/,
+      async end(page) {
+        await page.goBack()
+        const line = page.locator('.troubles li').filter({ hasText: id })
+        await confirm(page, line.getByRole('button', { name: 'Mark as compared' }))
+      },
+    }
+  },
   'a transaction fails': async () => {
     const { relayer_id: id } = await failed(1)
     return { seen: new RegExp(`${id}: a transaction failed`), named: /It failed|reverted/i, end: acknowledge(id) }

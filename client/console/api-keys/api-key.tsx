@@ -153,8 +153,8 @@ const columns: Column<Limit>[] = [
   { name: 'Used', isNumber: true, cell: ({ used }) => used },
   { name: 'Left', isNumber: true, cell: ({ remaining }) => remaining },
   { name: 'Limit', isNumber: true, cell: ({ limit, per }) => `${limit} in ${per}` },
-  { name: 'At once', isNumber: true, cell: ({ most }) => most },
-  { name: 'More from', cell: ({ resets_at }) => resets_at && <Until at={resets_at} /> },
+  { name: 'Per transaction', isNumber: true, cell: ({ most }) => most },
+  { name: 'Room again', cell: ({ resets_at }) => resets_at && <Until at={resets_at} /> },
 ]
 
 const tokenParts = [

@@ -2,7 +2,7 @@ import { Check, Copy, ExternalLink } from 'lucide-react'
 import { type ComponentProps, type ReactNode, useState, useSyncExternalStore } from 'react'
 import { Link } from 'wouter'
 import type { Transaction } from '../../index.ts'
-import { amount, count, exactAmount, exactly, gwei, short, words } from '../data/format.ts'
+import { amount, count, exactAmount, exactly, gasPrice, short, words } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
 import { useAddressNames, useExplorer, useRelayers, useSymbolOf, useSymbols } from '../data/resources.ts'
 import { isSlow, stateOf, toneOf } from '../data/statuses.ts'
@@ -71,7 +71,7 @@ export function Bytes({ name, value }: { name: string; value: string }) {
 export function Price({ wei }: { wei: string | bigint | null }) {
   if (wei === null) return 'unknown'
   const text = wei.toString()
-  return <span title={`${exactly(text, 9)} gwei`}>{gwei(text)} gwei</span>
+  return <span title={`${exactly(text, 9)} gwei`}>{gasPrice(text)}</span>
 }
 
 const tickMs = 5_000

@@ -41,6 +41,15 @@ export function gwei(wei: string | null): string {
   return decimal(BigInt(wei), weiPerGwei, Math.min(digits, 9))
 }
 
+/** Less is read better in wei. */
+const minGweiWei = 10_000n
+
+/** A price of gas with its unit. */
+export function gasPrice(wei: string | null): string {
+  if (wei === null) return 'unknown'
+  return BigInt(wei) < minGweiWei ? `${count(BigInt(wei))} wei` : `${gwei(wei)} gwei`
+}
+
 function decimal(value: bigint, unit: bigint, digits: number): string {
   const whole = (value / unit).toString().replaceAll(/\B(?=(\d{3})+$)/g, ',')
   const rest = (value % unit).toString().padStart(unit.toString().length - 1, '0')

@@ -6,7 +6,7 @@ import { EmptyState, Loaded } from '../components/feedback.tsx'
 import { Crumbs, Heading, isMissing, Missing } from '../components/page.tsx'
 import { ageColumn, type Column, Pages, stateColumn, Table, usePage } from '../components/table.tsx'
 import { Address, Coins, Copyable, Figures, NetworkLink, Until } from '../components/values.tsx'
-import { short, words } from '../data/format.ts'
+import { count, short, words } from '../data/format.ts'
 import { useAnswer, useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
 import { useAddressNames, usePools } from '../data/resources.ts'
@@ -73,7 +73,7 @@ function Rules({ facilitator }: { facilitator: Facilitator }) {
         'Fees in 24 hours': <Coins wei={usage.used} network={network} />,
         'Budget left': <Coins wei={usage.remaining} network={network} />,
         Budget: <Coins wei={usage.limit} network={network} />,
-        'More from': usage.resets_at !== null && <Until at={usage.resets_at} />,
+        'Room again': usage.resets_at !== null && <Until at={usage.resets_at} />,
         'Fee of one payment': (
           <>
             at most <Coins wei={max_fee} network={network} />
@@ -101,8 +101,8 @@ function Rules({ facilitator }: { facilitator: Facilitator }) {
 /** An amount of a token that the facilitator takes. */
 function Units({ relayer_id, token, units }: { relayer_id: string | undefined; token: string; units: string }) {
   const known = useToken(relayer_id ?? '', token)
-  const name = useAddressNames()(token)?.name ?? short(token)
-  return tokenAmount(units, known, name)
+  const name = useAddressNames()(token)?.name
+  return known || name ? tokenAmount(units, known, name ?? short(token)) : `${count(BigInt(units))} units`
 }
 
 function Payments({ facilitator: { id, network } }: { facilitator: Facilitator }) {

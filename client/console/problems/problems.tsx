@@ -7,7 +7,7 @@ import { Callout, errorText, Mark, Skeleton, severities } from '../components/fe
 import { Field, Select } from '../components/fields.tsx'
 import { CopyButton, Lasting, Moment } from '../components/values.tsx'
 import { given, useForm } from '../data/form.ts'
-import { count, reasonText, sentence } from '../data/format.ts'
+import { count, counted, reasonText, sentence } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
 import { paths, type RelayerTab } from '../data/paths.ts'
 import { callerName, isOpenProblem, useNetworks, useProblems, useRelayers } from '../data/resources.ts'
@@ -15,6 +15,7 @@ import { useSession } from '../data/session.tsx'
 import { toneOf } from '../data/statuses.ts'
 import { time } from '../data/times.ts'
 import { Reason } from '../transactions/reason.tsx'
+import { Compared } from './unknown-transactions.tsx'
 
 /** How long an answer counts as present. */
 const freshMs = 30_000
@@ -256,10 +257,26 @@ function OneProblem({ problem, isPart = false }: { problem: Problem; isPart?: bo
 }
 
 /** What ends the problem, where one step does; else its page says what can be done. */
-function Remedy({ problem: { kind, relayer_id } }: { problem: Problem }) {
+function Remedy({ problem }: { problem: Problem }) {
+  const { kind, relayer_id, notification_id } = problem
   const { may } = useSession()
+  const symbol = useSymbolOfProblem(problem)
   const address = useRelayers().data?.find(({ id }) => id === relayer_id)?.address
+  if (notification_id !== null && kind === 'notification_failing' && may('notifications'))
+    return (
+      <Action
+        label="Retry now"
+        title={`Retry the deliveries of ${notification_id}`}
+        tone="quiet"
+        effect="Makes every delivery that waits for its next attempt due now, in the order of the events."
+        run={(client) => client.notifications.redeliverEvents(notification_id, { status: 'pending' })}
+        message={({ redelivered }) =>
+          `${counted(redelivered, 'delivery of', 'deliveries of')} ${notification_id} retried now.`
+        }
+      />
+    )
   if (relayer_id === null) return null
+  if (kind === 'external_transactions' && may('send')) return <Compared relayer_id={relayer_id} symbol={symbol} />
   if (kind === 'relayer_paused' && may('manage'))
     return (
       <Action

@@ -4,6 +4,8 @@ import { Callout } from '../components/feedback.tsx'
 import { reasonText, sentence } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
 import { useProblems, useSymbolOf } from '../data/resources.ts'
+import { useSession } from '../data/session.tsx'
+import { Compared } from '../problems/unknown-transactions.tsx'
 
 const kinds: ReadonlySet<Problem['kind']> = new Set([
   ...([
@@ -12,6 +14,7 @@ const kinds: ReadonlySet<Problem['kind']> = new Set([
     'transaction_waiting',
     'transaction_slow',
     'nonces',
+    'external_transactions',
     'requests_refused',
   ] as const),
 ])
@@ -19,13 +22,15 @@ const kinds: ReadonlySet<Problem['kind']> = new Set([
 /** What the overview says of a relayer. Other lines of its page say that it is paused or disabled. */
 export function RelayerTroubles({ relayer_id }: { relayer_id: string }) {
   const symbol = useSymbolOf(relayer_id)
+  const { may } = useSession()
   const its = useProblems().data?.data.filter((one) => one.relayer_id === relayer_id && kinds.has(one.kind))
-  return its?.map(({ id, severity, summary, reason, transaction_id }) => (
+  return its?.map(({ id, kind, severity, summary, reason, transaction_id }) => (
     <Callout of={severity} key={id}>
       {ofItself(summary, relayer_id)} {reasonText(sentence(reason), symbol)}{' '}
       {transaction_id !== null && (
         <Link to={paths.transaction({ relayer_id, id: transaction_id })}>Open the transaction</Link>
       )}
+      {kind === 'external_transactions' && may('send') && <Compared relayer_id={relayer_id} symbol={symbol} />}
     </Callout>
   ))
 }

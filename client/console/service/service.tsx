@@ -34,13 +34,17 @@ export const Service = () => (
 
 function Facts({ not_ready, started_at, database, ...state }: ServiceState) {
   const figures: [string, string, string][] = [
-    ['Status', not_ready.length === 0 ? 'Ready' : 'Not ready', state.name],
+    ['Status', not_ready.length === 0 ? 'Ready' : 'Not ready', `server ${state.name}`],
     ['Runs for', age(started_at), `version ${state.version}, Node.js ${state.node_version}`],
-    ['Memory', size(state.memory_bytes), `of this process; its event loop waits ${state.event_loop_ms || '< 1'} ms`],
+    [
+      'Memory',
+      size(state.memory_bytes),
+      `of this process; its event loop waits ${state.event_loop_ms || '<\u00a01'}\u00a0ms`,
+    ],
     [
       'Database',
       size(database.size_bytes),
-      `${engines[database.engine]} ${database.version}, answers in ${database.response_ms || '< 1'} ms`,
+      `${engines[database.engine]} ${database.version}, answers in ${database.response_ms || '<\u00a01'}\u00a0ms`,
     ],
   ]
   return (

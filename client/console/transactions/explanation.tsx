@@ -13,7 +13,7 @@ import type {
 import { Action } from '../components/action.tsx'
 import { Callout, type Severity } from '../components/feedback.tsx'
 import { about, Bytes, Copyable, Figures, Lasting, Moment, Receiver, RelayerLink } from '../components/values.tsx'
-import { amount, gwei, reasonText } from '../data/format.ts'
+import { amount, gasPrice, reasonText } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
 import { useNetworkOf, useProblems, useSymbolOf } from '../data/resources.ts'
@@ -28,7 +28,7 @@ export function ExplanationCard({ transaction, why }: { transaction: Transaction
   const { figures } = why
   const symbol = useSymbolOf(transaction.relayer_id)
   const isStill = useIsStill(useNetworkOf(transaction.relayer_id))
-  const gasPrice = (wei: string | null) => wei !== null && `${gwei(wei)} gwei`
+  const priceOf = (wei: string | null) => wei !== null && gasPrice(wei)
   const coins = (wei: string | null) => wei !== null && amount(wei, symbol)
   return (
     <section className="why" aria-label="Explanation">
@@ -75,9 +75,9 @@ export function ExplanationCard({ transaction, why }: { transaction: Transaction
         {why.wait_reason !== null && (
           <Figures
             of={{
-              'Price at most': gasPrice(figures.price),
-              'Base fee': gasPrice(figures.base_fee),
-              'Price cap': gasPrice(figures.price_cap),
+              'Price at most': priceOf(figures.price),
+              'Base fee': priceOf(figures.base_fee),
+              'Price cap': priceOf(figures.price_cap),
               Balance: coins(figures.balance),
               Reserved: coins(figures.reserved),
               'Next nonce on chain': figures.next_nonce ?? 'unknown',
@@ -293,8 +293,6 @@ function ReceiverOf({ relayer_id, id }: { relayer_id: string; id: string }) {
 function changeText({ paused, policies }: { paused?: boolean; policies?: RelayerPoliciesPatch }): string {
   if (paused !== undefined) return paused ? 'stops signing and sending' : 'signs and sends again'
   return Object.entries(policies ?? {})
-    .map(
-      ([name, value]) => `${name} becomes ${name === 'gas_price_cap' ? `${gwei(String(value))} gwei` : String(value)}`,
-    )
+    .map(([name, value]) => `${name} becomes ${name === 'gas_price_cap' ? gasPrice(String(value)) : String(value)}`)
     .join(', ')
 }

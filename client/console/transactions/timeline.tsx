@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import type { Explanation, HistoryEntry, Transaction, TransactionAttempt } from '../../index.ts'
 import { Copyable, Moment, RowTime, Time } from '../components/values.tsx'
-import { count, exactAmount, exactly, gwei, words } from '../data/format.ts'
+import { count, exactAmount, exactly, gasPrice, gwei, words } from '../data/format.ts'
 import { askNode } from '../data/get.ts'
 import { callerName, useSymbolOf } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
@@ -216,8 +216,8 @@ const exactPriceOf = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: 
 type Prices = Pick<TransactionAttempt, 'gas_price' | 'max_fee_per_gas' | 'max_priority_fee_per_gas'>
 
 function priceOf({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: Prices): string {
-  if (gas_price !== null) return `Price ${gwei(gas_price)} gwei`
-  return `Price at most ${gwei(max_fee_per_gas)} gwei, tip ${gwei(max_priority_fee_per_gas)} gwei`
+  if (gas_price !== null) return `Price ${gasPrice(gas_price)}`
+  return `Price at most ${gasPrice(max_fee_per_gas)}, tip ${gasPrice(max_priority_fee_per_gas)}`
 }
 
 function answerOf({

@@ -12,6 +12,7 @@ import {
   Figure,
   Figures,
   Moment,
+  NetworkLink,
   nonceName,
   Price,
   RelayerLink,
@@ -145,7 +146,7 @@ function Content({
             </span>
           </Figure>
         )}
-        <Figure name="Network">{network ?? '…'}</Figure>
+        <Figure name="Network">{network === undefined ? '…' : <NetworkLink name={network} />}</Figure>
         <Figure name="Gas limit">
           {transaction.gas_limit === null ? 'not estimated yet' : count(transaction.gas_limit)}
         </Figure>

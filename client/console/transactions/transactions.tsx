@@ -252,8 +252,10 @@ function List({
             <Matches total={total} of={['transaction', 'transactions']}>
               {choice && !changed.every(({ id }) => choice.has(id)) && (
                 <button type="button" onClick={() => choice.set(changed.map(({ id }) => id))}>
-                  Choose the {count(changed.length)} that can be changed
-                  {hasNextPage && <span className="newest"> of the newest {count(rows.length)}</span>}
+                  <span>
+                    Choose the {count(changed.length)} that can be changed
+                    {hasNextPage && <span className="newest"> among the newest {count(rows.length)}</span>}
+                  </span>
                 </button>
               )}
               {actions}
