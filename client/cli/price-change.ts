@@ -87,7 +87,8 @@ function inText({ transaction: { id }, status, base_fee, change }: Planned): str
 
 /** What all of a relayer cost: relayers of several networks have no sum. */
 function* totals(planned: Planned[]): Generator<string> {
-  for (const [relayerId, own] of Map.groupBy(planned, ({ transaction }) => transaction.relayer_id)) {
+  for (const relayerId of new Set(planned.map(({ transaction }) => transaction.relayer_id))) {
+    const own = planned.filter(({ transaction }) => transaction.relayer_id === relayerId)
     const sum = (name: 'max_fee' | 'extra_fee') =>
       own.reduce((all, { change }) => all + BigInt(change?.[name] ?? 0), 0n)
     yield `${relayerId}: the fees of ${own.length} are at most ${sum('max_fee')} wei, ${sum('extra_fee')} wei more than now`

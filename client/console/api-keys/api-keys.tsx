@@ -84,7 +84,7 @@ export function KeyActions({ apiKey, to }: { apiKey: ApiKey; to?: string }) {
 }
 
 export function relayersText(key: ApiKey): string {
-  if (isOfResource(key)) return 'what it belongs to'
+  if (isOfResource(key)) return key.scopes.includes('settle') ? 'those of its facilitator' : 'those of its sponsorship'
   const { relayer_ids, pool_ids } = key
   const names = [...(relayer_ids ?? []), ...(pool_ids ?? []).map((id) => `pool ${id}`)]
   return names.length === 0 ? 'all' : names.join(', ')

@@ -143,7 +143,7 @@ export const counted = (number: number, one: string, many = `${one}s`): string =
   `${count(number)} ${number === 1 ? one : many}`
 
 /** Where a spreadsheet with another separator would begin a cell, and read it as a formula. */
-const formula = /(^|[,;|\t\r\n]["' ]*)(?=[=+\-@\t\r])/g
+const formula = /((?:^|[,;|\t\r\n])["' ]*)(?=[=+\-@＝＋－＠\t\r])/g
 
 /** Every text is quoted (RFC 4180), and gets an apostrophe where it would be a formula. */
 export const csvCell = (value: unknown): string => {

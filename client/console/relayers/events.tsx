@@ -133,11 +133,7 @@ function Why({ event: { payload } }: { event: Event }) {
   switch (payload.payload_type) {
     case 'transaction':
     case 'transaction_waiting':
-      return payload.status_reason === null ? null : (
-        <div className="clamped" title={reasonText(payload.status_reason, symbolOf(payload.relayer_id))}>
-          <Reason text={payload.status_reason} of={payload} />
-        </div>
-      )
+      return payload.status_reason === null ? null : <Reason text={payload.status_reason} of={payload} />
     case 'relayer_disabled':
       return reasonText(payload.disabled_reason, symbolOf(payload.relayer.id))
     case 'relayer_funding':

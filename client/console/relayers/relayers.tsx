@@ -39,7 +39,7 @@ export function RelayerTable({ rows, find, here, heading }: RelayerTableProps) {
   const ids = rows.map(({ relayer }) => relayer.id)
   const balances = useBalances(ids)
   const shown = useMemo(() => {
-    const feesOf = new Map(spending?.map(({ relayer_id, fees }) => [relayer_id, fees]))
+    const feesOf = spending && new Map(spending.map(({ relayer_id, fees }) => [relayer_id, fees]))
     const wanted = text.trim().toLowerCase()
     const withHealth = rows.map((row) => ({ ...row, health: healthOf(row.relayer) }))
     const found = withHealth.filter(
@@ -50,7 +50,11 @@ export function RelayerTable({ rows, find, here, heading }: RelayerTableProps) {
           its.toLowerCase().includes(wanted),
         ),
     )
-    return found.map((row) => ({ ...row, balance: balances?.get(row.relayer.id), fees: feesOf.get(row.relayer.id) }))
+    return found.map((row) => ({
+      ...row,
+      balance: balances?.get(row.relayer.id),
+      fees: feesOf && (feesOf.get(row.relayer.id) ?? '0'),
+    }))
   }, [rows, text, status, spending, balances, healthOf])
   return (
     <>
@@ -114,7 +118,8 @@ const columnsOf = (isKnown: boolean): Column<ShownRow>[] => [
     isNumber: true,
     isAbsent: true,
     by: ({ relayer, fees = '0' }) => [relayer.network, Number(fees)],
-    cell: ({ relayer, fees = '0' }) => (fees === '0' ? '–' : <Paid wei={fees} network={relayer.network} />),
+    cell: ({ relayer, fees }) =>
+      fees === undefined ? '…' : fees === '0' ? '–' : <Paid wei={fees} network={relayer.network} />,
   },
   {
     name: 'Unfinished',
