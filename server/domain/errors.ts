@@ -88,8 +88,8 @@ export interface Fault {
   member?: Field
 }
 
-/** What an error names of a transaction. */
-export type SentTransaction = NonNullable<Failure['transaction']>
+/** What an error names of a transaction. `pool_id`: the pool that it was sent through, whose keys may read it too. */
+export type SentTransaction = NonNullable<Failure['transaction']> & { pool_id?: string | null }
 
 interface ErrorData {
   /** Nothing was changed, and the same request may succeed after this time. */

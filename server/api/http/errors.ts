@@ -2,7 +2,14 @@ import { STATUS_CODES } from 'node:http'
 import type { ErrorRequestHandler } from 'express'
 import type { Logger } from 'pino'
 import type { DryRun, Failure, FailureDetail } from '../../../generated/openapi.ts'
-import { DomainError, type ErrorCode, type Fault, type Field, type Subject } from '../../domain/errors.ts'
+import {
+  DomainError,
+  type ErrorCode,
+  type Fault,
+  type Field,
+  type SentTransaction,
+  type Subject,
+} from '../../domain/errors.ts'
 import type { Caller } from '../../domain/operation.ts'
 import type { RequestContext } from './request-context.ts'
 
@@ -215,13 +222,18 @@ export function toFailure(
     ...bodyOf(its.code, messageOf(its), request_id),
     ...(details.length > 0 && { details }),
     ...(revision !== undefined && { revision }),
-    ...(transaction && mayRead(caller, transaction.relayer_id) && { transaction }),
+    ...(transaction && mayRead(caller, transaction) && { transaction: namedIn(transaction) }),
   }
   return { status: statusOf[its.code], headers: headersOf(its), body }
 }
 
-const mayRead = (caller: Caller | undefined, relayerId: string): boolean =>
-  caller?.roles.has('read') === true && (caller.relayer_ids?.has(relayerId) ?? true)
+const mayRead = (caller: Caller | undefined, { relayer_id, pool_id }: SentTransaction): boolean =>
+  caller?.roles.has('read') === true &&
+  (caller.relayer_ids === undefined ||
+    caller.relayer_ids.has(relayer_id) ||
+    (pool_id != null && caller.pool_ids.has(pool_id)))
+
+const namedIn = ({ id, relayer_id }: SentTransaction) => ({ id, relayer_id })
 
 /** A body without details. */
 export const bodyOf = (code: ErrorCode, message: string, requestId: string): Failure => ({

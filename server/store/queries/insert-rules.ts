@@ -213,7 +213,10 @@ function record(
   }
   if (answer) state.known.set(keyOf(row.relayer_row_id, answer), answer)
   const deduplication = deduplicationOf(wanted)
-  if (deduplication !== undefined) state.sent.set(deduplication, { id: row.id, relayer_id: row.relayer_id })
+  if (deduplication !== undefined) {
+    const { id, relayer_id, pool_id } = row
+    state.sent.set(deduplication, { id, relayer_id, pool_id })
+  }
   const isDeduplicated = deduplication !== undefined
   state.accepted.push({ row, shown, data: dataBytes, known: answer, is_deduplicated: isDeduplicated, refill, payment })
   return { outcome: 'created', transaction: { ...shownTransaction(shown), warnings }, row_id: row.row_id }

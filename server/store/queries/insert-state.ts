@@ -26,7 +26,9 @@ const selectExclusive = selectForEach<{ chain_id: number; exclusive_key: string 
 const selectSent = selectForEach<SentTransaction & { name: string }>(
   { name: 'text', chain_id: 'bigint', deduplication_id: 'text' },
   (record) => `
-  SELECT its.id, its.relayer_id FROM deduplication_ids AS taken JOIN transactions AS its ON its.row_id = transaction_row_id
+  SELECT its.id, its.relayer_id, pools.id AS pool_id
+  FROM deduplication_ids AS taken JOIN transactions AS its ON its.row_id = transaction_row_id
+    LEFT JOIN pools ON pools.row_id = its.pool_row_id
   WHERE taken.chain_id = ${record}chain_id AND taken.deduplication_id = ${record}deduplication_id`,
   { shown: ['name'] },
 )
