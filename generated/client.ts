@@ -3738,7 +3738,7 @@ export interface components {
         /** @description `replaced`, `sped_up`, `canceled`: a caller asked for it. `reorganized`: a reorganization removed the block that it was in. */
         HistoryEntry: {
             /** @description When it happened. */
-            at: components["schemas"]["Timestamp"];
+            occurred_at: components["schemas"]["Timestamp"];
             /**
              * @description What happened. One of `replaced`, `sped_up`, `canceled`, `reorganized`. A later version may add values.
              * @enum {string}
@@ -4381,7 +4381,7 @@ export interface components {
              */
             number: number;
             /** @description When it was made. */
-            at: components["schemas"]["Timestamp"];
+            attempted_at: components["schemas"]["Timestamp"];
             /**
              * Format: int64
              * @description How long it took, in milliseconds.
@@ -4390,7 +4390,7 @@ export interface components {
             /** @description The HTTP status. Null when there was no response. */
             http_status: number | null;
             /** @description Why there was no response. Null when there was one. */
-            error: string | null;
+            error_message: string | null;
             /** @description The first 1,000 characters of the response body. */
             response_body: string | null;
         };
@@ -4953,7 +4953,7 @@ export interface components {
              */
             sequence: number;
             /** @description When it was asked for. */
-            at: components["schemas"]["Timestamp"];
+            created_at: components["schemas"]["Timestamp"];
             /** @description An API key's id, `environment` (the setting `API_KEY`), `command line`, or `service` for its own actions. */
             caller: string;
             /** @description The name of the API key, also of a revoked one. Null for another caller. */
@@ -4965,7 +4965,7 @@ export interface components {
             /** @description The signed digest, the transaction hash, or the id of the changed resource. */
             subject: string | null;
             /** @description The HTTP status of the response. 102: the amounts of a transaction were counted against daily limits before its signature. The entry with the result of the signature follows, under the same `request_id`. */
-            result: number;
+            http_status: number;
             /** @description The `X-Request-Id` of the request. Null: a command. */
             request_id: string | null;
             /** @description The id of the signature request in the audit log of the key service (AWS KMS, Azure Key Vault). Null for other keys. */
@@ -4992,7 +4992,7 @@ export interface components {
             /** @description The `code` of the response. */
             code: string;
             /** @description What refused it, as its caller was told. Of an invalid request it names the members only, because a value may be a secret in the wrong place; empty where an unknown id was asked for. */
-            reason: string;
+            message: string;
         };
         AuditChain: {
             /**
@@ -11846,10 +11846,10 @@ export interface operations {
                 relayer_id?: components["schemas"]["Id"];
                 /** @description A digest, or the id of the changed resource. */
                 subject?: string;
-                /** @description Only what succeeded, or only what was refused (a result of 400 or more). */
+                /** @description Only what succeeded, or only what was refused (an `http_status` of 400 or more). */
                 outcome?: "succeeded" | "refused";
-                /** @description `others`: without the service's own actions. */
-                callers?: "others";
+                /** @description Leave out the service's own actions (the caller `service`). */
+                exclude_service?: boolean;
                 /** @description Only entries after this time (RFC 3339). */
                 created_after?: string;
                 /** @description Only entries before this time (RFC 3339). */
@@ -11987,7 +11987,6 @@ export const pathsApiV1RelayersRelayer_idTransactionsTransaction_idDeleteParamet
 export const pathsApiV1ActivityGetParametersQueryPeriodValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/activity"]["get"]["parameters"]["query"]["period"]> = ["hour", "day", "week", "month", "quarter"];
 export const pathsApiV1PoolsPool_idTransactionsPostParametersQueryWaitValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/pools/{pool_id}/transactions"]["post"]["parameters"]["query"]["wait"]> = ["none", "submitted", "mined", "confirmed"];
 export const pathsApiV1AuditGetParametersQueryOutcomeValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/audit"]["get"]["parameters"]["query"]["outcome"]> = ["succeeded", "refused"];
-export const pathsApiV1AuditGetParametersQueryCallersValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/audit"]["get"]["parameters"]["query"]["callers"]> = ["others"];
 export const networkTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkType"]> = ["evm"];
 export const networkTypeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkTypeInput"]> = ["evm"];
 export const transactionStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionStatus"]> = ["pending", "sent", "submitted", "mined", "confirmed", "failed", "canceled", "expired"];

@@ -24,7 +24,7 @@ export function addDeliveries(program: Command, context: () => Context): void {
     if (print.isJson) return print.one(deliveries)
     const withLast = deliveries.map((delivery) => {
       const attempt = delivery.attempts.at(-1)
-      return { ...delivery, last: attempt && (attempt.error ?? attempt.http_status) }
+      return { ...delivery, last: attempt && (attempt.error_message ?? attempt.http_status) }
     })
     print.list(withLast, columns)
   })

@@ -58,9 +58,9 @@ async function run(command: string | undefined, id: string, values: Options): Pr
     process.stderr.write(`Warning: row refused in ${table} (${id ?? 'unknown'}: ${reason}).\n`)
   }
   const context = { store, makeId, now: store.now }
-  const auditEntryOf = (operation: OperationId, result = 200): PendingAuditEntry => ({
+  const auditEntryOf = (operation: OperationId, httpStatus = 200): PendingAuditEntry => ({
     ...{ caller: 'command line', relayer_id: null, request_id: null, at: store.now() },
-    ...{ operation, subject: id || null, result, recorded: false },
+    ...{ operation, subject: id || null, http_status: httpStatus, recorded: false },
   })
 
   try {

@@ -16,7 +16,7 @@ export async function rights(config: KeyConfig & Pick<Config, 'database'>, verb:
       throw new CommandError('The database is encrypted under another master key; set MASTER_KEY to the right one')
     if (!unlocked.is_protected) throw new CommandError('The rows carry no MAC yet; start the service once')
     if (verb === 'accept') {
-      const entry = { operation: 'acceptRights', relayer_id: null, subject: null, result: 200, request_id: null }
+      const entry = { operation: 'acceptRights', relayer_id: null, subject: null, http_status: 200, request_id: null }
       const count = await secrets.acceptRights(unlocked.vault, { ...entry, at: secrets.now(), caller: 'command line' })
       return `${count} rows that grant rights are accepted with their present content.`
     }

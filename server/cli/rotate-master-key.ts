@@ -47,7 +47,7 @@ export async function rotateMasterKey({ config, new_key }: Rotation): Promise<st
     const wrapped = keyEncryptionKey ? await new KeyEncryption(keyEncryptionKey, config.vault).wrap(key) : null
     const vault = new Vault(key)
     if (!wrapped) file?.announce(key)
-    const entry = { operation: 'rotateMasterKey', relayer_id: null, subject: null, result: 200, request_id: null }
+    const entry = { operation: 'rotateMasterKey', relayer_id: null, subject: null, http_status: 200, request_id: null }
     const rights = { from: current.is_protected ? current.vault : undefined, to: vault }
     const change = (secret: Uint8Array, row: string) => vault.seal(openOne(current.vault, secret, row), row)
     const check = { sealed: sealProof(vault), wrapped }

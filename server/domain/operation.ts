@@ -152,7 +152,7 @@ export interface OperationRequest<Id extends OperationId> {
    * Begins the audit entry of another operation that this request carries out; `end` completes it with an HTTP status, and the error of a
    * failure. Throws DomainError (503) while the trail cannot be written.
    */
-  beginAudit(operation: OperationId): { auditEntry: PendingAuditEntry; end(result: number, error?: unknown): void }
+  beginAudit(operation: OperationId): { auditEntry: PendingAuditEntry; end(httpStatus: number, error?: unknown): void }
   /**
    * Authenticates the caller again and checks its rights to this operation: before each member of a batch, and before a key is used. Throws
    * DomainError (401, 403, 404).

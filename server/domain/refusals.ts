@@ -1,18 +1,18 @@
 import { DomainError, type Fault } from './errors.ts'
 import type { AuditEntry, PendingAuditEntry, RefusedBy } from './rows.ts'
 
-const maxReason = 500
+const maxMessage = 500
 
 /** What the audit trail keeps of a failure: no value of the request, which may be a secret in the wrong place. */
 export function failureIn(error: unknown, entry: PendingAuditEntry): Pick<AuditEntry, 'failure' | 'refused_by'> {
-  if (!(error instanceof DomainError)) return { failure: { code: 'internal', reason: '' } }
+  if (!(error instanceof DomainError)) return { failure: { code: 'internal', message: '' } }
   const { code, faults } = error
-  const reason = code === 'not_found' ? '' : [...new Set(faults.map((fault) => reasonOf(error, fault)))].join('; ')
+  const message = code === 'not_found' ? '' : [...new Set(faults.map((fault) => messageOf(error, fault)))].join('; ')
   const refusedBy = refuserOf(error, entry)
-  return { failure: { code, reason: reason.slice(0, maxReason) }, ...(refusedBy && { refused_by: refusedBy }) }
+  return { failure: { code, message: message.slice(0, maxMessage) }, ...(refusedBy && { refused_by: refusedBy }) }
 }
 
-const reasonOf = ({ code }: DomainError, { of, field, message }: Fault): string =>
+const messageOf = ({ code }: DomainError, { of, field, message }: Fault): string =>
   code === 'invalid_request' && of === 'input' ? `/${field.join('/')}` : message
 
 /** The rule that refuses; undefined: it is no rule that somebody sets. */

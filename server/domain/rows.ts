@@ -35,15 +35,14 @@ export interface AuditEntry {
   relayer_id: string | null
   /** The signed digest, or the id of the changed resource. */
   subject: string | null
-  /** The HTTP status. */
-  result: number
+  http_status: number
   request_id: string | null
   /** The key service's id of the request. Absent: there is none. */
   key_request_id?: string
   /** How many equal ones it stands for. Absent: one. */
   count?: number
   /** Of a failure: its code, and what refused it. */
-  failure?: { code: string; reason: string }
+  failure?: { code: string; message: string }
   /** Of a change: what it changed, member by member; a value is JSON. */
   changes?: { member: string; before: string | null; after: string | null }[]
   /** The rule that refused it, which the store counts (store/queries/refusals.ts). */
@@ -75,7 +74,7 @@ export interface AuditFilter {
   subject?: string
   outcome?: 'succeeded' | 'refused'
   /** Without the service's own actions. */
-  callers?: 'others'
+  exclude_service?: boolean
   /** Milliseconds since the Unix epoch, both exclusive. */
   after?: number
   before?: number

@@ -250,7 +250,7 @@ const maxTextLength = 200
 /** The history with another entry: a transaction that changes more often keeps the newest ones. */
 export const withEntry = (
   history: StoredHistoryEntry[] | null,
-  entry: Pick<HistoryEntry, 'at' | 'event'> & Partial<StoredHistoryEntry>,
+  entry: Pick<HistoryEntry, 'occurred_at' | 'event'> & Partial<StoredHistoryEntry>,
 ): StoredHistoryEntry[] => [
   ...(history ?? []).slice(1 - maxEntries),
   { caller: null, block_number: null, changes: [], ...entry },

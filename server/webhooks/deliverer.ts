@@ -145,10 +145,10 @@ export class Deliverer {
     const durationMs = Math.max(0, Math.round(this.#context.now() - started))
     const attempt: DeliveryAttempt = {
       number,
-      at: new Date(started).toISOString(),
+      attempted_at: new Date(started).toISOString(),
       duration_ms: durationMs,
       http_status: status,
-      error,
+      error_message: error,
       response_body: answer,
     }
     return { attempt, result }

@@ -210,8 +210,8 @@ async function strangers(client: RelayerClient, ownerId: string): Promise<string
   for (const id of ['demo', 'others-1', 'others-2']) {
     const { data, pagination } = await client.get('/api/v1/audit', { query: { relayer_id: id, per_page: 1_000 } })
     const changes = data.filter(
-      ({ caller, operation, result }) =>
-        caller !== ownerId && caller !== 'environment' && isChange(operation) && result < 300,
+      ({ caller, operation, http_status }) =>
+        caller !== ownerId && caller !== 'environment' && isChange(operation) && http_status < 300,
     )
     found.push(
       ...changes.map(({ caller, operation }) => `${caller}: ${operation} of ${id} (of ${pagination?.total_items})`),

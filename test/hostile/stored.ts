@@ -78,7 +78,7 @@ function fillDeliveries(db: Database.Database, rows: number): void {
     SELECT 'delivery-' || sequence, notifications.row_id, events.row_id, subject, 'failed', 10, 0, created_at
     FROM events, notifications WHERE notifications.id = 'full' AND events.id GLOB 'event-*'`)
   db.exec(`${numbers(attemptsEach)}
-    INSERT INTO delivery_attempts (delivery_row_id, number, at, duration_ms, http_status, error, response_body)
+    INSERT INTO delivery_attempts (delivery_row_id, number, attempted_at, duration_ms, http_status, error_message, response_body)
     SELECT row_id, n, '2026-01-01T00:00:00.000Z', 1, 500, 'HTTP 500', '${'x'.repeat(1_000)}'
     FROM (SELECT row_id FROM deliveries ORDER BY row_id DESC LIMIT ${withAttempts}), numbers`)
 }
@@ -95,7 +95,7 @@ export function fillAudit(db: Database.Database, entries: number): void {
     caller: 'somebody',
     operation: 'signMessage',
     relayer_id: 'demo',
-    result: 200,
+    http_status: 200,
     subject: randomBytes(32).toString('hex'),
     request_id: randomUUID(),
   })

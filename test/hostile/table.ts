@@ -373,7 +373,7 @@ export const table: Record<string, Make> = {
     `/audit?${page}&page={last}`,
     `/audit?${page}&operation=none`,
     `/audit?caller=somebody`,
-    `/audit?outcome=refused&callers=others&operation=sign`,
+    `/audit?outcome=refused&exclude_service=true&operation=sign`,
   ),
   getAuditHead: get('/audit/head'),
   getServiceState: get('/service'),

@@ -116,9 +116,9 @@ export async function signAfterTheEnd(scene: Scene): Promise<Reached> {
     await pause(100)
     const query = { caller: id, operation: 'signMessage', per_page: 1_000 }
     const { data } = await client.get('/api/v1/audit', { query })
-    const results = data.filter(({ result }) => result === 200)
+    const results = data.filter(({ http_status }) => http_status === 200)
     signed += results.length
-    late += results.filter(({ at }) => Date.parse(at) > revokedMs).length
+    late += results.filter(({ created_at }) => Date.parse(created_at) > revokedMs).length
   }
   return { found: `${late} of ${signed} signatures of ${rounds} batches after the answer`, holds: late === 0 }
 }

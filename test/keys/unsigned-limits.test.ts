@@ -65,7 +65,7 @@ test('records the reservation and the result of a signature apart, with the id o
   expect((await sign(0)).status).toBe(200)
   await kms.stop()
   expect((await sign(1)).status).toBe(503)
-  await expect.poll(async () => (await entries()).map(({ result }) => result)).toEqual([503, 102, 200, 102])
+  await expect.poll(async () => (await entries()).map(({ http_status }) => http_status)).toEqual([503, 102, 200, 102])
   const [refused, reserved, signed, first] = await entries()
   expect(refused?.request_id).toBe(reserved?.request_id)
   expect(signed?.request_id).toBe(first?.request_id)

@@ -99,7 +99,7 @@ test('delivers to no hostile URL that leads to this machine', async () => {
     if (!isTaken) continue
     expect
       .soft(await send(), url)
-      .toMatchObject({ http_status: null, response_body: null, error: expect.stringMatching(/^The url must/) })
+      .toMatchObject({ http_status: null, response_body: null, error_message: expect.stringMatching(/^The url must/) })
     outcomes.undelivered += 1
   }
   expect(outcomes.undelivered).toBeGreaterThanOrEqual(120)
@@ -115,9 +115,9 @@ test('calls no private address, in a URL or as the address of a name', async () 
   const { send, update } = await startGuarded(lookup)
   for (const [index, address] of addresses.entries()) {
     await update(`http://${address.includes(':') ? `[${address}]` : address}:${canary.port}/`)
-    expect.soft((await send()).error, address).toMatch(/must have a public address/)
+    expect.soft((await send()).error_message, address).toMatch(/must have a public address/)
     await update(`http://name-${index}.example.com:${canary.port}/`)
-    expect.soft((await send()).error, address).toMatch(/resolves to a private address/)
+    expect.soft((await send()).error_message, address).toMatch(/resolves to a private address/)
   }
   expect([canary.connections, counts.passed, counts.lookups]).toEqual([0, 0, addresses.length])
 })
@@ -137,7 +137,7 @@ test('looks up a name once per delivery, and never calls this machine in 1,000 t
   await update(`http://rebinding.example.com:${canary.port}/`)
   const errors: (string | null)[] = []
   for (let count = 0; count < tries; count += atOnce) {
-    errors.push(...(await Promise.all(Array.from({ length: atOnce }, async () => (await send()).error))))
+    errors.push(...(await Promise.all(Array.from({ length: atOnce }, async () => (await send()).error_message))))
   }
   const privates = errors.filter((error) => error === 'The host name resolves to a private address')
   const publics = errors.filter((error) => error === 'public: no test calls it')

@@ -44,7 +44,10 @@ test('heals after a restart of a test chain: unfinished transactions end, and no
   const { data: status } = await rig.client().get('/api/v1/relayers/{relayer_id}/status', { path })
   expect(status).toMatchObject({ system_disabled: false, disabled_reason: null, pending_transactions_count: 0 })
   const { data: entries } = await rig.client().get('/api/v1/audit', { query: { operation: 'reconcileRelayerNonce' } })
-  expect(entries.map(({ relayer_id, result }) => [relayer_id, result])).toContainEqual([account.relayer_id, 200])
+  expect(entries.map(({ relayer_id, http_status }) => [relayer_id, http_status])).toContainEqual([
+    account.relayer_id,
+    200,
+  ])
 
   const after = await account.send(2)
   expect(after.map((transaction) => transaction.nonce)).toEqual([0, 1])

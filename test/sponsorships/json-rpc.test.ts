@@ -22,7 +22,7 @@ test('serves @gelatocloud/gasless: it sends, waits, gets the status, and reads w
   expect(await plays()).toBe(2n)
   const recorded = await client.get('/api/v1/audit', { query: { operation: 'sendSponsoredCall' } })
   const { api_key_id: caller, relayer_id } = sponsorship
-  expect(recorded.data).toMatchObject(Array(2).fill({ result: 201, caller, relayer_id }))
+  expect(recorded.data).toMatchObject(Array(2).fill({ http_status: 201, caller, relayer_id }))
 
   const before = await balance()
   await expect(relayer.sendTransaction({ ...call, data: play(0) as `0x${string}` })).rejects.toMatchObject({

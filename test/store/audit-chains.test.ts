@@ -50,7 +50,7 @@ async function database() {
             operation: 'signMessage',
             relayer_id: null,
             subject: `${at}`,
-            result: 200,
+            http_status: 200,
             request_id: null,
           })),
         )

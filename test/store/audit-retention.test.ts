@@ -26,7 +26,7 @@ function openTrail() {
     store.appendAudit(
       times.map((at) => ({
         ...{ at, caller: 'environment', operation: 'signMessage', relayer_id: null, subject: `${at}` },
-        ...{ result: 200, request_id: null },
+        ...{ http_status: 200, request_id: null },
       })),
     )
   const list = async (offset = 0, filter = {}) => store.listAudit({ offset, limit: 100 }, filter)

@@ -22,7 +22,7 @@ function plant(file: string): void {
     for (let n = 0; n < count; n += 1) insert.run({ n, at: secondsOf(n), of: 'mine' })
     insert.run({ n: count, at: secondsOf(0), of: 'other' })
     db.exec(`
-      INSERT INTO delivery_attempts (delivery_row_id, number, at, duration_ms, response_body) SELECT row_id, 1, '', 1, 'no' FROM deliveries`)
+      INSERT INTO delivery_attempts (delivery_row_id, number, attempted_at, duration_ms, response_body) SELECT row_id, 1, '', 1, 'no' FROM deliveries`)
   })()
   db.close()
 }
@@ -79,7 +79,14 @@ test('gives up the deliveries of a disabled notification in batches, and keeps t
   const rowId = await rowIdOf('mine')
   await store.redeliverFailed(rowId, secondsOf(0))
   while (await store.continueBulkChange());
-  const attempt = { number: 2, at: secondsOf(0), duration_ms: 1, http_status: 410, error: null, response_body: null }
+  const attempt = {
+    number: 2,
+    attempted_at: secondsOf(0),
+    duration_ms: 1,
+    http_status: 410,
+    error_message: null,
+    response_body: null,
+  }
   const [due] = await store.dueDeliveries(rowId, 1, 1)
   const verdict = { status: 'failed' as const, failures: 1, failures_before: 0, next_at: 0, disable: 'gone' }
   await store.recordDelivery({

@@ -55,7 +55,7 @@ export async function fillPostgres({ rows }: Pick<OpenedStore, 'rows'>, count: n
     subject: "'filled-' || i",
     status: "CASE WHEN i % 100 = 0 THEN 'failed' ELSE 'delivered' END",
   })
-  await rows(`INSERT INTO delivery_attempts (delivery_row_id, number, at, duration_ms)
+  await rows(`INSERT INTO delivery_attempts (delivery_row_id, number, attempted_at, duration_ms)
     SELECT ${first} + i, 1, '2025-01-01T00:00:00.000Z', 1 FROM generate_series(1, ${count}) AS i`)
   await rows(`INSERT INTO spending (chain_id, address, asset, bucket, amount)
     SELECT 1, '0x' || lpad((i % 500)::text, 40, '0'), 'wei', i, '1' FROM generate_series(1, ${count}) AS i`)

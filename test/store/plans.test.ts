@@ -119,10 +119,10 @@ async function useOutbox(): Promise<void> {
   await store.getTarget(hook)
   await store.nextDueAt(hook)
   const attempt = {
-    at: new Date(clock.ms).toISOString(),
+    attempted_at: new Date(clock.ms).toISOString(),
     duration_ms: 1,
     http_status: 204,
-    error: null,
+    error_message: null,
     response_body: null,
   }
   for (const status of ['delivered', 'pending', 'failed'] as const) {

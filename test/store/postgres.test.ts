@@ -70,7 +70,7 @@ const entry = (operation: string): PendingAuditEntry => ({
   operation,
   relayer_id: null,
   subject: null,
-  result: 200,
+  http_status: 200,
   request_id: null,
   recorded: false,
 })

@@ -214,10 +214,18 @@ describe('a commit whose answer is lost', () => {
 
   test('leaves the entries of the audit trail in it once when they are written again', async () => {
     const operation = unique('operation')
-    const entry = { at: 0, caller: 'me', operation, relayer_id: null, subject: null, result: 200, request_id: null }
-    const entries = [entry, { ...entry, result: 201 }]
+    const entry = {
+      at: 0,
+      caller: 'me',
+      operation,
+      relayer_id: null,
+      subject: null,
+      http_status: 200,
+      request_id: null,
+    }
+    const entries = [entry, { ...entry, http_status: 201 }]
     const results = async () =>
-      (await there.listAudit({ offset: 0, limit: 9 }, { operation })).items.map((it) => it.result)
+      (await there.listAudit({ offset: 0, limit: 9 }, { operation })).items.map((it) => it.http_status)
     network.loseCommit()
     await expect(here.appendAudit(entries)).rejects.toThrow(UnknownOutcome)
     expect(await results()).toEqual([201, 200])

@@ -117,7 +117,7 @@ test('makes all waiting deliveries due on request, in their order, without count
   const waitingMs = async () => {
     const first = (await deliveries(service, 'hook')).at(-1)
     const last = first?.attempts.at(-1)
-    return Date.parse(first?.next_attempt_at ?? '') - Date.parse(last?.at ?? '')
+    return Date.parse(first?.next_attempt_at ?? '') - Date.parse(last?.attempted_at ?? '')
   }
   expect(await retry()).toBe(1)
   await expect.poll(attempts).toEqual([0, 0, 2])

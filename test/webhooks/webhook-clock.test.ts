@@ -79,7 +79,7 @@ test('makes ten attempts at 0, 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 2
   for (const [index, waitMs] of waitsMs.entries()) {
     const { attempts, status, next_attempt_at } = await attempted(index + 1)
     expect(status).toBe('pending')
-    const { at: attemptedAt, number } = attempts[index] ?? {}
+    const { attempted_at: attemptedAt, number } = attempts[index] ?? {}
     expect([timeOf(attemptedAt), number]).toEqual([clock.now, index + 1])
     const next = timeOf(next_attempt_at)
     factors.push((next - clock.now) / waitMs)

@@ -123,7 +123,7 @@ test('repeats a failed delivery with the same id and bytes, before any later eve
   const attempts = (await read()).data[1]?.attempts ?? []
   expect(attempts.map(({ http_status }) => http_status)).toEqual([500, 302, 500, 302, 204])
   expect(attempts[1]).toMatchObject({
-    error: 'Redirects are not followed; the url must be the final one',
+    error_message: 'Redirects are not followed; the url must be the final one',
     response_body: 'no',
   })
 })

@@ -28,15 +28,15 @@ const start = {
     operation: '',
     relayer_id: '',
     subject: '',
-    callers: 'others',
+    service: 'excluded',
     after: '',
     before: '',
   },
 } as const
 type Typed = { [Name in Exclude<keyof typeof start, 'outcome'>]: string } & { outcome: (typeof outcomes)[number] }
-type Filter = Partial<Omit<Typed, 'outcome' | 'callers' | 'after' | 'before'>> & {
+type Filter = Partial<Omit<Typed, 'outcome' | 'service' | 'after' | 'before'>> & {
   outcome?: 'succeeded' | 'refused'
-  callers?: 'others'
+  exclude_service?: true
   created_after?: string
   created_before?: string
 }
@@ -45,9 +45,9 @@ const textFields = [
   ['relayer_id', 'Relayer', 'ID'],
   ['subject', 'Subject', 'ID or digest'],
 ] as const
-const lessUsed = ['operation', 'relayer_id', 'subject', 'callers'] as const
+const lessUsed = ['operation', 'relayer_id', 'subject', 'service'] as const
 const csvHeader = [
-  ...(['chain', 'sequence', 'at', 'caller', 'operation', 'relayer_id', 'subject', 'result'] as const),
+  ...(['chain', 'sequence', 'created_at', 'caller', 'operation', 'relayer_id', 'subject', 'http_status'] as const),
   ...(['request_id', 'count'] as const),
 ]
 
@@ -87,7 +87,7 @@ export function Audit({ find }: Find) {
               <Matches
                 total={total_items}
                 of={
-                  typed.callers === 'others' ? [`entry ${withoutOwn}`, `entries ${withoutOwn}`] : ['entry', 'entries']
+                  typed.service === 'excluded' ? [`entry ${withoutOwn}`, `entries ${withoutOwn}`] : ['entry', 'entries']
                 }
               >
                 <Csv
@@ -122,12 +122,12 @@ const LessUsedFilters = ({ typed }: { typed: Typed }) => (
     <Select
       label="Service's own"
       values={[
-        ['others', 'left out'],
-        ['all', 'listed'],
+        ['excluded', 'left out'],
+        ['listed', 'listed'],
       ]}
-      key={typed.callers}
-      name="callers"
-      defaultValue={typed.callers}
+      key={typed.service}
+      name="service"
+      defaultValue={typed.service}
     />
   </>
 )
@@ -137,7 +137,7 @@ function NoEntries({ typed, choose }: { typed: Typed; choose(changes: Partial<Ty
   const action = isNarrowed ? (
     <ClearFilters clear={() => choose({ ...start, outcome: 'all' })} />
   ) : (
-    <button type="button" onClick={() => choose({ callers: 'all' })}>
+    <button type="button" onClick={() => choose({ service: 'listed' })}>
       Show the service's own
     </button>
   )
@@ -170,7 +170,7 @@ function noneText({ outcome, after, before, ...typed }: Typed): string {
 }
 
 /** The address has the times in UTC. */
-function filterOf({ operation, outcome, callers, after, before, ...same }: Typed): Filter {
+function filterOf({ operation, outcome, service, after, before, ...same }: Typed): Filter {
   const at = (text: string) => {
     const ms = Date.parse(text)
     return Number.isNaN(ms) ? undefined : new Date(ms).toISOString()
@@ -180,7 +180,7 @@ function filterOf({ operation, outcome, callers, after, before, ...same }: Typed
     operation: operation && operationOf(operation),
     outcome: outcome === 'all' ? undefined : outcome,
     caller: same.caller === callerName('environment') ? 'environment' : same.caller,
-    callers: callers === 'others' ? callers : undefined,
+    exclude_service: service === 'excluded' ? true : undefined,
     created_after: at(after),
     created_before: at(before),
   }) as Filter
@@ -203,7 +203,7 @@ const columns: Column<AuditEntry>[] = [
     isWhole: true,
     cell: ({ operation }) => <span title={operation}>{operationText(operation)}</span>,
   },
-  timeColumn('Time', ({ at }) => at, { isPlain: true }),
+  timeColumn('Time', ({ created_at }) => created_at, { isPlain: true }),
   {
     name: 'Caller',
     isPlain: true,
@@ -215,9 +215,9 @@ const columns: Column<AuditEntry>[] = [
     name: 'Result',
     isWhole: true,
     isBeside: true,
-    cell: ({ result, count: times }) => (
-      <span title={`HTTP ${result}`}>
-        <Badge state={result >= 400 ? 'refused' : 'succeeded'} />
+    cell: ({ http_status, count: times }) => (
+      <span title={`HTTP ${http_status}`}>
+        <Badge state={http_status >= 400 ? 'refused' : 'succeeded'} />
         {times > 1 && ` × ${count(times)}`}
       </span>
     ),

@@ -219,8 +219,8 @@ function Resend({ delivery, notification_id }: { delivery: Delivery; notificatio
   )
 }
 
-const answerText = ({ http_status, error }: Pick<DeliveryAttempt, 'http_status' | 'error'>) =>
-  error ?? `HTTP ${http_status}`
+const answerText = ({ http_status, error_message }: Pick<DeliveryAttempt, 'http_status' | 'error_message'>) =>
+  error_message ?? `HTTP ${http_status}`
 
 function Attempts({ attempts, status: state }: Pick<Delivery, 'attempts' | 'status'>) {
   const last = attempts.at(-1)
@@ -232,9 +232,9 @@ function Attempts({ attempts, status: state }: Pick<Delivery, 'attempts' | 'stat
         {attempts.length > 1 && ` (${count(attempts.length)})`}
       </summary>
       <ol>
-        {attempts.map(({ number, at, duration_ms, http_status, error, response_body }) => (
+        {attempts.map(({ number, attempted_at, duration_ms, http_status, error_message, response_body }) => (
           <li key={number}>
-            <RowTime at={at} />, {count(duration_ms)} ms: {answerText({ http_status, error })}{' '}
+            <RowTime at={attempted_at} />, {count(duration_ms)} ms: {answerText({ http_status, error_message })}{' '}
             {response_body && <code>{response_body}</code>}
           </li>
         ))}
@@ -271,7 +271,8 @@ function NotificationActions({ id, resource, pending }: NotificationActionsProps
         effect="Sends one “test” event to the URL now, without retries."
         run={async (client) => {
           const test = await client.notifications.test(id)
-          if (test.error !== null) throw new Error(`The test failed after ${count(test.duration_ms)} ms: ${test.error}`)
+          if (test.error_message !== null)
+            throw new Error(`The test failed after ${count(test.duration_ms)} ms: ${test.error_message}`)
           return test
         }}
         message={({ http_status, duration_ms }) =>

@@ -101,7 +101,7 @@ const changeNames: Record<HistoryEntry['event'], string> = {
 
 /** What a caller or a reorganization changed. */
 function changedStep(entry: HistoryEntry, symbol: string): Step {
-  const { event, at, block_number, changes } = entry
+  const { event, occurred_at: at, block_number, changes } = entry
   const by = callerText(entry)
   return {
     name: `${changeNames[event]}${by === undefined ? '' : ` by ${by}`}`,

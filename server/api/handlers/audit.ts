@@ -10,14 +10,14 @@ import { readFrom } from '../http/errors.ts'
 export function audit({ store }: Pick<ServicesContext, 'store'>) {
   return {
     async listAuditEntries({ query }) {
-      const { caller, operation, relayer_id, subject, outcome, callers, created_after, created_before } = query
+      const { caller, operation, relayer_id, subject, outcome, exclude_service, created_after, created_before } = query
       const filter: AuditFilter = {}
       if (caller !== undefined) filter.caller = caller
       if (operation !== undefined) filter.operation = operation
       if (relayer_id !== undefined) filter.relayer_id = relayer_id
       if (subject !== undefined) filter.subject = subject
       if (outcome !== undefined) filter.outcome = outcome
-      if (callers !== undefined) filter.callers = callers
+      if (exclude_service) filter.exclude_service = true
       if (created_after !== undefined)
         filter.after = Date.parse(readFrom('/query', () => readTime(created_after, ['created_after'])))
       if (created_before !== undefined)
@@ -49,5 +49,5 @@ const show = ({ at, ...entry }: ListedAuditEntry & { caller_name: string | null 
   count: entry.count ?? 1,
   failure: entry.failure ?? null,
   changes: entry.changes ?? [],
-  at: new Date(at).toISOString(),
+  created_at: new Date(at).toISOString(),
 })

@@ -203,7 +203,10 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
         beginAudit(id: OperationId) {
           const other = audit.of(operationOf(id))
           const entry = other.begin(context, path)
-          return { auditEntry: entry, end: (result: number, error?: unknown) => other.end(entry, result, error) }
+          return {
+            auditEntry: entry,
+            end: (httpStatus: number, error?: unknown) => other.end(entry, httpStatus, error),
+          }
         },
         authorize: () => authorize(request, operation, identify),
         authorizeFor: (id: OperationId, relayerId?: string) => authorize(request, operationOf(id), identify, relayerId),

@@ -16,7 +16,7 @@ interface Recorder {
    */
   begin(context: RequestContext, path: Record<string, string>): PendingAuditEntry
   /** Completes the entry. A change of the store has recorded it in its own commit; any other entry goes into the next batch. */
-  end(auditEntry: PendingAuditEntry, result: number, error?: unknown): void
+  end(auditEntry: PendingAuditEntry, httpStatus: number, error?: unknown): void
 }
 
 /**
@@ -81,23 +81,23 @@ export class Audit {
           operation: operation.id,
           relayer_id: idIn(path.relayer_id),
           subject: idIn(subject === undefined ? undefined : path[subject]),
-          result: operation.status,
+          http_status: operation.status,
           request_id,
           recorded: false,
           pool_id: path.pool_id,
           sponsorship_id: path.sponsorship_id,
         }
       },
-      end: (auditEntry, result, error) => {
+      end: (auditEntry, httpStatus, error) => {
         if (!isRecorded) return
         if (auditEntry.recorded) return this.#flushFor(auditEntry)
         // What was noted of a change that was refused was not changed.
         if (error !== undefined) Object.assign(auditEntry, failureIn(error, auditEntry), { changes: undefined })
-        auditEntry.result = result
+        auditEntry.http_status = httpStatus
         auditEntry.recorded = true
         // What does not exist is no id: it may be a secret that was pasted into the path.
-        if (result === statusOf.not_found) Object.assign(auditEntry, { relayer_id: null, subject: null })
-        if (audited === 'signature' && result < firstRefusal) this.#add(auditEntry)
+        if (httpStatus === statusOf.not_found) Object.assign(auditEntry, { relayer_id: null, subject: null })
+        if (audited === 'signature' && httpStatus < firstRefusal) this.#add(auditEntry)
         else this.#repeats.count(auditEntry)
       },
     }
@@ -201,7 +201,7 @@ interface Counted {
 }
 
 /**
- * Counts equal entries: those of a caller, an operation, a result and a rule that refuses. The first is added at once, and those of the
+ * Counts equal entries: those of a caller, an operation, a status and a rule that refuses. The first is added at once, and those of the
  * next minute as one entry with their number. It has the ids that all of them had, and the time and the request of the last. A kill -9
  * loses that number.
  */
@@ -219,7 +219,15 @@ class CountedEntries {
 
   count(entry: AuditEntry): void {
     const { resource, id, rule } = entry.refused_by ?? {}
-    const key = JSON.stringify([entry.caller, entry.operation, entry.result, entry.failure?.code, resource, id, rule])
+    const key = JSON.stringify([
+      entry.caller,
+      entry.operation,
+      entry.http_status,
+      entry.failure?.code,
+      resource,
+      id,
+      rule,
+    ])
     const known = this.#counted.get(key)
     if (known) {
       known.later = known.later ? together(known.later, entry) : { ...entry, count: 1 }

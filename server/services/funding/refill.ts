@@ -201,7 +201,7 @@ const auditEntryOf = (relayerId: string, at: number): PendingAuditEntry => ({
   operation: 'refill',
   relayer_id: relayerId,
   subject: null,
-  result: 201,
+  http_status: 201,
   request_id: null,
   recorded: false,
 })

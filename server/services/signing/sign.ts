@@ -121,7 +121,7 @@ export function sign(
   return signature instanceof Promise ? signature.then(signed, failed) : signed(signature)
 }
 
-/** Counts a signature by these rights. Its audit entry has the result 102. Throws DomainError (403, 422). */
+/** Counts a signature by these rights. Its audit entry has the status 102. Throws DomainError (403, 422). */
 export async function count(
   { store }: Pick<SignatureContext, 'store'>,
   { auditEntry }: Pick<SignatureAsker, 'auditEntry'>,
@@ -133,7 +133,7 @@ export async function count(
   checkSignable(countable, rights)
   const charge = countable.chargeOf(rights)
   const signature = { ...charge, spent: counted?.spent ?? null, payment }
-  const taken = await store.spend(signature, { ...auditEntry, result: 102 })
+  const taken = await store.spend(signature, { ...auditEntry, http_status: 102 })
   if (!('outcome' in taken)) return { ...taken, charge }
   if (taken.outcome === 'over_limit') throw overLimit(taken)
   const message = 'was used for another payment'

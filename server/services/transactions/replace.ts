@@ -140,7 +140,7 @@ export async function changeTransaction(
     checkFees(relayer, quote)
     const move = updateOf(row, request, quote, change.ceiling)
     move.set.history = withEntry(row.history, {
-      at: new Date(context.now()).toISOString(),
+      occurred_at: new Date(context.now()).toISOString(),
       event: change.ceiling ? 'sped_up' : 'replaced',
       caller: asker.auditEntry.caller,
       changes: change.ceiling ? [] : changesOfContent(row, request),

@@ -623,10 +623,10 @@ CREATE INDEX deliveries_by_event ON deliveries (event_row_id);
 CREATE TABLE delivery_attempts (
   delivery_row_id BIGINT NOT NULL REFERENCES deliveries (row_id),
   number          INTEGER NOT NULL CHECK (number > 0),
-  at              TEXT NOT NULL,
+  attempted_at    TEXT NOT NULL,
   duration_ms     INTEGER NOT NULL,
   http_status     INTEGER,
-  error           TEXT,
+  error_message   TEXT,
   response_body   TEXT,
   PRIMARY KEY (delivery_row_id, number)
 );

@@ -18,7 +18,7 @@ const signatureEntry = (
   operation: purpose === 'send' ? 'signTransactionToSend' : 'signTransactionToCancel',
   relayer_id,
   subject: hash,
-  result: 200,
+  http_status: 200,
   request_id: null,
   ...(keyRequestId !== undefined && { key_request_id: keyRequestId }),
 })

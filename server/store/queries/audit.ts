@@ -10,7 +10,7 @@ export type AuditRow = [
   operation: string,
   relayer_id: string | null,
   subject: string | null,
-  result: number,
+  http_status: number,
   request_id: string | null,
   ...last: Last,
 ]
@@ -97,7 +97,7 @@ const rowOf = (entry: AuditEntry, sequence: number): AuditRow => [
   entry.operation,
   entry.relayer_id,
   entry.subject,
-  entry.result,
+  entry.http_status,
   entry.request_id,
   ...(lastOf(entry) as Last),
 ]
@@ -113,7 +113,7 @@ export const readBatch = (chain: number, entries: string): ListedAuditEntry[] =>
 
 const readEntry = (
   chain: number,
-  [sequence, at, caller, operation, relayerId, subject, result, requestId, ...more]: AuditRow,
+  [sequence, at, caller, operation, relayerId, subject, httpStatus, requestId, ...more]: AuditRow,
 ): ListedAuditEntry => ({
   chain,
   sequence,
@@ -122,7 +122,7 @@ const readEntry = (
   operation,
   relayer_id: relayerId,
   subject,
-  result,
+  http_status: httpStatus,
   request_id: requestId,
   ...readLast(more),
 })
@@ -138,15 +138,15 @@ const readLast = ([keyRequestId, count, failure, changes]: Last): Partial<AuditE
 export const firstRefusal = 400
 
 export function matcher(filter: AuditFilter): (entry: ListedAuditEntry) => boolean {
-  const { after, before, operation, outcome, callers, ...same } = filter
+  const { after, before, operation, outcome, exclude_service: isWithoutOwn, ...same } = filter
   const part = operation?.toLowerCase()
   const wanted = Object.entries(same) as [keyof typeof same, string][]
   return (entry) =>
     (after === undefined || entry.at > after) &&
     (before === undefined || entry.at < before) &&
     (part === undefined || entry.operation.toLowerCase().includes(part)) &&
-    (outcome === undefined || entry.result >= firstRefusal === (outcome === 'refused')) &&
-    (callers === undefined || entry.caller !== 'service') &&
+    (outcome === undefined || entry.http_status >= firstRefusal === (outcome === 'refused')) &&
+    (!isWithoutOwn || entry.caller !== 'service') &&
     wanted.every(([name, value]) => entry[name] === value)
 }
 
@@ -238,7 +238,7 @@ export const pruneAudit = (database: Database, before: number): Promise<{ remove
     }
     if (pruned.removed === 0) return pruned
     for (const its of await dbTransaction.all(checkpoints)) {
-      const who = { caller: 'service', relayer_id: null, request_id: null, result: 200, recorded: false }
+      const who = { caller: 'service', relayer_id: null, request_id: null, http_status: 200, recorded: false }
       dbTransaction.record({ ...who, at: database.effects.now(), operation: removal, subject: recordOf(its) })
     }
     return pruned

@@ -63,7 +63,7 @@ const countAll = sql<Counts>(`
 const selectLastAttempts = selectForEach<DeliveryAttempt & { delivery_row_id: number }>(
   { delivery_row_id: 'bigint' },
   (record) => `
-  SELECT delivery_row_id, number, at, duration_ms, http_status, error, response_body FROM delivery_attempts
+  SELECT delivery_row_id, number, attempted_at, duration_ms, http_status, error_message, response_body FROM delivery_attempts
   WHERE delivery_row_id = ${record}delivery_row_id ORDER BY number DESC LIMIT ${maxShownAttempts}`,
   { order: 'ORDER BY its.delivery_row_id, number' },
 )
@@ -233,8 +233,8 @@ const setVerdict = sql(`
   WHERE row_id = $delivery_row_id AND ($status = 'delivered' OR status = 'pending' AND failures = $failures_before)`)
 const isThere = sql('SELECT 1 AS there FROM deliveries WHERE row_id = $delivery_row_id')
 const insertAttempt = sql(`
-  INSERT INTO delivery_attempts (delivery_row_id, number, at, duration_ms, http_status, error, response_body)
-  VALUES ($delivery_row_id, $number, $at, $duration_ms, $http_status, $error, $response_body)`)
+  INSERT INTO delivery_attempts (delivery_row_id, number, attempted_at, duration_ms, http_status, error_message, response_body)
+  VALUES ($delivery_row_id, $number, $attempted_at, $duration_ms, $http_status, $error_message, $response_body)`)
 const succeed = sql(`
   UPDATE notifications SET last_success_at = $at, failing_since = NULL WHERE row_id = $notification_row_id`)
 const fail = sql(`
@@ -246,7 +246,7 @@ const retriedMs = 120 * 3_600_000
 
 async function recordOne(dbTransaction: DatabaseTransaction, result: DeliveryResult): Promise<void> {
   const { delivery_row_id, notification_row_id, attempt, disable: reason, recovered, ...verdict } = result
-  const { at } = attempt
+  const { attempted_at: at } = attempt
   const isChanged = (await dbTransaction.run(setVerdict, { delivery_row_id, ...verdict })) > 0
   // It was deleted with its notification.
   if (!isChanged && !(await dbTransaction.one(isThere, { delivery_row_id }))) return

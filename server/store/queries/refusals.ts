@@ -53,11 +53,11 @@ export async function countRefusals(session: Session, entries: readonly AuditEnt
   // In one order, so that two servers never wait for each other.
   for (const { resource, id, rule, ...entry } of refused.sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))) {
     const { at, caller, failure, count: times = 1 } = entry
-    await session.run(count, { resource, id, rule, at, caller, count: times, reason: failure?.reason ?? '' })
+    await session.run(count, { resource, id, rule, at, caller, count: times, reason: failure?.message ?? '' })
   }
   for (const entry of entries) {
     const changed = changedRules(entry)
-    if (!changed || entry.result >= 400) continue
+    if (!changed || entry.http_status >= 400) continue
     await session.run(end, { ...changed })
     if (entry.operation.startsWith('delete')) await session.run(forget, { ...changed })
     else await session.run(change, { ...changed, caller: entry.caller, at: entry.at })

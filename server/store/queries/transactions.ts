@@ -214,7 +214,8 @@ export async function endUnmined(
   )
   const submission = isReleased ? releasedCancellation(withoutData(row), undefined) : null
   const at = new Date(dbTransaction.effects.now()).toISOString()
-  const history = caller !== undefined && withEntry(readTransaction(row).history, { at, event: 'canceled', caller })
+  const history =
+    caller !== undefined && withEntry(readTransaction(row).history, { occurred_at: at, event: 'canceled', caller })
   const set = { ...change.set, ...(submission && { submission }), ...(history && { history }) }
   return { ...done(await move(dbTransaction, { row_id, revision, ...change, set })), data }
 }

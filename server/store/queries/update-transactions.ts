@@ -243,7 +243,11 @@ function movedRow(
   const isEnded = isFinal(after.status) && !isFinal(before.status)
   if (isEnded && after.sponsored) after.sponsored = { ...after.sponsored, bucket: bucketAt(now) }
   if (before.block_number !== null && after.block_number === null) {
-    const entry = { at: new Date(now).toISOString(), event: 'reorganized', block_number: before.block_number } as const
+    const entry = {
+      occurred_at: new Date(now).toISOString(),
+      event: 'reorganized',
+      block_number: before.block_number,
+    } as const
     after.history = withEntry(after.history, entry)
   }
   const isChanged = after.status !== before.status || after.wait_reason !== before.wait_reason

@@ -608,10 +608,10 @@ CREATE INDEX deliveries_by_event ON deliveries (event_row_id);
 CREATE TABLE delivery_attempts (
   delivery_row_id INTEGER NOT NULL REFERENCES deliveries (row_id),
   number          INTEGER NOT NULL CHECK (number > 0),
-  at              TEXT NOT NULL,
+  attempted_at    TEXT NOT NULL,
   duration_ms     INTEGER NOT NULL,
   http_status     INTEGER,
-  error           TEXT,
+  error_message   TEXT,
   response_body   TEXT,
   PRIMARY KEY (delivery_row_id, number)
 ) STRICT, WITHOUT ROWID;
@@ -636,7 +636,7 @@ CREATE TABLE audit (
   -- The number of its last entry, and of its first.
   up_to   INTEGER PRIMARY KEY,
   first   INTEGER NOT NULL CHECK (first <= up_to),
-  -- JSON: an array of entries, each an array: number, milliseconds of the epoch, caller, operation, relayer's id, subject, result,
+  -- JSON: an array of entries, each an array: number, milliseconds of the epoch, caller, operation, relayer's id, subject, HTTP status,
   -- request's id.
   entries TEXT NOT NULL,
   hash    BLOB NOT NULL CHECK (length(hash) = 32)

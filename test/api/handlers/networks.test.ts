@@ -231,5 +231,5 @@ test('deletes a network that no relayer uses, and frees its name for another cha
   })
   expect((await client.post(listPath, { body: sepolia })).data.chain_id).toBe(11_155_111)
   const { data } = await client.get('/api/v1/audit', { query: { operation: 'deleteNetwork' } })
-  expect(data.map(({ subject, result }) => [subject, result])).toContainEqual(['evm:sepolia', 200])
+  expect(data.map(({ subject, http_status }) => [subject, http_status])).toContainEqual(['evm:sepolia', 200])
 })

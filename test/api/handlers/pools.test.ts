@@ -395,7 +395,12 @@ test('each transaction that a pool takes has one audit entry, which names it and
   const entries = async () =>
     (await client.get('/api/v1/audit', { query: { per_page: 100 } })).data
       .filter(({ operation }) => /^sendPool/.test(operation))
-      .map(({ result, subject, relayer_id, count }) => [result, subject, result === 201 ? relayer_id : null, count])
+      .map(({ http_status, subject, relayer_id, count }) => [
+        http_status,
+        subject,
+        http_status === 201 ? relayer_id : null,
+        count,
+      ])
   const refused = [403, 403, 403].map((status) => [status, 'payouts', null, 1])
   await expect.poll(async () => (await entries()).length).toBe(6)
   expect((await entries()).sort()).toEqual([...taken, ...refused].sort())
@@ -445,7 +450,7 @@ test('JSON-RPC of a pool: all accounts; without from any relayer sends, with fro
   for (const account of accounts) await account.finished(() => rig.chain.mine())
   expect(await limited.result('eth_getTransactionReceipt', [hash])).toMatchObject({ from: third, status: '0x1' })
   const audited = (await client.get('/api/v1/audit', { query: { operation: 'signMessage' } })).data
-  expect(audited.map(({ relayer_id, result }) => [relayer_id, result])).toEqual([[relayer_ids[2], 200]])
+  expect(audited.map(({ relayer_id, http_status }) => [relayer_id, http_status])).toEqual([[relayer_ids[2], 200]])
 })
 
 test('streams the events of all relayers of a pool, resumes without a gap, and ends with the right to it', async () => {

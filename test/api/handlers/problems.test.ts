@@ -145,7 +145,7 @@ test('a problem is acknowledged until a time, for everybody, in the audit trail'
   await acknowledge(60)
   expect((await demo())?.acknowledgement).toMatchObject({ caller: 'environment', note: 'known' })
   const { data: entries } = await client.get('/api/v1/audit', { query: { operation: 'updateProblem' } })
-  expect(entries).toMatchObject([{ subject: problemId, result: 200 }])
+  expect(entries).toMatchObject([{ subject: problemId, http_status: 200 }])
   clock.passed_ms += 2 * hourMs
   expect((await demo())?.acknowledgement).toBeNull()
 

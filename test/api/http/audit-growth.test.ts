@@ -37,7 +37,7 @@ test('equal refusals are one entry with their number a minute, beside the first,
   for (let count = 0; count < 100; count += 1) await refuse('demo')
   const of = { operation: 'sendTransaction' }
   await expect.poll(async () => (await entries(of)).length).toBe(1)
-  expect(await entries(of)).toMatchObject([{ result: 403, relayer_id: 'demo', count: 1 }])
+  expect(await entries(of)).toMatchObject([{ http_status: 403, relayer_id: 'demo', count: 1 }])
   // Another result is another entry.
   expect(await ask(service, 'POST', '/relayers/none/transactions', { to, value: '1' })).toBe(404)
   clock.passed_ms += minuteMs
@@ -46,15 +46,15 @@ test('equal refusals are one entry with their number a minute, beside the first,
     body: { policies: { whitelist_receivers: [] } },
   })
   await expect.poll(async () => (await entries(of)).length).toBe(3)
-  expect((await entries(of)).at(-1)).toMatchObject({ result: 403, relayer_id: 'demo', count: 99 })
+  expect((await entries(of)).at(-1)).toMatchObject({ http_status: 403, relayer_id: 'demo', count: 99 })
   // They go on: no entry of its own for the first of this minute. The rule of another relayer is another one.
   for (const id of ['demo', others.id, 'demo']) await refuse(id)
   await expect.poll(async () => (await entries(of)).length).toBe(4)
   clock.passed_ms += minuteMs
   expect(await ask(service, 'GET', '/relayers')).toBe(200)
   await expect.poll(async () => (await entries(of)).length).toBe(5)
-  const failure = { code: 'policy_violation', reason: expect.stringContaining('whitelist_receivers') }
-  expect((await entries(of)).at(-1)).toMatchObject({ result: 403, relayer_id: 'demo', count: 2, failure })
+  const failure = { code: 'policy_violation', message: expect.stringContaining('whitelist_receivers') }
+  expect((await entries(of)).at(-1)).toMatchObject({ http_status: 403, relayer_id: 'demo', count: 2, failure })
 })
 
 test('counts the refusals of the last minute when the service stops', async () => {

@@ -70,7 +70,7 @@ describe('recorded entries', () => {
       operation: 'signMessage',
       relayer_id: 'demo',
       subject: hashMessage(message),
-      result: 200,
+      http_status: 200,
       request_id: 'mine-1',
       key_request_id: null,
       count: 1,
@@ -158,7 +158,7 @@ describe('recorded entries', () => {
       await expect.poll(async () => (await found()).length, { message: operation.id }).toBe(1)
       expect
         .soft(await found(), operation.id)
-        .toMatchObject([{ result: answer.status, request_id: operation.id, caller: 'environment' }])
+        .toMatchObject([{ http_status: answer.status, request_id: operation.id, caller: 'environment' }])
     }
     const read = operations.filter((operation) => !writing.includes(operation))
     for (const { id } of read) expect.soft(await entries(service, { operation: id }), id).toEqual([])
@@ -170,8 +170,8 @@ describe('recorded entries', () => {
     await expect(sign(service)).rejects.toMatchObject({ status: 403 })
     await settled(service, 2)
     expect(await entries(service)).toMatchObject([
-      { operation: 'updateRelayer', relayer_id: 'demo', result: 200 },
-      { operation: 'signMessage', relayer_id: 'demo', result: 403 },
+      { operation: 'updateRelayer', relayer_id: 'demo', http_status: 200 },
+      { operation: 'signMessage', relayer_id: 'demo', http_status: 403 },
     ])
   })
 
@@ -192,7 +192,7 @@ describe('recorded entries', () => {
     const { data } = await send()
     expect(await entries(service)).toMatchObject([
       { operation: 'updateNetwork', subject: 'evm:local' },
-      { operation: 'sendTransaction', relayer_id: 'demo', subject: data.id, result: 201 },
+      { operation: 'sendTransaction', relayer_id: 'demo', subject: data.id, http_status: 201 },
       {
         operation: 'signTransactionToSend',
         caller: 'service',
@@ -208,7 +208,7 @@ describe('recorded entries', () => {
     expect((await entries(service)).at(-1)).toMatchObject({
       operation: 'sendTransaction',
       subject: data.id,
-      result: 201,
+      http_status: 201,
     })
   })
 
@@ -291,7 +291,7 @@ describe('recorded entries', () => {
     db.exec('ALTER TABLE elsewhere RENAME TO audit')
     db.close()
     await expect.poll(() => sign(service).then(() => 'signed', String)).toBe('signed')
-    const recorded = async () => (await entries(service)).map(({ result }) => result)
+    const recorded = async () => (await entries(service)).map(({ http_status }) => http_status)
     await expect
       .poll(async () => (await recorded()).filter((result) => result === 200).length)
       .toBeGreaterThanOrEqual(2)
@@ -313,8 +313,10 @@ test('lists audit entries newest first, by page and by filter', async () => {
   expect(filtered.data.map(({ sequence }) => sequence)).toEqual([1])
   expect(filtered.pagination).toEqual({ current_page: 3, per_page: 2, total_items: 5 })
   const [, second] = await entries(service)
-  expect(await by({ created_after: second?.at })).toEqual(
-    (await entries(service)).filter(({ at }) => at > (second?.at ?? '')).map(({ sequence }) => sequence),
+  expect(await by({ created_after: second?.created_at })).toEqual(
+    (await entries(service))
+      .filter(({ created_at }) => created_at > (second?.created_at ?? ''))
+      .map(({ sequence }) => sequence),
   )
 })
 

@@ -197,7 +197,7 @@ test('a PUT answers 201 where it creates and 200 where it replaces, as the audit
     expect(await put('3')).toBe(201)
   }
   const { data } = await client.get('/api/v1/audit', { query: { operation: 'Funding' } })
-  expect(data.map(({ result }) => result).reverse()).toEqual([
+  expect(data.map(({ http_status }) => http_status).reverse()).toEqual([
     ...[201, 200, 200, 200, 201],
     ...[201, 200, 200, 200, 201],
   ])

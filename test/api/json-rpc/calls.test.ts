@@ -227,7 +227,7 @@ describe('rights', () => {
       const { data } = await client.get('/api/v1/audit', {
         query: { operation: 'signMessage', relayer_id: relayer.id },
       })
-      return data.map(({ subject, result }) => [subject, result]).toReversed()
+      return data.map(({ subject, http_status }) => [subject, http_status]).toReversed()
     }
     await expect.poll(entries).toEqual([
       [hashMessage('one'), 200],

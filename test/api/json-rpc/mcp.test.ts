@@ -187,7 +187,7 @@ test('gives each tool the rights of its operation, and each its audit entry', as
   await expect
     .poll(async () => {
       const { data } = await service.client.get('/api/v1/audit', { query: { relayer_id: 'demo' } })
-      return data.filter(({ operation }) => operation === 'signTypedDataFull').map(({ result }) => result)
+      return data.filter(({ operation }) => operation === 'signTypedDataFull').map(({ http_status }) => http_status)
     })
     .toEqual([200, 102])
 })

@@ -11,7 +11,7 @@ const entries = (count: number): AuditEntry[] =>
     operation: 'signMessage',
     relayer_id: 'demo',
     subject: `0x${index}`,
-    result: 200,
+    http_status: 200,
     request_id: null,
   }))
 

@@ -237,7 +237,7 @@ onEveryStore((opened) => {
 
   test('commits an audit entry with each change, and none with a refused one', async () => {
     const { store } = opened()
-    const entry = { at: 1, caller: 'environment', relayer_id: null, subject: null, result: 200, request_id: null }
+    const entry = { at: 1, caller: 'environment', relayer_id: null, subject: null, http_status: 200, request_id: null }
     const [accepted, refused] = [
       { ...entry, operation: 'createNetwork', recorded: false },
       { ...entry, operation: 'createNetwork', recorded: false },

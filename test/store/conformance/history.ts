@@ -43,7 +43,7 @@ export function history(seed: number): () => Call {
     return `t${seed}-${ids}`
   }
   const entry = (operation: string) => ({
-    ...{ at: 1, caller: 'c', operation, relayer_id: null, subject: null, result: 200, request_id: null },
+    ...{ at: 1, caller: 'c', operation, relayer_id: null, subject: null, http_status: 200, request_id: null },
     recorded: false,
   })
   const known: string[] = []

@@ -37,7 +37,7 @@ onEveryStore((opened) => {
       operation: 'signMessage',
       relayer_id: null,
       subject: `0x${index}`,
-      result: 200,
+      http_status: 200,
       request_id: null,
     })
     await store.appendAudit(Array.from({ length: 6_000 }, (_, index) => entry(index)))
@@ -56,12 +56,12 @@ onEveryStore((opened) => {
     expect(await store.listAudit({ offset: 0, limit: 5 }, { subject: '0x6000' })).toMatchObject({ total_items: 1 })
     await store.appendAudit([
       { ...entry(7_000), caller: 'service', operation: 'sendTransaction' },
-      { ...entry(7_001), operation: 'sendTransactionBatch', result: 409 },
+      { ...entry(7_001), operation: 'sendTransactionBatch', http_status: 409 },
     ])
     const found = async (filter: AuditFilter) =>
       (await store.listAudit({ offset: 0, limit: 3 }, filter)).items.map(({ at }) => at)
     expect(await found({ operation: 'TRANSACTION' })).toEqual([7_001, 7_000])
-    expect(await found({ operation: 'transaction', callers: 'others' })).toEqual([7_001])
+    expect(await found({ operation: 'transaction', exclude_service: true })).toEqual([7_001])
     expect(await found({ outcome: 'refused' })).toEqual([7_001])
     expect(await found({ outcome: 'succeeded' })).toEqual([7_000, 6_000, 5_999])
   })

@@ -26,10 +26,10 @@ const resultOf = (
   next_at: 5,
   attempt: {
     number: 1,
-    at: '2026-01-01T00:00:01.000Z',
+    attempted_at: '2026-01-01T00:00:01.000Z',
     duration_ms: 3,
     http_status: 200,
-    error: null,
+    error_message: null,
     response_body: 'ok',
   },
   ...changes,
@@ -76,10 +76,10 @@ onEveryStore((opened) => {
     expect(await store.nextDueAt(target)).toBe(clock.ms + 7)
     const attempt = {
       number: 2,
-      at: '2026-01-01T00:00:02.000Z',
+      attempted_at: '2026-01-01T00:00:02.000Z',
       duration_ms: 4,
       http_status: null,
-      error: 'x',
+      error_message: 'x',
       response_body: null,
     }
     await store.recordDelivery(resultOf(target, rowId, 'delivered', { attempt }))
@@ -97,7 +97,7 @@ onEveryStore((opened) => {
       },
     ])
     const health = await store.notificationHealth(target)
-    expect(health).toMatchObject({ last_success_at: attempt.at, failing_since: null, pending: 0 })
+    expect(health).toMatchObject({ last_success_at: attempt.attempted_at, failing_since: null, pending: 0 })
     await store.deleteRelayer(id)
     const [after] = (await store.listDeliveries(target, everything, [])).items
     expect(after).toMatchObject({ relayer_id: null, transaction_id: null, nonce: null })
