@@ -3705,7 +3705,7 @@ export interface components {
              */
             accepted_at: string | null;
             /** @description The last error of a node that refused this version. Null if no node refused it, or if a node accepted it afterwards. */
-            refusal: string | null;
+            refusal_message: string | null;
             /** @description Whether this version is in a block. */
             is_mined: boolean;
         };
@@ -4102,7 +4102,7 @@ export interface components {
             relayer_id: components["schemas"]["Id"];
             status: components["schemas"]["FundingStatus"];
             /** @description Why it is not refilled. Null when nothing is wrong. */
-            reason: string | null;
+            status_reason: string | null;
             /**
              * Format: date-time
              * @description Since when it has this state. Null when it was not looked at yet.
@@ -4128,7 +4128,7 @@ export interface components {
             pool_id: string | null;
             status: components["schemas"]["FundingStatus"];
             /** @description Why no refill starts; null when nothing is wrong. */
-            reason: string | null;
+            status_reason: string | null;
             /**
              * Format: date-time
              * @description Since when it has this state.
@@ -4713,7 +4713,7 @@ export interface components {
             relayer: components["schemas"]["Relayer"];
             status: components["schemas"]["FundingStatus"];
             /** @description Why it is not refilled. Null when it is. */
-            reason: string | null;
+            status_reason: string | null;
         };
         /** @description A payment of a facilitator was carried out, by the relayer's transaction or by somebody else's. */
         PaymentSettledPayload: {

@@ -26,7 +26,7 @@ const attemptColumns = [
   'max_fee_per_gas',
   'signed_at',
   'accepted_at',
-  'refusal',
+  'refusal_message',
   'is_mined',
 ]
 

@@ -20,7 +20,7 @@ export interface PricedAttempt extends PriceColumns {
   /** The kind of the last error with which a node refused it (rpc-error.ts); null: none. */
   refusal_kind: string | null
   /** The text of that error. */
-  refusal: string | null
+  refusal_message: string | null
 }
 
 /**
@@ -58,9 +58,10 @@ export function highestOutbid(attempts: PricedAttempt[], nonce: number | null): 
  */
 export function aboveRefused(attempts: PricedAttempt[], nonce: number | null): Prices | undefined {
   const last = attempts.findLast((attempt) => attempt.nonce === nonce)
-  if (last?.refusal_kind !== 'underpriced' || last.refusal === null || /base ?fee/i.test(last.refusal)) return undefined
+  if (last?.refusal_kind !== 'underpriced' || last.refusal_message === null || /base ?fee/i.test(last.refusal_message))
+    return undefined
   const prices = pricesOf(last)
-  return prices && stepAbove(prices, last.refusal)
+  return prices && stepAbove(prices, last.refusal_message)
 }
 
 /**

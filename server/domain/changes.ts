@@ -21,7 +21,7 @@ export function noteChanges<K extends Kind>(
   const names = members[kind] as readonly (keyof Members<K> & string)[]
   const changes = names.flatMap((name) => changesIn(name, before?.[name], after?.[name], name))
   if (changes.length > 0) entry.changes = changes.slice(0, maxChanges)
-  if (before === null && after !== null) entry.result = 201
+  if (before === null && after !== null) entry.http_status = 201
 }
 
 function changesIn(name: string, before: unknown, after: unknown, member: string): NonNullable<AuditEntry['changes']> {

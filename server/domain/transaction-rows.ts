@@ -181,7 +181,7 @@ export interface AttemptRow {
   /** When it was signed. */
   created_at: string
   /** The last error with which a node refused these bytes, and its kind (chain/rpc-error.ts). */
-  refusal: string | null
+  refusal_message: string | null
   refusal_kind: string | null
 }
 
@@ -209,7 +209,7 @@ export interface TransactionUpdate {
   > &
     ({ intent?: never } | Pick<TransactionRow, 'intent' | 'fee_ceiling' | 'tip_ceiling'>)
   end?: Ending
-  attempt?: Omit<Attempt, 'taken_at' | 'refusal' | 'refusal_kind' | 'created_at'>
+  attempt?: Omit<Attempt, 'taken_at' | 'refusal_message' | 'refusal_kind' | 'created_at'>
   /** The key service's id of the request for the attempt's signature, for its audit entry. */
   key_request_id?: string
   /**
@@ -220,7 +220,7 @@ export interface TransactionUpdate {
   /** The numbers of attempts that a node is now known to have. */
   taken?: number[]
   /** Why a node refused an attempt. */
-  refused?: { number: number; refusal: string; kind: string }
+  refused?: { number: number; refusal_message: string; kind: string }
 }
 
 /** The revision of a row after one update: of a second update in the same commit. */

@@ -187,7 +187,7 @@ async function weighRefusal({ context, mempool, state, result }: Answering, refu
   }
 }
 
-const refusalOf = ({ attempt, text, kind }: Refused) => ({ number: attempt.number, refusal: text, kind })
+const refusalOf = ({ attempt, text, kind }: Refused) => ({ number: attempt.number, refusal_message: text, kind })
 
 /** Reasons to wait that end when a node accepts the bytes. Reasons that come from a policy are ended by pricing. */
 const endsWhenAccepted = new Set<string | null>(['node', 'funds', 'unreachable', 'private_relay', 'nonce_conflict'])

@@ -109,7 +109,12 @@ function ofFunding({ id }: RelayerRow, note: FundingNote | undefined): FoundProb
   if (!note || !isBlocked(note.status)) return []
   const summary = `${id} is not refilled (${words(note.status)})`
   return [
-    problem('funding', note.status, { relayer_id: id, summary, reason: note.reason ?? summary, since: note.since }),
+    problem('funding', note.status, {
+      relayer_id: id,
+      summary,
+      reason: note.status_reason ?? summary,
+      since: note.since,
+    }),
   ]
 }
 

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { runsOf } from '../../client/console/transactions/signed-versions.ts'
 import type { TransactionAttempt } from '../../client/index.ts'
 
-const sent = { purpose: 'send', accepted_at: '2026-01-01T00:00:00.000Z', refusal: null, is_mined: false }
-const refused = { ...sent, accepted_at: null, refusal: 'fee too low' }
+const sent = { purpose: 'send', accepted_at: '2026-01-01T00:00:00.000Z', refusal_message: null, is_mined: false }
+const refused = { ...sent, accepted_at: null, refusal_message: 'fee too low' }
 const mined = { ...sent, is_mined: true }
 const canceled = { ...sent, purpose: 'cancel' }
 

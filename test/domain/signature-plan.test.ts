@@ -38,7 +38,7 @@ const attempt = (price: number, others: Partial<AttemptRow> = {}): AttemptRow =>
     gas_limit: 21_000,
     content_hash: 'another',
     taken_at: '2026-01-01T00:00:00.000Z',
-    refusal: null,
+    refusal_message: null,
     refusal_kind: null,
     ...others,
   }) as AttemptRow
@@ -137,7 +137,7 @@ const cases: Record<string, Case> = {
   'what nodes called too cheap rises by a step': {
     facts: {
       slow,
-      attempts: [attempt(10, { ...notTaken, refusal_kind: 'underpriced', refusal: 'transaction underpriced' })],
+      attempts: [attempt(10, { ...notTaken, refusal_kind: 'underpriced', refusal_message: 'transaction underpriced' })],
     },
     row: { status: 'sent' },
     market: 10,

@@ -154,7 +154,7 @@ test('sends nothing over a connection to a forbidden address', async () => {
       options.all ? answer(null, [{ address, family }]) : answer(null, address, family),
     )
     await update(`http://hooks.example.com:${canary.port}/`)
-    expect(await send()).toMatchObject({ http_status: null, error: 'The url must have a public address' })
+    expect(await send()).toMatchObject({ http_status: null, error_message: 'The url must have a public address' })
   }
   expect(canary).toMatchObject({ connections: 2, requests: 0 })
 })

@@ -71,7 +71,7 @@ test('refills a relayer to its target when it falls below the minimum, one refil
   const { max_amount_per_day, ...shown } = settings
   expect(its).toMatchObject({
     funding: { ...shown, max_amount_per_day, asset: 'coin' },
-    reason: null,
+    status_reason: null,
     balance: `${5n * ether}`,
     refills: [
       { transaction_id: refill?.id, treasury_id: treasury.relayer_id, amount: `${4n * ether}`, is_open: false },
@@ -115,14 +115,14 @@ test('stops at max_amount_per_day, tells so once, and goes on when the limit is 
   await reaches('limit_reached')
   expect(await treasury.transactions()).toHaveLength(1)
   const its = await state()
-  expect(its.reason).toMatch(
+  expect(its.status_reason).toMatch(
     /^A refill of up to \d+ is above the remaining \d+ of the daily limit of 8000000000000000000$/,
   )
   expect(its.refills).toHaveLength(1)
   const { data: problems } = await client.get('/api/v1/problems')
   expect(problems[0]).toMatchObject({ kind: 'funding', severity: 'critical', relayer_id: relayer.relayer_id })
   expect(await fundingEvents()).toMatchObject([
-    { payload_type: 'relayer_funding', status: 'limit_reached', reason: its.reason },
+    { payload_type: 'relayer_funding', status: 'limit_reached', status_reason: its.status_reason },
   ])
 
   await fund({ max_amount_per_day: `${20n * ether}` })
@@ -138,17 +138,17 @@ test('waits while gas costs too much, the treasury is short, paused, or its poli
   await rig.chain.setBalance(treasury.address, ether)
   await fund()
   await reaches('treasury_short')
-  expect((await state()).reason).toContain(treasury.address)
+  expect((await state()).status_reason).toContain(treasury.address)
   await rig.chain.setBalance(treasury.address, 100n * ether)
   const change = (body: object) =>
     client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: treasury.relayer_id }, body })
   await change({ policies: { whitelist_receivers: [treasury.address] } })
   await fund()
   await reaches('refused')
-  expect((await state()).reason).toContain('whitelist_receivers')
+  expect((await state()).status_reason).toContain('whitelist_receivers')
   await change({ policies: { whitelist_receivers: [relayer.address] }, paused: true })
   await fund()
-  await until('paused', async () => (await state()).reason?.includes('paused') ?? false)
+  await until('paused', async () => (await state()).status_reason?.includes('paused') ?? false)
   expect(await treasury.transactions()).toEqual([])
   await change({ paused: false })
   await fund()

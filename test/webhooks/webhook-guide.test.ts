@@ -76,7 +76,7 @@ test('shows a receiver in the webhook guide that accepts a delivery and refuses 
   const { data } = await client.post('/api/v1/notifications/{notification_id}/test', {
     path: { notification_id: 'guide' },
   })
-  expect(data).toMatchObject({ http_status: 204, error: null })
+  expect(data).toMatchObject({ http_status: 204, error_message: null })
 
   const forged = {
     'webhook-id': 'a',

@@ -234,7 +234,7 @@ test('signs with a replaced signing key beside the new one, and not with a remov
   const hook = await reportTo(service, receiver.url)
   const send = async () => {
     const { data } = await service.client.post('/api/v1/notifications/{notification_id}/test', hook)
-    expect(data).toMatchObject({ number: 1, http_status: 204, error: null })
+    expect(data).toMatchObject({ number: 1, http_status: 204, error_message: null })
     const { headers, body } = receiver.got.at(-1) as (typeof receiver.got)[number]
     return { headers, body }
   }

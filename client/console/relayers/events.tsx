@@ -137,7 +137,7 @@ function Why({ event: { payload } }: { event: Event }) {
     case 'relayer_disabled':
       return reasonText(payload.disabled_reason, symbolOf(payload.relayer.id))
     case 'relayer_funding':
-      return payload.reason === null ? null : reasonText(payload.reason, symbolOf(payload.relayer.id))
+      return payload.status_reason === null ? null : reasonText(payload.status_reason, symbolOf(payload.relayer.id))
     case 'relayer_low_balance': {
       const [balance, least] = [payload.balance, payload.min_balance].map((wei) =>
         amount(wei, symbolOf(payload.relayer.id)),

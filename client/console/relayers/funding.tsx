@@ -83,11 +83,11 @@ export function PoolFunding({ pool: { id: poolId, network, is_funded } }: { pool
             <>
               <FundingFigures network={network} known={funding} />
               <ul className="plain">
-                {funding.relayers.map(({ relayer_id, status, reason, since }) => (
+                {funding.relayers.map(({ relayer_id, status, status_reason, since }) => (
                   <li key={relayer_id}>
                     <Link to={paths.relayer(relayer_id, 'funding')}>{relayer_id}</Link> <Badge state={status} />{' '}
                     <span className="hint">
-                      {reason !== null && reasonText(reason, symbol)}
+                      {status_reason !== null && reasonText(status_reason, symbol)}
                       {since !== null && !fine.includes(status) && ` Since ${age(since)}.`}
                     </span>
                   </li>
@@ -191,7 +191,7 @@ function FundingFigures({ network, known: { funding, usage }, more }: FiguresPro
 
 function State({ network, known }: { network: string; known: FundingState }) {
   const symbol = useSymbols()(network)
-  const { funding, status, reason, since, refills } = known
+  const { funding, status, status_reason, since, refills } = known
   const shown = shownIn(symbol, funding.asset)
   const columns: Column<FundingState['refills'][number]>[] = [
     ageColumn('Created', ({ created_at }) => created_at),
@@ -215,13 +215,13 @@ function State({ network, known }: { network: string; known: FundingState }) {
   }
   return (
     <>
-      {!fine.includes(status) && reason !== null && (
+      {!fine.includes(status) && status_reason !== null && (
         <Problem>
-          {reasonText(reason, symbol)}
+          {reasonText(status_reason, symbol)}
           {since !== null && ` Since ${age(since)}.`}
         </Problem>
       )}
-      {fine.includes(status) && reason !== null && <p className="hint">{reason}</p>}
+      {fine.includes(status) && status_reason !== null && <p className="hint">{status_reason}</p>}
       <FundingFigures network={network} known={known} more={more} />
       <section aria-labelledby="refills">
         <h2 id="refills">Refills</h2>

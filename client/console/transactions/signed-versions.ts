@@ -19,6 +19,6 @@ export function runsOf(attempts: TransactionAttempt[]): Run[] {
 
 const isAlike = (a: TransactionAttempt, b: TransactionAttempt) =>
   a.purpose === b.purpose &&
-  a.refusal === b.refusal &&
+  a.refusal_message === b.refusal_message &&
   (a.accepted_at === null) === (b.accepted_at === null) &&
   !a.is_mined

@@ -170,7 +170,7 @@ function folded(first: TransactionAttempt, last: TransactionAttempt, others: Tra
   return {
     name: `Signed versions ${first.number}–${last.number}${first.purpose === 'cancel' ? ', cancellations' : ''}`,
     at: last.signed_at,
-    ...(first.refusal !== null && { tone: 'bad' }),
+    ...(first.refusal_message !== null && { tone: 'bad' }),
     more: (
       <>
         <div title={prices.map((wei) => exactGwei(wei)).join(' → ')}>
@@ -191,17 +191,17 @@ function folded(first: TransactionAttempt, last: TransactionAttempt, others: Tra
   }
 }
 
-const alone = ({ purpose, number, signed_at, refusal, ...its }: TransactionAttempt): Step => ({
+const alone = ({ purpose, number, signed_at, refusal_message, ...its }: TransactionAttempt): Step => ({
   name: purpose === 'cancel' ? `Signed version ${number}, a cancellation` : `Signed version ${number}`,
   at: signed_at,
-  ...(refusal !== null && { tone: 'bad' }),
+  ...(refusal_message !== null && { tone: 'bad' }),
   more: (
     <>
       <div>
         <Copyable value={its.hash} /> nonce {its.nonce ?? 'unknown'}
       </div>
       <div title={exactPriceOf(its)}>{priceOf(its)}</div>
-      <div className="answer">{answerOf({ signed_at, refusal, ...its })}</div>
+      <div className="answer">{answerOf({ signed_at, refusal_message, ...its })}</div>
     </>
   ),
 })
@@ -223,10 +223,10 @@ function priceOf({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: Price
 function answerOf({
   signed_at,
   accepted_at,
-  refusal,
+  refusal_message,
   is_mined,
-}: Pick<TransactionAttempt, 'signed_at' | 'accepted_at' | 'refusal' | 'is_mined'>): string {
-  if (refusal !== null && !is_mined) return `A node rejected it: ${refusal}`
+}: Pick<TransactionAttempt, 'signed_at' | 'accepted_at' | 'refusal_message' | 'is_mined'>): string {
+  if (refusal_message !== null && !is_mined) return `A node rejected it: ${refusal_message}`
   const accepted =
     accepted_at === null ? [] : [`A node accepted it after ${gap(Date.parse(accepted_at) - Date.parse(signed_at))}.`]
   if (is_mined) return [...accepted, 'This version was mined.'].join(' ')

@@ -217,8 +217,8 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
         hasLeft: () => request.socket.readableEnded || (request.socket.destroyed && !response.writableFinished),
       })
       if (result === undefined && !operation.speaksJsonRpc) throw missingError(path)
-      recorder.end(auditEntry, auditEntry.result)
-      response.status(auditEntry.result)
+      recorder.end(auditEntry, auditEntry.http_status)
+      response.status(auditEntry.http_status)
       if (auditEntry.replayed) response.setHeader('Idempotent-Replayed', 'true')
       if (!operation.streams) {
         const revision = revisionIn(result)

@@ -30,12 +30,12 @@ const maxReason = 1_000
 
 interface Result {
   status: FundingStatus
-  reason: string | null
+  status_reason: string | null
 }
 
-const result = (status: FundingStatus, reason: string | null = null): Result => ({
+const result = (status: FundingStatus, statusReason: string | null = null): Result => ({
   status,
-  reason: reason === null ? null : reason.slice(0, maxReason),
+  status_reason: statusReason === null ? null : statusReason.slice(0, maxReason),
 })
 
 /**

@@ -96,11 +96,11 @@ async function fundingState(
     store.outgoingSince(row_id, Math.floor(now() / 1_000) - dayS),
   ])
   const balance = client && (await within(patienceMs, balanceOf(client.callers, its.asset, address)))
-  const { status, reason, since } = notes.get(row_id) ?? unexamined
+  const { status, status_reason, since } = notes.get(row_id) ?? unexamined
   return {
     funding: its,
     pool_id: pool?.id ?? null,
-    ...{ status, reason, since },
+    ...{ status, status_reason, since },
     balance: balance === undefined ? null : `${balance}`,
     usage,
     runway_seconds: its.asset === 'coin' && relayer.coin_token === null ? runwayOf(balance, outgoing) : null,
@@ -123,8 +123,8 @@ async function stateOfPool(context: FundingContext, pool: PoolRow, given: Fundin
   for (const { relayer_id } of pool.relayers) {
     const relayer = await keyring.findRelayer(relayer_id)
     if ((await store.fundingOf(relayer))?.pool?.row_id !== pool.row_id) continue
-    const { status, reason, since } = notes.get(relayer.row_id) ?? unexamined
-    relayers.push({ relayer_id, status, reason, since })
+    const { status, status_reason, since } = notes.get(relayer.row_id) ?? unexamined
+    relayers.push({ relayer_id, status, status_reason, since })
   }
   const usage = await usageOf(context, its, refillsOf(0, pool))
   return { funding: its, usage, relayers, revision: fundingRevision(given) }
@@ -148,7 +148,7 @@ const show = ({ transaction_id, treasury_id, amount, is_open, created_at }: Refi
   created_at,
 })
 
-const unexamined = { status: 'unknown', reason: null, since: null } as const
+const unexamined = { status: 'unknown', status_reason: null, since: null } as const
 
 /** Throws DomainError (400). */
 function readFunding(body: FundingSettings): Funding {

@@ -472,7 +472,7 @@ CREATE TABLE attempts (
   -- Since when a node is known to have these bytes. NULL: no node is known to, and a replacement need not pay 10 % more.
   taken_at                 TEXT,
   -- The last reason for which a node refused them.
-  refusal                  TEXT,
+  refusal_message          TEXT,
   created_at               TEXT NOT NULL,
   gas_limit                BIGINT NOT NULL,
   refusal_kind             TEXT,
@@ -585,7 +585,7 @@ CREATE INDEX payments_by_transaction ON payments (transaction_id);
 CREATE TABLE funding_states (
   relayer_row_id BIGINT PRIMARY KEY REFERENCES relayers (row_id) ON DELETE CASCADE,
   status         TEXT NOT NULL,
-  reason         TEXT,
+  status_reason  TEXT,
   since          TEXT NOT NULL
 );
 

@@ -4,7 +4,7 @@ import { type Database, type DatabaseTransaction, insertInto, type KeyedReads, s
 
 /** The columns of an attempt without its bytes. */
 const attemptColumns =
-  'number, purpose, nonce, hash, gas_price, max_fee_per_gas, max_priority_fee_per_gas, gas_limit, content_hash, sig, taken_at, created_at, refusal, refusal_kind'
+  'number, purpose, nonce, hash, gas_price, max_fee_per_gas, max_priority_fee_per_gas, gas_limit, content_hash, sig, taken_at, created_at, refusal_message, refusal_kind'
 
 /** The audit entry of a signature that the service makes in the background, for a transaction that a caller requested. */
 const signatureEntry = (
@@ -46,21 +46,21 @@ const insertAttempts = insertInto('attempts', {
 })
 const setTaken = sql({
   sqlite: `
-    UPDATE attempts SET taken_at = $timestamp, refusal = NULL, refusal_kind = NULL
+    UPDATE attempts SET taken_at = $timestamp, refusal_message = NULL, refusal_kind = NULL
     WHERE transaction_row_id = $transaction_row_id AND number = $number AND taken_at IS NULL`,
   postgres: `
-    UPDATE attempts SET taken_at = $timestamp, refusal = NULL, refusal_kind = NULL
+    UPDATE attempts SET taken_at = $timestamp, refusal_message = NULL, refusal_kind = NULL
     FROM json_to_recordset($rows::json) AS new (transaction_row_id bigint, number integer)
     WHERE attempts.transaction_row_id = new.transaction_row_id AND attempts.number = new.number AND taken_at IS NULL
       AND attempts.transaction_row_id = ANY ($row_ids::bigint[])`,
 })
 const setRefusal = sql({
   sqlite: `
-    UPDATE attempts SET refusal = $refusal, refusal_kind = $kind
+    UPDATE attempts SET refusal_message = $refusal_message, refusal_kind = $kind
     WHERE transaction_row_id = $transaction_row_id AND number = $number`,
   postgres: `
-    UPDATE attempts SET refusal = new.refusal, refusal_kind = new.kind
-    FROM json_to_recordset($rows::json) AS new (transaction_row_id bigint, number integer, refusal text, kind text)
+    UPDATE attempts SET refusal_message = new.refusal_message, refusal_kind = new.kind
+    FROM json_to_recordset($rows::json) AS new (transaction_row_id bigint, number integer, refusal_message text, kind text)
     WHERE attempts.transaction_row_id = new.transaction_row_id AND attempts.number = new.number
       AND attempts.transaction_row_id = ANY ($row_ids::bigint[])`,
 })

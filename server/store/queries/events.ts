@@ -285,8 +285,8 @@ export function changeEvent(before: RelayerRow, after: RelayerRow): NewEvent | u
 export const lowBalanceEvent = (row: RelayerRow, balance: string, minBalance: string): NewEvent =>
   stateEvent(row, { payload_type: 'relayer_low_balance', relayer: showRelayer(row), balance, min_balance: minBalance })
 
-export const fundingEvent = (row: RelayerRow, status: FundingStatus, reason: string | null): NewEvent =>
-  stateEvent(row, { payload_type: 'relayer_funding', relayer: showRelayer(row), status, reason })
+export const fundingEvent = (row: RelayerRow, status: FundingStatus, statusReason: string | null): NewEvent =>
+  stateEvent(row, { payload_type: 'relayer_funding', relayer: showRelayer(row), status, status_reason: statusReason })
 
 /** The event with its body as it is delivered, except for the data of its transaction. Throws when it breaks the contract. */
 function serializeEvent(

@@ -9,18 +9,20 @@ import { funded, poolThatFunds, type Refill, readRefills } from './treasuries.ts
 
 export interface FundingNote {
   status: FundingStatus
-  reason: string | null
+  status_reason: string | null
   since: string
 }
 
-const note = sql<FundingNote>('SELECT status, reason, since FROM funding_states WHERE relayer_row_id = $relayer_row_id')
+const note = sql<FundingNote>(
+  'SELECT status, status_reason, since FROM funding_states WHERE relayer_row_id = $relayer_row_id',
+)
 const notes = sql<FundingNote & { relayer_row_id: number }>(
-  'SELECT relayer_row_id, status, reason, since FROM funding_states',
+  'SELECT relayer_row_id, status, status_reason, since FROM funding_states',
 )
 const setNote = sql(`
-  INSERT INTO funding_states (relayer_row_id, status, reason, since) VALUES ($relayer_row_id, $status, $reason, $since)
+  INSERT INTO funding_states (relayer_row_id, status, status_reason, since) VALUES ($relayer_row_id, $status, $status_reason, $since)
   ON CONFLICT (relayer_row_id) DO UPDATE
-    SET status = excluded.status, reason = excluded.reason, since = excluded.since`)
+    SET status = excluded.status, status_reason = excluded.status_reason, since = excluded.since`)
 const call = (status: string) => `
   EXISTS (SELECT 1 FROM transactions WHERE relayer_row_id = $relayer_row_id AND ${status}
     AND (data_bytes > 0 OR "to" IS NULL))`
@@ -53,22 +55,22 @@ export const refills = (database: Database, relayerRowId: number): Promise<Refil
 export async function noteFunding(
   database: Database,
   relayerRowId: number,
-  { status, reason }: Pick<FundingNote, 'status' | 'reason'>,
+  { status, status_reason }: Pick<FundingNote, 'status' | 'status_reason'>,
 ): Promise<void> {
   // Read first, because it rarely changes and a write costs a commit.
   const before = await database.read.one(note, { relayer_row_id: relayerRowId })
-  if (before?.status === status && before.reason === reason) return
+  if (before?.status === status && before.status_reason === status_reason) return
   await database.write(async (dbTransaction) => {
     await dbTransaction.lockRelayers({ relayers: [relayerRowId] })
     const row = await relayerByRowId(database.rights, dbTransaction, relayerRowId)
     if (!row) return
     const since = before?.status === status ? before.since : new Date(database.effects.now()).toISOString()
-    await dbTransaction.run(setNote, { relayer_row_id: relayerRowId, status, reason, since })
+    await dbTransaction.run(setNote, { relayer_row_id: relayerRowId, status, status_reason, since })
     const wasBlocked = before !== undefined && isBlocked(before.status)
     if (before?.status === status || (!isBlocked(status) && !wasBlocked)) return
-    await writeEvents(dbTransaction, [fundingEvent(row, status, reason)])
+    await writeEvents(dbTransaction, [fundingEvent(row, status, status_reason)])
     dbTransaction.afterCommit(() =>
-      database.effects.observer?.fundingChanged?.({ relayer_id: row.id, state: status, reason }),
+      database.effects.observer?.fundingChanged?.({ relayer_id: row.id, state: status, reason: status_reason }),
     )
   })
 }

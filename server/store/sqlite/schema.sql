@@ -454,7 +454,7 @@ CREATE TABLE attempts (
   -- Since when a node is known to have these bytes. NULL: no node is known to, and a replacement need not pay 10 % more.
   taken_at                 TEXT,
   -- The last reason for which a node refused them.
-  refusal                  TEXT,
+  refusal_message          TEXT,
   gas_limit                INTEGER NOT NULL,
   refusal_kind             TEXT,
   -- What reads show of the bytes, so that they decode none.
@@ -567,7 +567,7 @@ CREATE INDEX payments_by_transaction ON payments (transaction_id);
 CREATE TABLE funding_states (
   relayer_row_id INTEGER PRIMARY KEY REFERENCES relayers (row_id) ON DELETE CASCADE,
   status         TEXT NOT NULL,
-  reason         TEXT,
+  status_reason  TEXT,
   since          TEXT NOT NULL
 ) STRICT;
 

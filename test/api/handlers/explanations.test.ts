@@ -254,7 +254,7 @@ test('shows every signed version as an attempt, and the mined one', async () => 
     ...prices(row),
     signed_at: expect.any(String),
     accepted_at: expect.any(String),
-    refusal: null,
+    refusal_message: null,
     is_mined: false,
   })
   const path = { relayer_id, transaction_id: id }
@@ -279,11 +279,11 @@ test('shows the refusal of a node with the version that it refused', async () =>
   await proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
   const [sent] = await send(1)
   const one = async () => (await attempts(sent?.id as string)).data[0]
-  await expect.poll(async () => (await one())?.refusal).toBe('internal error')
+  await expect.poll(async () => (await one())?.refusal_message).toBe('internal error')
   expect(await one()).toMatchObject({ accepted_at: null, is_mined: false })
   await proxy.setFault(undefined)
   await finished(chain.mine)
-  expect(await one()).toMatchObject({ accepted_at: expect.any(String), refusal: null, is_mined: true })
+  expect(await one()).toMatchObject({ accepted_at: expect.any(String), refusal_message: null, is_mined: true })
   expect((await byNonce(0)).status).toBe('confirmed')
 })
 

@@ -64,7 +64,7 @@ describe('recorded entries', () => {
     expect(first).toEqual({
       chain: 1,
       sequence: 1,
-      at: expect.stringMatching(/Z$/),
+      created_at: expect.stringMatching(/Z$/),
       caller: 'environment',
       caller_name: null,
       operation: 'signMessage',

@@ -155,7 +155,7 @@ onEveryStore((opened) => {
     const moved = await Promise.all([
       store.move([
         { row_id: first, revision: 0, set: { status: 'sent' }, attempt: attemptOf(first) },
-        { row_id: first, revision: 1, set: {}, refused: { number: 1, refusal: 'a \ud800 b', kind: 'unknown' } },
+        { row_id: first, revision: 1, set: {}, refused: { number: 1, refusal_message: 'a \ud800 b', kind: 'unknown' } },
         { row_id: first, revision: 2, set: { status: 'submitted' }, taken: [1] },
         { row_id: first, revision: 3, set: { status: 'mined', block_number: 1, block_hash: '0x1' } },
         { row_id: first, revision: 4, set: {}, end: endAs('confirmed') },
@@ -167,7 +167,7 @@ onEveryStore((opened) => {
           row_id: second,
           revision: 1,
           set: { wait_reason: 'node', wait_text: 'a \ud800 b' },
-          refused: { number: 1, refusal: 'x', kind: 'unknown' },
+          refused: { number: 1, refusal_message: 'x', kind: 'unknown' },
         },
         { row_id: third, revision: 7, set: {}, end: endAs('failed') },
       ]),
@@ -193,9 +193,9 @@ onEveryStore((opened) => {
       'transaction_waiting moved-1 sent',
     ])
     const [taken] = await store.attempts(first)
-    expect([taken?.taken_at === null, taken?.refusal]).toEqual([false, null])
+    expect([taken?.taken_at === null, taken?.refusal_message]).toEqual([false, null])
     expect(await store.rawOf(first, 1)).toEqual(Buffer.from([0, 255, first]))
-    expect((await store.attempts(second)).map(({ refusal }) => refusal)).toEqual(['x'])
+    expect((await store.attempts(second)).map(({ refusal_message }) => refusal_message)).toEqual(['x'])
     expect(await store.attempts(third)).toEqual([])
     expect(await store.firstInLine(relayer.row_id)).toMatchObject({
       row_id: second,

@@ -131,7 +131,8 @@ export function history(seed: number): () => Call {
           ...(signs && { attempt }),
           ...(spends.length > 0 && { spending: spends }),
           ...(takes && attempts.length > 0 && { taken: [1] }),
-          ...(!takes && attempts.length > 0 && { refused: { number: 1, refusal: 'underpriced', kind: 'underpriced' } }),
+          ...(!takes &&
+            attempts.length > 0 && { refused: { number: 1, refusal_message: 'underpriced', kind: 'underpriced' } }),
         },
       ])
       return moved
