@@ -162,7 +162,7 @@ async function tenantKeys(stage: Stage, client: RelayerClient, name: string): Pr
     'slow, all of a relayer': { scopes: all, ...relayers, rate_limit: { per_second: 1, burst: 5 } },
     'read of all': { scopes: ['read'] },
     'sign of all': { scopes: ['sign'] },
-    expired: { scopes: all, expires_at: new Date(Date.now() + 2_000).toISOString() },
+    expired: { scopes: all },
     revoked: { scopes: all },
   }
   const keys: AttackingKey[] = [
@@ -171,11 +171,13 @@ async function tenantKeys(stage: Stage, client: RelayerClient, name: string): Pr
   for (const [kind, body] of Object.entries(kinds)) {
     const { token, api_key } = (await client.post('/api/v1/api-keys', { body: { name: `${name} ${kind}`, ...body } }))
       .data
-    if (kind === 'revoked') await client.delete('/api/v1/api-keys/{api_key_id}', { path: { api_key_id: api_key.id } })
+    const its = { path: { api_key_id: api_key.id } }
+    if (kind === 'revoked') await client.delete('/api/v1/api-keys/{api_key_id}', its)
+    if (kind === 'expired')
+      await client.patch('/api/v1/api-keys/{api_key_id}', { ...its, body: { expires_at: '2026-01-01T00:00:00Z' } })
     const isKnown = kind !== 'revoked' && kind !== 'expired'
     keys.push({ kind, token, scopes: body.scopes, sees_all: kind.endsWith('of all'), is_known: isKnown })
   }
-  await pause(2_000)
   return keys
 }
 

@@ -75,7 +75,7 @@ function fillDeliveries(db: Database.Database, rows: number): void {
     SELECT 'event-' || n, row_id, n, 'transaction_update', 'full-' || n, '{"n":' || n || '}', ${time}
     FROM relayers, numbers WHERE id = 'full'`)
   db.exec(`INSERT INTO deliveries (id, notification_row_id, event_row_id, subject, status, failures, next_at, created_at)
-    SELECT 'delivery-' || sequence, notifications.row_id, events.row_id, subject, 'failed', 10, 0, created_at
+    SELECT 'delivery-' || sequence, notifications.row_id, events.row_id, subject, 'failed', 10, 0, events.created_at
     FROM events, notifications WHERE notifications.id = 'full' AND events.id GLOB 'event-*'`)
   db.exec(`${numbers(attemptsEach)}
     INSERT INTO delivery_attempts (delivery_row_id, number, attempted_at, duration_ms, http_status, error_message, response_body)
