@@ -239,6 +239,23 @@ const incidents: Record<string, () => Promise<Planted>> = {
       },
     }
   },
+  'the base fee rises, and the price on the line itself': async () => {
+    const account = await stage.rig.addAccount()
+    await account.send(1, { gas_limit: 50_000 })
+    await submitted(account)
+    await stage.rig.chain.setBaseFee(100n * gwei)
+    await mine()
+    return {
+      seen: new RegExp(`${account.relayer_id}.*base fee`),
+      named: /base fee/,
+      async end(page) {
+        await page.goBack()
+        const line = page.locator('.troubles li').filter({ hasText: account.relayer_id })
+        await confirm(page, line.getByRole('button', { name: 'Speed up' }))
+        await finish(account)
+      },
+    }
+  },
   'a transaction is not worth its price any more': async () => {
     const account = await capped(1)
     return {

@@ -1,5 +1,5 @@
 import { BellOff, ChevronDown, ChevronUp, CircleCheck, Undo2 } from 'lucide-react'
-import { Fragment, useState } from 'react'
+import { Fragment, lazy, Suspense, useState } from 'react'
 import { Link } from 'wouter'
 import type { Problem } from '../../index.ts'
 import { Action } from '../components/action.tsx'
@@ -16,6 +16,10 @@ import { toneOf } from '../data/statuses.ts'
 import { time } from '../data/times.ts'
 import { Reason } from '../transactions/reason.tsx'
 import { Compared } from './unknown-transactions.tsx'
+
+const WaitingRemedy = lazy(async () => ({
+  default: (await import('../transactions/waiting-remedy.tsx')).WaitingRemedy,
+}))
 
 /** How long an answer counts as present. */
 const freshMs = 30_000
@@ -258,7 +262,7 @@ function OneProblem({ problem, isPart = false }: { problem: Problem; isPart?: bo
 
 /** What ends the problem, where one step does; else its page says what can be done. */
 function Remedy({ problem }: { problem: Problem }) {
-  const { kind, relayer_id, notification_id } = problem
+  const { kind, relayer_id, notification_id, transaction_id } = problem
   const { may } = useSession()
   const symbol = useSymbolOfProblem(problem)
   const address = useRelayers().data?.find(({ id }) => id === relayer_id)?.address
@@ -276,6 +280,12 @@ function Remedy({ problem }: { problem: Problem }) {
       />
     )
   if (relayer_id === null) return null
+  if (kind === 'transaction_waiting' && transaction_id !== null)
+    return (
+      <Suspense fallback={null}>
+        <WaitingRemedy transaction_id={transaction_id} />
+      </Suspense>
+    )
   if (kind === 'external_transactions' && may('send')) return <Compared relayer_id={relayer_id} symbol={symbol} />
   if (kind === 'relayer_paused' && may('manage'))
     return (

@@ -1,27 +1,15 @@
-import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
-import type {
-  Explanation,
-  RelayerPoliciesPatch,
-  SendTransactionRequest,
-  Speed,
-  SpeedUpRequest,
-  Suggestion,
-  Transaction,
-} from '../../index.ts'
-import { Action } from '../components/action.tsx'
+import type { Explanation, Suggestion, Transaction } from '../../index.ts'
 import { Callout, type Severity } from '../components/feedback.tsx'
-import { about, Bytes, Copyable, Figures, Lasting, Moment, Receiver, RelayerLink } from '../components/values.tsx'
+import { Bytes, Figures, Lasting, Moment } from '../components/values.tsx'
 import { amount, gasPrice, reasonText } from '../data/format.ts'
-import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
 import { useNetworkOf, useProblems, useSymbolOf } from '../data/resources.ts'
-import { useSession } from '../data/session.tsx'
 import { isSlow, type Tone, toneOf } from '../data/statuses.ts'
 import { useIsStill } from '../relayers/relayer-troubles.tsx'
-import { cancelTo, changeIn, lackOfChange, type Operation, PriceChange, speedUpTo } from './price-change.tsx'
 import { Reason } from './reason.tsx'
+import { SuggestedAction } from './suggested-action.tsx'
 
 /** Why a transaction waits or failed, with what the service suggests. */
 export function ExplanationCard({ transaction, why }: { transaction: Transaction; why: Explanation }) {
@@ -129,7 +117,7 @@ function Suggestions({ suggestions, of: its }: { suggestions: Suggestion[]; of: 
         {shown.map((suggestion, index) => (
           <li key={keyOf(suggestion, shown.slice(0, index))}>
             <span>{reasonText(suggestion.summary, symbol)}</span>{' '}
-            <Remedy suggestion={suggestion} of={its} whileOpen={whileOpen} />
+            <SuggestedAction suggestion={suggestion} of={its} whileOpen={whileOpen} />
           </li>
         ))}
       </ul>
@@ -140,159 +128,3 @@ function Suggestions({ suggestions, of: its }: { suggestions: Suggestion[]; of: 
 /** A key that does not change with the figures of the text, so that the button keeps the focus and the dialog stays open. */
 const keyOf = ({ operation }: Suggestion, before: Suggestion[]) =>
   `${operation} ${before.filter((other) => other.operation === operation).length}`
-
-function Remedy({
-  suggestion: { operation, relayer_id, transaction_id, body, summary },
-  of: transaction,
-  whileOpen,
-}: {
-  suggestion: Suggestion
-  of: Transaction
-  whileOpen: { opened: () => void; closed: () => void }
-}) {
-  const { may, mayManageAll } = useSession()
-  const id = transaction_id ?? ''
-  // The transaction's own buttons are above, and stay where they are while the suggestions change.
-  const isAbove = id === transaction.id
-  const link = <Link to={paths.transaction({ relayer_id, id })}>The transaction</Link>
-  switch (operation) {
-    case 'updateRelayer': {
-      if (!may('manage')) return null
-      if (!body) return <Link to={paths.relayer(relayer_id, 'policies')}>Open the policies</Link>
-      const change = body as { paused?: boolean; policies?: RelayerPoliciesPatch }
-      const isResumed = change.paused === false
-      return (
-        <Action
-          {...whileOpen}
-          label={isResumed ? 'Resume' : 'Change the policy'}
-          title={isResumed ? `Resume relayer ${relayer_id}` : `Change the policy of ${relayer_id}`}
-          message={about(
-            isResumed ? 'Relayer' : 'The policy of',
-            <RelayerLink id={relayer_id} />,
-            isResumed ? 'is resumed.' : 'is changed.',
-          )}
-          tone="primary"
-          effect={`Relayer ${relayer_id}: ${changeText(change)}. It applies to all its transactions.`}
-          run={(client) => client.relayers.update(relayer_id, change)}
-        />
-      )
-    }
-    case 'speedUpTransaction':
-      if (!may('send')) return null
-      if (isAbove) return <span className="hint">“Speed up”</span>
-      return (
-        <ChangeOther
-          operation={operation}
-          relayer_id={relayer_id}
-          id={id}
-          speed={(body as SpeedUpRequest).speed ?? 'fastest'}
-          whileOpen={whileOpen}
-        />
-      )
-    case 'replaceTransaction':
-      if (!may('send')) return null
-      if (isAbove) return <span className="hint">“Speed up”</span>
-      return (
-        <Action
-          {...whileOpen}
-          label="Release it"
-          tone="primary"
-          effect="Gives the signed bytes to the public nodes. Everybody sees them."
-          run={(client) => client.transactions.replace(relayer_id, id, body as SendTransactionRequest)}
-          message={<>{link} is released to the public nodes.</>}
-        >
-          {isAbove ? <Receiver of={transaction} /> : <ReceiverOf relayer_id={relayer_id} id={id} />}
-        </Action>
-      )
-    case 'cancelTransaction':
-      if (!may('send')) return null
-      if (isAbove) return <span className="hint">“Cancel”</span>
-      return <ChangeOther operation={operation} relayer_id={relayer_id} id={id} speed="fast" whileOpen={whileOpen} />
-    case 'reconcileRelayerNonce':
-      if (!may('send')) return null
-      return (
-        <Action
-          {...whileOpen}
-          label="Repair the nonces"
-          tone="primary"
-          effect={`Asks every node of ${relayer_id} for its transaction count, and corrects the nonces of unsigned transactions.`}
-          run={(client) => client.relayers.reconcileNonce(relayer_id, {})}
-          message={about(
-            'The nonces of',
-            <RelayerLink id={relayer_id} />,
-            'are repaired: they agree with what the nodes report.',
-          )}
-        />
-      )
-    case 'updateNetwork':
-      return <Link to={paths.networks}>{mayManageAll ? 'Open the nodes to change them' : 'Open the nodes'}</Link>
-    case null:
-      return summary.includes(transaction.from) ? <Copyable value={transaction.from} whole /> : null
-    default:
-      return null
-  }
-}
-
-interface ChangeOtherProps {
-  operation: Operation
-  relayer_id: string
-  id: string
-  speed: Speed
-  whileOpen: { opened: () => void; closed: () => void }
-}
-
-/** Speeds up or cancels another transaction than the page's. The prices are those of the moment at which the dialog was opened. */
-function ChangeOther({ operation, relayer_id, id, speed, whileOpen }: ChangeOtherProps) {
-  const { client } = useSession()
-  const asked = useMutation({ mutationFn: () => client.transactions.getExplanation(id) })
-  const change = asked.data && changeIn(asked.data, operation, speed)
-  const isCancellation = operation === 'cancelTransaction'
-  return (
-    <Action
-      closed={whileOpen.closed}
-      opened={() => {
-        whileOpen.opened()
-        asked.mutate()
-      }}
-      label={isCancellation ? 'Cancel it' : 'Speed up'}
-      {...(isCancellation && { title: 'Cancel transaction', dismiss: 'Keep it' })}
-      tone={isCancellation ? 'danger' : 'primary'}
-      effect={
-        isCancellation
-          ? 'Replaces it with a transfer of 0 to the relayer itself with the same nonce, at most at the price shown here. If it is mined first, it stays.'
-          : 'Signs the same transaction again with the same nonce, at most at the price shown here.'
-      }
-      lack={asked.isSuccess ? (isCancellation ? undefined : lackOfChange(change)) : 'The price is not known yet.'}
-      run={(client, idempotencyKey) =>
-        isCancellation
-          ? client.transactions.cancel(relayer_id, id, cancelTo(change))
-          : client.transactions.speedUp(relayer_id, id, speedUpTo(speed, change ?? { price: null }), { idempotencyKey })
-      }
-      message={
-        <>
-          <Link to={paths.transaction({ relayer_id, id })}>The transaction</Link>{' '}
-          {isCancellation
-            ? 'is being canceled. Its page shows whether it was mined first.'
-            : 'is sped up. Its timeline shows what the nodes answer.'}
-        </>
-      }
-    >
-      {!isCancellation && <ReceiverOf relayer_id={relayer_id} id={id} />}
-      <PriceChange of={change} relayer_id={relayer_id} />
-    </Action>
-  )
-}
-
-/** Of a transaction that the page does not show. */
-function ReceiverOf({ relayer_id, id }: { relayer_id: string; id: string }) {
-  const path = { relayer_id, transaction_id: id }
-  const { data } = useGet('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', { path })
-  return data ? <Receiver of={data} /> : null
-}
-
-function changeText({ paused, policies }: { paused?: boolean; policies?: RelayerPoliciesPatch }): string {
-  if (paused !== undefined) return paused ? 'stops signing and sending' : 'signs and sends again'
-  return Object.entries(policies ?? {})
-    .map(([name, value]) => `${name} becomes ${name === 'gas_price_cap' ? gasPrice(String(value)) : String(value)}`)
-    .join(', ')
-}

@@ -1,0 +1,19 @@
+import { useState } from 'react'
+import type { Suggestion } from '../../index.ts'
+import { useGet } from '../data/get.ts'
+import { SuggestedAction } from './suggested-action.tsx'
+
+const readMs = 30_000
+
+/** The first step that the service suggests for a transaction that waits, where the page of another thing names it. */
+export function WaitingRemedy({ transaction_id }: { transaction_id: string }) {
+  const path = { transaction_id }
+  const first = useGet('/api/v1/transactions/{transaction_id}/explanation', { path }, { pollMs: readMs }).data
+    ?.suggestions[0]
+  // An open dialog stays when the service suggests nothing more meanwhile.
+  const [openedWith, setOpenedWith] = useState<Suggestion>()
+  const shown = openedWith ?? first
+  if (shown === undefined) return null
+  const whileOpen = { opened: () => setOpenedWith(shown), closed: () => setOpenedWith(undefined) }
+  return <SuggestedAction suggestion={shown} whileOpen={whileOpen} tone="quiet" />
+}
