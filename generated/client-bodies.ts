@@ -525,7 +525,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "The transaction count of the address from a source that the operator trusts."
   ],
   [
-   "acknowledge_unknown",
+   "acknowledge_external",
    "boolean",
    "What the service has listed as unknown transactions was compared with what should be sent."
   ]

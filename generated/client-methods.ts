@@ -55,18 +55,18 @@ export interface GeneratedMethods {
     getStatus(relayerId: string, options?: Options<'/api/v1/relayers/{relayer_id}/status', 'get'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/status', 'get'>>
     /** Get the funding of a relayer. */
     getFunding(relayerId: string, options?: Options<'/api/v1/relayers/{relayer_id}/funding', 'get'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/funding', 'get'>>
-    /** Fund a relayer from another one. */
+    /** Set the funding of a relayer. */
     replaceFunding(relayerId: string, body: Body<'/api/v1/relayers/{relayer_id}/funding', 'put'>, options?: Options<'/api/v1/relayers/{relayer_id}/funding', 'put'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/funding', 'put'>>
     /** End the funding of a relayer. */
     deleteFunding(relayerId: string, options?: Options<'/api/v1/relayers/{relayer_id}/funding', 'delete'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/funding', 'delete'>>
-    /** Send all that is left. */
+    /** Sweep a relayer. */
     sweep(relayerId: string, body: Body<'/api/v1/relayers/{relayer_id}/sweep', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/sweep', 'post'> & Once): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/sweep', 'post'>>
     /** Get a relayer's nonce state. */
     getNonce(relayerId: string, options?: Options<'/api/v1/relayers/{relayer_id}/nonce', 'get'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/nonce', 'get'>>
     /** Repair a relayer's nonces. */
     reconcileNonce(relayerId: string, body?: Body<'/api/v1/relayers/{relayer_id}/nonce/reconcile', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/nonce/reconcile', 'post'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/nonce/reconcile', 'post'>>
     /** List the transactions that the database does not know. */
-    listUnknownTransactions(relayerId: string, options?: Options<'/api/v1/relayers/{relayer_id}/unknown-transactions', 'get'>): AsyncGenerator<ItemOf<'/api/v1/relayers/{relayer_id}/unknown-transactions'>, void, undefined>
+    listExternalTransactions(relayerId: string, options?: Options<'/api/v1/relayers/{relayer_id}/external-transactions', 'get'>): AsyncGenerator<ItemOf<'/api/v1/relayers/{relayer_id}/external-transactions'>, void, undefined>
     /** List relayers. */
     list(options?: Options<'/api/v1/relayers', 'get'>): AsyncGenerator<ItemOf<'/api/v1/relayers'>, void, undefined>
     /** Create a relayer. */
@@ -83,7 +83,7 @@ export interface GeneratedMethods {
     getActivity(options?: Options<'/api/v1/activity', 'get'>): ApiPromise<Data<'/api/v1/activity', 'get'>>
     /** Get what relayers spent on fees. */
     listSpending(options?: Options<'/api/v1/spending', 'get'>): AsyncGenerator<ItemOf<'/api/v1/spending'>, void, undefined>
-    /** Get what the transactions of each API key cost. */
+    /** List the fees by API key. */
     listCallerSpending(options?: Options<'/api/v1/spending/callers', 'get'>): AsyncGenerator<ItemOf<'/api/v1/spending/callers'>, void, undefined>
   }
   notifications: {
@@ -151,7 +151,7 @@ export interface GeneratedMethods {
     moveTransaction(poolId: string, transactionId: string, options?: Options<'/api/v1/pools/{pool_id}/transactions/{transaction_id}/move', 'post'>): ApiPromise<Data<'/api/v1/pools/{pool_id}/transactions/{transaction_id}/move', 'post'>>
     /** Get the funding of a pool. */
     getFunding(poolId: string, options?: Options<'/api/v1/pools/{pool_id}/funding', 'get'>): ApiPromise<Data<'/api/v1/pools/{pool_id}/funding', 'get'>>
-    /** Fund the relayers of a pool. */
+    /** Set the funding of a pool. */
     replaceFunding(poolId: string, body: Body<'/api/v1/pools/{pool_id}/funding', 'put'>, options?: Options<'/api/v1/pools/{pool_id}/funding', 'put'>): ApiPromise<Data<'/api/v1/pools/{pool_id}/funding', 'put'>>
     /** End the funding of a pool. */
     deleteFunding(poolId: string, options?: Options<'/api/v1/pools/{pool_id}/funding', 'delete'>): ApiPromise<Data<'/api/v1/pools/{pool_id}/funding', 'delete'>>
@@ -169,7 +169,7 @@ export interface GeneratedMethods {
   problems: {
     /** List what needs attention. */
     list(options?: Options<'/api/v1/problems', 'get'>): AsyncGenerator<ItemOf<'/api/v1/problems'>, void, undefined>
-    /** Acknowledge a problem, or withdraw that. */
+    /** Acknowledge a problem. */
     update(problemId: string, body: Body<'/api/v1/problems/{problem_id}', 'patch'>, options?: Options<'/api/v1/problems/{problem_id}', 'patch'>): ApiPromise<Data<'/api/v1/problems/{problem_id}', 'patch'>>
   }
   service: {
@@ -209,7 +209,7 @@ export interface GeneratedMethods {
     update(sponsorshipId: string, body: Body<'/api/v1/sponsorships/{sponsorship_id}', 'patch'>, options?: Options<'/api/v1/sponsorships/{sponsorship_id}', 'patch'>): ApiPromise<Data<'/api/v1/sponsorships/{sponsorship_id}', 'patch'>>
     /** Delete a sponsorship. */
     delete(sponsorshipId: string, options?: Options<'/api/v1/sponsorships/{sponsorship_id}', 'delete'>): ApiPromise<Data<'/api/v1/sponsorships/{sponsorship_id}', 'delete'>>
-    /** Get what a user has left. */
+    /** Get the usage of a sponsored user. */
     getSponsoredUser(sponsorshipId: string, user: string, options?: Options<'/api/v1/sponsorships/{sponsorship_id}/users/{user}', 'get'>): ApiPromise<Data<'/api/v1/sponsorships/{sponsorship_id}/users/{user}', 'get'>>
     /** Send a sponsored call. */
     sendSponsoredCall(sponsorshipId: string, body: Body<'/api/v1/sponsorships/{sponsorship_id}/calls', 'post'>, options?: Options<'/api/v1/sponsorships/{sponsorship_id}/calls', 'post'> & Once): ApiPromise<Data<'/api/v1/sponsorships/{sponsorship_id}/calls', 'post'>>
@@ -282,7 +282,7 @@ export const methods = {
     sweep: ['post', '/api/v1/relayers/{relayer_id}/sweep', 'once'],
     getNonce: ['get', '/api/v1/relayers/{relayer_id}/nonce', 'plain'],
     reconcileNonce: ['post', '/api/v1/relayers/{relayer_id}/nonce/reconcile', 'body'],
-    listUnknownTransactions: ['get', '/api/v1/relayers/{relayer_id}/unknown-transactions', 'list'],
+    listExternalTransactions: ['get', '/api/v1/relayers/{relayer_id}/external-transactions', 'list'],
     list: ['get', '/api/v1/relayers', 'list'],
     create: ['post', '/api/v1/relayers', 'body'],
     get: ['get', '/api/v1/relayers/{relayer_id}', 'plain'],

@@ -265,7 +265,7 @@ export interface paths {
          *
          *     Do not delegate the account of a relayer that sends (EIP-7702): nodes accept one unfinished transaction of a delegated account. The warning `account_has_code` says so.
          *
-         *     **Returns** 201: The accepted transaction, with its nonce. `data` is `AcceptedTransaction`.
+         *     **Returns** 201: The accepted transaction, with its nonce. `data` is `Transaction`.
          */
         post: operations["sendTransaction"];
         delete?: never;
@@ -293,7 +293,7 @@ export interface paths {
          * Send several transactions
          * @description Accepts up to 100 transactions, all or none, in one commit. They get consecutive nonces in their order. Policies that limit totals, and the check of the balance, count them together; the rate limit counts each of them. If one transaction is refused, none is accepted, and `details` names it, for example `/body/transactions/3/value`. Gas is estimated on the current state: for a transaction that needs the effect of an earlier one in the batch, give `gas_limit`. One `Idempotency-Key` applies to the whole batch.
          *
-         *     **Returns** 201: The accepted transactions, with their nonces. `data` is a list of `AcceptedTransaction`.
+         *     **Returns** 201: The accepted transactions, with their nonces. `data` is a list of `Transaction`.
          */
         post: operations["sendTransactionBatch"];
         delete?: never;
@@ -378,7 +378,9 @@ export interface paths {
         };
         /**
          * Get a transaction by its nonce
-         * @description **Returns** 200: The transaction. `data` is `Transaction`.
+         * @description The transaction that has the nonce now, in its present version. A nonce that was returned unsigned belongs to the transaction that got it next.
+         *
+         *     **Returns** 200: The transaction. `data` is `Transaction`.
          */
         get: operations["getTransactionByNonce"];
         put?: never;
@@ -409,7 +411,9 @@ export interface paths {
         };
         /**
          * Get a transaction
-         * @description **Returns** 200: The transaction. `data` is `Transaction`.
+         * @description The transaction in its present version, whichever version of it is mined.
+         *
+         *     **Returns** 200: The transaction. `data` is `Transaction`.
          */
         get: operations["getTransaction"];
         /**
@@ -583,7 +587,9 @@ export interface paths {
         };
         /**
          * Get a relayer's balance
-         * @description **Returns** 200: The current balance. `data` is `Balance`.
+         * @description The balance of the coin, which a node is asked for now.
+         *
+         *     **Returns** 200: The current balance. `data` is `Balance`.
          */
         get: operations["getRelayerBalance"];
         put?: never;
@@ -643,7 +649,7 @@ export interface paths {
          */
         get: operations["getRelayerFunding"];
         /**
-         * Fund a relayer from another one
+         * Set the funding of a relayer
          * @description Answers 201 if the relayer had no funding of its own, and 200 if this replaces one.
          *
          *     When the relayer's balance, less what its unfinished transactions may cost, is below `min_balance`, the treasury `treasury_id` sends it what is missing to `target_balance`. Both must be on one chain. A refill is an ordinary transaction of the treasury: the treasury's policies apply to it (a `whitelist_receivers` must contain the relayer's address). At most one refill is under way at a time. A drained relayer gets only what its unfinished transactions need.
@@ -682,12 +688,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send all that is left
+         * Sweep a relayer
          * @description Sends the whole balance, less what unfinished transactions may cost at their present prices, less the fee of this transaction: drain the relayer first. To leave exactly `keep` behind, the whole price is paid: the base fee with a margin for rising prices. When the chain requires a higher price, the service pays it, and sends as much less. With `asset`, it sends the tokens; refused (409) while an unfinished transaction could still move some.
          *
          *     Policies apply, except that a drained relayer may be swept: drain it, wait until it has finished, sweep it, and delete it. On chains of the OP stack, an upper bound of the data fee is left too; on other rollups with a data fee beside the gas, `keep` must cover it.
          *
-         *     **Returns** 201: The accepted transaction, with its nonce. `data` is `AcceptedTransaction`.
+         *     **Returns** 201: The accepted transaction, with its nonce. `data` is `Transaction`.
          */
         post: operations["sweepRelayer"];
         delete?: never;
@@ -842,7 +848,7 @@ export interface paths {
          *
          *     `{"chain_restarted": true}` is for a test chain that was reset. Unfinished transactions end with a reason, the `nonce` of every earlier transaction becomes null, the next nonce is that of the new chain, and the relayer is enabled again. The request is refused with 409 if the network is not a test network (`is_testnet`, or chain id 1337 or 31337), or if the chain was not reset.
          *
-         *     `{"acknowledge_unknown": true}`: what [List the transactions that the database does not know](#/relayers/listunknowntransactions) lists was compared with what should be sent. The list becomes empty, equal requests are accepted again, and the problem `external_transactions` ends.
+         *     `{"acknowledge_external": true}`: what [List the transactions that the database does not know](#/relayers/listexternaltransactions) lists was compared with what should be sent. The list becomes empty, equal requests are accepted again, and the problem `external_transactions` ends.
          *
          *     **Returns** 200: The nonce state. `data` is `NonceState`.
          */
@@ -853,7 +859,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/relayers/{relayer_id}/unknown-transactions": {
+    "/api/v1/relayers/{relayer_id}/external-transactions": {
         parameters: {
             query?: never;
             header?: never;
@@ -870,11 +876,11 @@ export interface paths {
          * List the transactions that the database does not know
          * @description Lists the transactions of the address that this service found when it started, on chain or in a node's pool, and that its database does not know, by nonce: the database was restored from an older backup, or another program uses the key.
          *
-         *     Until they are acknowledged ([Repair a relayer's nonces](#/relayers/reconcilerelayernonce) with `acknowledge_unknown`), a request with the receiver, value and data of one of them is refused with 409 `possibly_sent`, also through the relayer's pools. While one of them is not found (its `hash` is null), every request is.
+         *     Until they are acknowledged ([Repair a relayer's nonces](#/relayers/reconcilerelayernonce) with `acknowledge_external`), a request with the receiver, value and data of one of them is refused with 409 `possibly_sent`, also through the relayer's pools. While one of them is not found (its `hash` is null), every request is.
          *
-         *     **Returns** 200: Transactions that the database does not know. `data` is a list of `UnknownTransaction`.
+         *     **Returns** 200: Transactions that the database does not know. `data` is a list of `ExternalTransaction`.
          */
-        get: operations["listUnknownTransactions"];
+        get: operations["listExternalTransactions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -928,7 +934,9 @@ export interface paths {
         };
         /**
          * Get a notification
-         * @description **Returns** 200: The notification. `data` is `Notification`.
+         * @description Its signing key is never shown.
+         *
+         *     **Returns** 200: The notification. `data` is `Notification`.
          */
         get: operations["getNotification"];
         put?: never;
@@ -1086,7 +1094,7 @@ export interface paths {
         put?: never;
         /**
          * Create a relayer
-         * @description Creates a relayer from a signer and a network. Each chain id allows one relayer per address: a second one would compete for nonces and is refused with 400. The same address may be used on another chain id; `warnings` then lists the policies on messages and typed data that apply to both.
+         * @description Creates a relayer from a signer and a network. Each chain id allows one relayer per address: a second one would compete for nonces and is refused (409 `already_exists`). The same address may be used on another chain id; `warnings` then lists the policies on messages and typed data that apply to both.
          *
          *     **Returns** 201: The relayer. `data` is `Relayer`.
          */
@@ -1112,7 +1120,9 @@ export interface paths {
         };
         /**
          * Get a relayer
-         * @description **Returns** 200: The relayer. `data` is `Relayer`.
+         * @description The relayer with its policies; what it does now is [Get a relayer's status](#/relayers/getrelayerstatus).
+         *
+         *     **Returns** 200: The relayer. `data` is `Relayer`.
          */
         get: operations["getRelayer"];
         put?: never;
@@ -1217,7 +1227,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get what the transactions of each API key cost
+         * List the fees by API key
          * @description The fees of the last days (UTC, with today) by the API key that asked for the transactions and by network, the highest first within each network. A fee counts for the day on which its transaction became final. Fees of transactions that an earlier version of the service accepted are not counted. Fees are kept for 100 days.
          *
          *     Made for the console: a minor version may change or remove its members, and the changelog says so.
@@ -1278,7 +1288,9 @@ export interface paths {
         };
         /**
          * Get a signer
-         * @description **Returns** 200: The signer, without its key. `data` is `Signer`.
+         * @description Its private key and its credentials are never shown.
+         *
+         *     **Returns** 200: The signer, without its key. `data` is `Signer`.
          */
         get: operations["getSigner"];
         put?: never;
@@ -1338,7 +1350,9 @@ export interface paths {
         };
         /**
          * Get a network
-         * @description **Returns** 200: The network. `data` is `Network`.
+         * @description The paths and queries of its URLs are masked, because they often contain a secret.
+         *
+         *     **Returns** 200: The network. `data` is `Network`.
          */
         get: operations["getNetwork"];
         put?: never;
@@ -1480,7 +1494,7 @@ export interface paths {
          *
          *     **Idempotency-Key** belongs to the pool: a repeated request returns the first response, whichever relayer it has.
          *
-         *     **Returns** 201: The accepted transaction, with its nonce. `data` is `AcceptedTransaction`.
+         *     **Returns** 201: The accepted transaction, with its nonce. `data` is `Transaction`.
          */
         post: operations["sendPoolTransaction"];
         delete?: never;
@@ -1508,7 +1522,7 @@ export interface paths {
          * Send several transactions through a pool
          * @description As [Send several transactions](#/transactions/sendtransactionbatch): all or none, in one commit, at consecutive nonces of one relayer, which the service chooses for the whole batch. So their order on the chain is their order here. Members with an `ordering_key` must have the same one. The `Idempotency-Key` belongs to the pool.
          *
-         *     **Returns** 201: The accepted transactions, with their nonces. `data` is a list of `AcceptedTransaction`.
+         *     **Returns** 201: The accepted transactions, with their nonces. `data` is a list of `Transaction`.
          */
         post: operations["sendPoolTransactionBatch"];
         delete?: never;
@@ -1571,7 +1585,7 @@ export interface paths {
          *
          *     One that was signed is never moved, since its bytes could still be sent (409); neither is one with an `ordering_key`. A nonce that it leaves between others is used up by a transfer of nothing.
          *
-         *     **Returns** 201: The accepted transaction, with its nonce. `data` is `AcceptedTransaction`.
+         *     **Returns** 201: The accepted transaction, with its nonce. `data` is `Transaction`.
          */
         post: operations["movePoolTransaction"];
         delete?: never;
@@ -1662,8 +1676,8 @@ export interface paths {
          */
         get: operations["getPoolFunding"];
         /**
-         * Fund the relayers of a pool
-         * @description As [Fund a relayer from another one](#/relayers/replacerelayerfunding), for every relayer that the pool has now or later, except those with a funding of their own. `max_amount_per_day` bounds the refills of all of them together. A relayer of several funded pools is funded by the one that was created first. The treasury cannot be in the pool, or get its funds from it (409). Answers 201 if the pool had no funding, and 200 if this replaces one.
+         * Set the funding of a pool
+         * @description As [Set the funding of a relayer](#/relayers/replacerelayerfunding), for every relayer that the pool has now or later, except those with a funding of their own. `max_amount_per_day` bounds the refills of all of them together. A relayer of several funded pools is funded by the one that was created first. The treasury cannot be in the pool, or get its funds from it (409). Answers 201 if the pool had no funding, and 200 if this replaces one.
          *
          *     **Returns** 200: The funding of the pool. `data` is `PoolFundingState`.
          */
@@ -1724,7 +1738,9 @@ export interface paths {
         };
         /**
          * Get an ABI
-         * @description **Returns** 200: The ABI. `data` is `Abi`.
+         * @description The entries as human-readable ABI.
+         *
+         *     **Returns** 200: The ABI. `data` is `Abi`.
          */
         get: operations["getAbi"];
         put?: never;
@@ -1785,7 +1801,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Acknowledge a problem, or withdraw that
+         * Acknowledge a problem
          * @description Says to others that somebody deals with the problem, until a time. When the problem ends and comes back for another cause, it is a new one. A problem of a network or of the service is one of everybody: only an API key for all relayers acknowledges it (403). `acknowledgement: null` withdraws it.
          *
          *     Made for the console: a minor version may change or remove its members, and the changelog says so.
@@ -1830,7 +1846,7 @@ export interface paths {
          * Get the rights of the API key
          * @description Describes the API key that makes the request. Every valid API key may call it but those of sponsorships and facilitators.
          *
-         *     **Returns** 200: The API key. `data` is `Caller`.
+         *     **Returns** 200: The API key. `data` is `OwnApiKey`.
          */
         get: operations["getOwnApiKey"];
         put?: never;
@@ -1928,7 +1944,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get what a user has left
+         * Get the usage of a sponsored user
          * @description The use of the limits in `per_user`.
          *
          *     **Returns** 200: What the user has left. `data` is `SponsoredUser`.
@@ -2481,6 +2497,8 @@ export interface paths {
          * Get the state of the service
          * @description The server that answers, its database, the servers beside it (on PostgreSQL), what this server saw of key services since its start, and the incidents that all servers noticed, also before their start: the 500 newest.
          *
+         *     Made for the console: a minor version may change or remove its members, and the changelog says so.
+         *
          *     **Returns** 200: The state now. `data` is `ServiceState`.
          */
         get: operations["getServiceState"];
@@ -2521,11 +2539,8 @@ export interface components {
     schemas: {
         /** @description True on every success. */
         Succeeded: boolean;
-        /**
-         * @description The empty string on every success.
-         * @constant
-         */
-        NoError: "";
+        /** @description The empty string on every success. */
+        NoError: string;
         /** @description The position of this page and the total number of items. A single result is page 1 of 1 with 1 item. */
         Pagination: {
             /**
@@ -2583,19 +2598,6 @@ export interface components {
         TransactionResponse: {
             success: components["schemas"]["Succeeded"];
             data: components["schemas"]["Transaction"];
-            error: components["schemas"]["NoError"];
-            pagination: components["schemas"]["Pagination"];
-        };
-        AcceptedTransactionResponse: {
-            success: components["schemas"]["Succeeded"];
-            data: components["schemas"]["AcceptedTransaction"];
-            error: components["schemas"]["NoError"];
-            pagination: components["schemas"]["Pagination"];
-        };
-        AcceptedTransactionListResponse: {
-            success: components["schemas"]["Succeeded"];
-            /** @description The results, in the order of the requests. */
-            data: components["schemas"]["AcceptedTransaction"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
@@ -2667,10 +2669,10 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        UnknownTransactionListResponse: {
+        ExternalTransactionListResponse: {
             success: components["schemas"]["Succeeded"];
             /** @description The items of the page. */
-            data: components["schemas"]["UnknownTransaction"][];
+            data: components["schemas"]["ExternalTransaction"][];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
@@ -2932,9 +2934,9 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        CallerResponse: {
+        OwnApiKeyResponse: {
             success: components["schemas"]["Succeeded"];
-            data: components["schemas"]["Caller"];
+            data: components["schemas"]["OwnApiKey"];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
@@ -2961,6 +2963,7 @@ export interface components {
              */
             transaction?: components["schemas"]["FailureTransaction"];
         };
+        /** @description A transaction that a failure names. */
         FailureTransaction: {
             /** @description The id of the transaction. */
             id: components["schemas"]["Id"];
@@ -3033,21 +3036,30 @@ export interface components {
         CallDataInput: string;
         /** @description A text, or bytes. */
         SignMessageRequest: components["schemas"]["SignTextRequest"] | components["schemas"]["SignBytesRequest"];
+        /** @description A text to sign (EIP-191). */
         SignTextRequest: {
             /** @description The text to sign. */
             message: string;
             message_hex?: never;
+            domain_separator?: never;
+            hash_struct_message?: never;
         };
+        /** @description Bytes to sign (EIP-191). */
         SignBytesRequest: {
             /** @description The bytes to sign, as hex with 0x. */
             message_hex: string;
             message?: never;
+            domain_separator?: never;
+            hash_struct_message?: never;
         };
+        /** @description The body of [Sign hashed typed data](#/signing/signtypeddata). */
         SignTypedDataRequest: {
             /** @description The hash of the EIP-712 domain, 32 bytes of hex, with or without 0x. */
             domain_separator: components["schemas"]["HashInput"];
             /** @description The `hashStruct` of the message (EIP-712), 32 bytes of hex, with or without 0x. */
             hash_struct_message: components["schemas"]["HashInput"];
+            message?: never;
+            message_hex?: never;
         };
         /** @description An EIP-712 document with at most 5,000 values and 32,768 characters of types. */
         TypedData: {
@@ -3064,6 +3076,7 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description The domain of EIP-712. */
         TypedDataDomain: {
             /** @description The name of the application or contract. */
             name?: string;
@@ -3080,6 +3093,7 @@ export interface components {
         TypedDataChainId: string | number;
         /** @description 1 to 64 letters, digits, `_` and `$`, not beginning with a digit. */
         TypedDataName: string;
+        /** @description A member of a struct of EIP-712. */
         TypedDataMember: {
             /** @description The name of the member: 1 to 64 letters, digits, `_` and `$`, not beginning with a digit. */
             name: components["schemas"]["TypedDataName"];
@@ -3117,6 +3131,16 @@ export interface components {
          * @enum {string}
          */
         SpeedInput: "safe_low" | "average" | "fast" | "fastest";
+        /**
+         * @description A fee tier. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`.
+         * @enum {string}
+         */
+        SendSpeedInput: "safe_low" | "safeLow" | "average" | "fast" | "fastest";
+        /**
+         * @description The type of a transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code.
+         * @enum {integer}
+         */
+        TransactionTypeInput: 0 | 1 | 2 | 4;
         /** @description A fee tier, and its percentile in eth_feeHistory. */
         TransactionSpeed: {
             tier: components["schemas"]["Speed"];
@@ -3209,6 +3233,11 @@ export interface components {
             access_list: components["schemas"]["AccessList"] | null;
             /** @description The authorizations (EIP-7702). Null when none were given. */
             authorization_list: components["schemas"]["AuthorizationList"] | null;
+            /**
+             * @description The conditions that may delay it, at the time of its acceptance. Only in the answer that accepts it, also where there are
+             *     none.
+             */
+            warnings?: components["schemas"]["TransactionWarnings"];
         };
         /**
          * @description Which nodes get the signed bytes. `public`: those of the network's `rpc_urls`. `private`: only those of its `private_rpc_urls`, also the bytes of its repricing and of its cancellation; before a block has the transaction's nonce, no other node gets the bytes, is asked for the hash, or estimates the gas. `private_then_public`: `private`, until more than half of all nodes have counted `after_blocks` blocks without it; then public.
@@ -3246,6 +3275,7 @@ export interface components {
          * @enum {string}
          */
         SubmissionModeInput: "public" | "private" | "private_then_public";
+        /** @description How a transaction reaches the chain. */
         TransactionSubmission: {
             /** @description Which nodes get the signed bytes. */
             mode: components["schemas"]["SubmissionMode"];
@@ -3267,6 +3297,7 @@ export interface components {
         Metadata: {
             [key: string]: string;
         };
+        /** @description An address and storage slots that a transaction uses (EIP-2930). */
         AccessListEntry: {
             /** @description The address that the transaction reads or calls. */
             address: components["schemas"]["Address"];
@@ -3275,6 +3306,7 @@ export interface components {
         };
         /** @description Addresses and their storage keys, at most 200 keys in all. */
         AccessList: components["schemas"]["AccessListEntry"][];
+        /** @description An address and storage slots that a transaction uses (EIP-2930). */
         AccessListEntryInput: {
             /** @description The address that the transaction reads or calls. */
             address: components["schemas"]["AddressInput"];
@@ -3283,7 +3315,9 @@ export interface components {
         };
         /** @description Addresses and their storage keys, at most 200 keys in all. */
         AccessListInput: components["schemas"]["AccessListEntryInput"][];
+        /** @description Signed authorizations of accounts (EIP-7702). */
         AuthorizationList: components["schemas"]["Authorization"][];
+        /** @description Signed authorizations of accounts (EIP-7702). */
         AuthorizationListInput: components["schemas"]["AuthorizationInput"][];
         /** @description A permission, signed with the key of an account, for the account to run the code of `address` (EIP-7702). */
         Authorization: {
@@ -3364,97 +3398,10 @@ export interface components {
             /** @description The revert data, for decoding custom errors. The service obtains it by running the transaction again on the state before its block. Null when there is none, when no node returns it, or when it is longer than 4,096 bytes. */
             revert_data: string | null;
         };
-        /** @description The transaction, and the conditions that may delay it. */
-        AcceptedTransaction: {
-            /**
-             * @description Changes with each replacement of the content, and with nothing that the service does by itself. Give it in `If-Match`
-             *     of [Replace a transaction](#/transactions/replacetransaction).
-             */
-            revision: components["schemas"]["Revision"];
-            /** @description The id of the transaction, which never changes. */
-            id: components["schemas"]["Id"];
-            call?: components["schemas"]["DecodedCall"];
-            /** @description The relayer that sends it. */
-            relayer_id: components["schemas"]["Id"];
-            /** @description The hash of the version that was signed last, or that is in a block. Null until it is signed. Earlier hashes keep leading to the transaction. */
-            hash: string | null;
-            /** @description The relayer's address. */
-            from: components["schemas"]["Address"];
-            /** @description The recipient. Null when the transaction creates a contract. */
-            to: string | null;
-            /** @description The amount of the coin that it moves, in wei, as a decimal string. */
-            value: components["schemas"]["Amount"];
-            /** @description The call data, or the code of the contract that it creates, as hex with 0x. Null: none. */
-            data: string | null;
-            /**
-             * Format: int64
-             * @description The nonce. Null when it ended before it was signed, so that its nonce was given to another.
-             */
-            nonce: number | null;
-            /**
-             * Format: int64
-             * @description The gas limit. Null while it is not known.
-             */
-            gas_limit: number | null;
-            /** @description The price per unit of gas of a transaction of type 0 or 1, in wei. Null for others. */
-            gas_price: string | null;
-            /** @description The highest price per unit of gas of a transaction of type 2 or 4, in wei. Null for others. */
-            max_fee_per_gas: string | null;
-            /** @description The highest priority fee per unit of gas of a transaction of type 2 or 4, in wei. Null for others. */
-            max_priority_fee_per_gas: string | null;
-            status: components["schemas"]["TransactionStatus"];
-            /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
-            status_reason: string | null;
-            /** @description Present while it makes no progress; `earlier_nonce` only where transactions are read, and not in events. [Explain a transaction](#/transactions/gettransactionexplanation) says more. */
-            wait_reason?: components["schemas"]["WaitReason"];
-            /** @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
-            is_canceling?: boolean;
-            /** @description When it was accepted. */
-            created_at: components["schemas"]["Timestamp"];
-            /**
-             * Format: date-time
-             * @description When it was first signed and stored. Null until then.
-             */
-            sent_at: string | null;
-            /**
-             * Format: date-time
-             * @description When it had the required confirmations. Null until then.
-             */
-            confirmed_at: string | null;
-            /**
-             * Format: date-time
-             * @description When it became final. Null until then.
-             */
-            ended_at: string | null;
-            /** @description The signature of the last signed version. Null before the first signature. */
-            signature: components["schemas"]["TransactionSignature"] | null;
-            /** @description The fee tier, and its percentile in eth_feeHistory. */
-            speed: components["schemas"]["TransactionSpeed"] | null;
-            /** @description The receipt of the transaction with `hash`. Null while the transaction is not in a block, also after a reorganization removed its block. A `canceled` transaction has the receipt of the transfer that used its nonce, if there was one. */
-            receipt: components["schemas"]["TransactionReceipt"] | null;
-            /** @description The error of a transaction that reverted or failed. Null on other transactions. */
-            error: components["schemas"]["TransactionError"] | null;
-            /** @description The reference that the caller gave, or null. */
-            reference: string | null;
-            /** @description The `deduplication_id` that the caller gave. Null when it gave none. */
-            deduplication_id: string | null;
-            /** @description The `ordering_key` that the caller gave, or null. */
-            ordering_key: string | null;
-            /** @description The pool that it was sent through. Null when it was sent to its relayer. */
-            pool_id: string | null;
-            /** @description The metadata that the caller gave. Absent when none was given. */
-            metadata?: components["schemas"]["Metadata"];
-            /** @description Absent when it was public from the beginning. */
-            submission?: components["schemas"]["TransactionSubmission"];
-            /** @description The access list (EIP-2930). Null when none was given. */
-            access_list: components["schemas"]["AccessList"] | null;
-            /** @description The authorizations (EIP-7702). Null when none were given. */
-            authorization_list: components["schemas"]["AuthorizationList"] | null;
-            warnings: components["schemas"]["Warnings"];
-        };
         /** @description Conditions that may delay the transaction. `price_below_base_fee`: no block includes it until the base fee falls. `price_limited_by_cap`: the policy `gas_price_cap` allows less than the tier costs. `low_balance_after`: the balance may fall below the policy `min_balance`. `long_queue`: 100 or more accepted transactions come first. `cap_below_base_fee`: the policy `gas_price_cap` is below the current base fee. `balance_not_checked`: the network has the feature `no_native_coin`. `account_has_code`: the relayer's address is delegated (EIP-7702), and nodes accept only one unfinished transaction of such an account. `wait_reason` is the code that [Explain a transaction](#/transactions/gettransactionexplanation) gives while the condition lasts. */
-        Warnings: components["schemas"]["Warning"][];
-        Warning: {
+        TransactionWarnings: components["schemas"]["TransactionWarning"][];
+        /** @description A condition that may delay a transaction. */
+        TransactionWarning: {
             /**
              * @description The condition, as a word for programs. One of `price_below_base_fee`, `price_limited_by_cap`, `low_balance_after`, `long_queue`, `cap_below_base_fee`, `account_has_code`, `balance_not_checked`. A later version may add values.
              * @enum {string}
@@ -3474,6 +3421,7 @@ export interface components {
             /** @description The condition in words. */
             message: string;
         };
+        /** @description The body of [Speed up a transaction](#/transactions/speeduptransaction). */
         SpeedUpRequest: {
             /** @description The fee tier. If absent, `fastest`. */
             speed?: components["schemas"]["SpeedInput"];
@@ -3489,6 +3437,7 @@ export interface components {
         };
         /** @description A transaction with `data`, or with `call` in its place. */
         SendTransactionRequest: components["schemas"]["SendDataRequest"] | components["schemas"]["SendCallRequest"];
+        /** @description A transaction whose call data is given as bytes, if it has any. */
         SendDataRequest: {
             /** @description The recipient: 20 bytes of hex with 0x. Absent or null creates a contract from `data`. */
             to?: string | null;
@@ -3502,9 +3451,9 @@ export interface components {
              */
             gas_limit?: number | null;
             /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`; answers have `safe_low`. */
-            speed?: ("safe_low" | "safeLow" | "average" | "fast" | "fastest") | null;
+            speed?: components["schemas"]["SendSpeedInput"] | null;
             /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. */
-            type?: (0 | 1 | 2 | 4) | null;
+            type?: components["schemas"]["TransactionTypeInput"] | null;
             /** @description The gas price of a transaction of type 0 or 1, in wei. The transaction is signed at this price, and never above it: while the chain requires more, it waits for `fee_too_low`. Excludes `max_fee_per_gas` and `max_priority_fee_per_gas`. Without prices the service chooses them by `speed`, and raises them later. */
             gas_price?: components["schemas"]["AmountInput"] | null;
             /** @description The highest price per unit of gas of a transaction of type 2 or 4, in wei, including the priority fee. The transaction is never signed above it: while the base fee is higher, it waits for `fee_too_low`. */
@@ -3534,6 +3483,7 @@ export interface components {
             blob_versioned_hashes?: string[] | null;
             call?: never;
         };
+        /** @description A transaction that calls a function of a contract by name. */
         SendCallRequest: {
             /** @description The contract. */
             to: components["schemas"]["AddressInput"];
@@ -3547,9 +3497,9 @@ export interface components {
              */
             gas_limit?: number | null;
             /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`; answers have `safe_low`. */
-            speed?: ("safe_low" | "safeLow" | "average" | "fast" | "fastest") | null;
+            speed?: components["schemas"]["SendSpeedInput"] | null;
             /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. */
-            type?: (0 | 1 | 2 | 4) | null;
+            type?: components["schemas"]["TransactionTypeInput"] | null;
             /** @description The gas price of a transaction of type 0 or 1, in wei. The transaction is signed at this price, and never above it: while the chain requires more, it waits for `fee_too_low`. Excludes `max_fee_per_gas` and `max_priority_fee_per_gas`. Without prices the service chooses them by `speed`, and raises them later. */
             gas_price?: components["schemas"]["AmountInput"] | null;
             /** @description The highest price per unit of gas of a transaction of type 2 or 4, in wei, including the priority fee. The transaction is never signed above it: while the base fee is higher, it waits for `fee_too_low`. */
@@ -3624,22 +3574,26 @@ export interface components {
              */
             args: unknown[];
         };
+        /** @description The body of [Send several transactions](#/transactions/sendtransactionbatch) and [Send several transactions through a pool](#/pools/sendpooltransactionbatch). */
         SendTransactionBatchRequest: {
             /** @description The transactions, in the order of their nonces. */
             transactions: components["schemas"]["SendTransactionRequest"][];
         };
+        /** @description The body of [Sign a transaction without sending it](#/signing/signtransaction). */
         SignTransactionRequest: {
             /** @description The unsigned transaction, serialized as its type requires. */
             unsigned_transaction: string;
         };
         /** @description One delivery, the failed ones since a time, or those that wait. */
         RedeliverRequest: components["schemas"]["RedeliverOneRequest"] | components["schemas"]["RedeliverFailedRequest"] | components["schemas"]["RedeliverPendingRequest"];
+        /** @description One delivery. */
         RedeliverOneRequest: {
             /** @description The delivery's id. */
             delivery_id: components["schemas"]["Id"];
             since?: never;
             status?: never;
         };
+        /** @description The deliveries that wait for their next attempt. */
         RedeliverPendingRequest: {
             /**
              * @description `pending`: those that wait for their next attempt.
@@ -3649,6 +3603,7 @@ export interface components {
             delivery_id?: never;
             since?: never;
         };
+        /** @description The failed deliveries since a time. */
         RedeliverFailedRequest: {
             /**
              * Format: date-time
@@ -3658,11 +3613,14 @@ export interface components {
             delivery_id?: never;
             status?: never;
         };
-        SignBatchItem: components["schemas"]["SignMessageRequest"] | components["schemas"]["SignTypedDataRequest"];
+        /** @description A text, bytes, or the hashes of typed data. */
+        SignBatchItem: components["schemas"]["SignTextRequest"] | components["schemas"]["SignBytesRequest"] | components["schemas"]["SignTypedDataRequest"];
+        /** @description The body of [Sign several messages](#/signing/signbatch). */
         SignBatchRequest: {
             /** @description What to sign, in order. */
             items: components["schemas"]["SignBatchItem"][];
         };
+        /** @description The body of [Sign an authorization](#/signing/signauthorization). */
         SignAuthorizationRequest: {
             /** @description The contract whose code the account runs. The zero address ends a delegation. */
             address: components["schemas"]["AddressInput"];
@@ -3721,7 +3679,7 @@ export interface components {
             /** @description The time of the last change of its status or of `wait_reason`. Of `block`: the time since which a node has it. */
             since: components["schemas"]["Timestamp"];
             /** @description The transaction with a lower nonce that blocks this one. Null when none does. */
-            blocked_by: string | null;
+            blocking_transaction_id: string | null;
             /** @description Who sent it: the id of an API key, `environment` for the one of the setting `API_KEY`, or `service`. Null when the caller sees the transaction through a pool only. */
             caller: string | null;
             /** @description The name of that API key, also after it was deleted. Null when it has none. */
@@ -3810,7 +3768,7 @@ export interface components {
             /** @description The balance of the relayer's address, in wei. */
             balance: string | null;
             /** @description The highest amount that the transaction can still cost, in wei. */
-            reserved: string | null;
+            max_cost: string | null;
             /**
              * Format: int64
              * @description The blocks from its own on, that one included. Null while it is in no block.
@@ -3840,6 +3798,7 @@ export interface components {
             /** @description A request body for the operation. Null if the operation has no body, or if the service cannot propose one. */
             body: components["schemas"]["SuggestionBody"] | null;
         };
+        /** @description The body of the request that helps. */
         SuggestionBody: {
             /** @description The value for `paused` of the relayer. */
             paused?: boolean;
@@ -3854,6 +3813,7 @@ export interface components {
             /** @description Which nodes should get the signed bytes. */
             submission?: components["schemas"]["Submission"];
         };
+        /** @description The policies that the request raises. */
         SuggestionPolicies: {
             /** @description The policy to set, in wei per unit of gas. */
             gas_price_cap?: components["schemas"]["Amount"];
@@ -3921,7 +3881,7 @@ export interface components {
             balance: string | null;
             /** @description The highest total cost of the accepted, unfinished transactions of the address, in wei. The balance must cover this and `max_cost`. */
             reserved: string | null;
-            warnings: components["schemas"]["Warnings"];
+            warnings: components["schemas"]["TransactionWarnings"];
         };
         /** @description What became of the pending transactions. */
         PendingCancellation: {
@@ -3962,8 +3922,8 @@ export interface components {
             /** @description The balance of the coin, in wei. */
             balance: components["schemas"]["Amount"];
             /**
-             * @description The unit: `wei`.
-             * @constant
+             * @description The unit: `wei`. A later version may add values.
+             * @enum {string}
              */
             unit: "wei";
         };
@@ -4001,7 +3961,9 @@ export interface components {
         JsonRpcRequest: unknown;
         /** @description A `JsonRpcAnswer`, or a list of at most 1,000 of them. */
         JsonRpcResult: unknown;
+        /** @description The id of a call of JSON-RPC 2.0. */
         JsonRpcId: string | number;
+        /** @description The answer to one call of JSON-RPC 2.0. */
         JsonRpcAnswer: {
             /**
              * @description The version of JSON-RPC.
@@ -4015,6 +3977,7 @@ export interface components {
             /** @description Why the call failed. Absent on success. */
             error?: components["schemas"]["JsonRpcError"];
         };
+        /** @description An error of JSON-RPC 2.0. */
         JsonRpcError: {
             /**
              * Format: int64
@@ -4044,6 +4007,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description The body of [Repair a relayer's nonces](#/relayers/reconcilerelayernonce). */
         ReconcileNonceRequest: {
             /**
              * @description The test chain was reset: discard the nonces of the former chain.
@@ -4059,9 +4023,10 @@ export interface components {
              * @description What the service has listed as unknown transactions was compared with what should be sent.
              * @default false
              */
-            acknowledge_unknown?: boolean;
+            acknowledge_external?: boolean;
         };
-        FundingSettings: {
+        /** @description The body of [Set the funding of a relayer](#/relayers/replacerelayerfunding) and [Set the funding of a pool](#/pools/replacepoolfunding). */
+        ReplaceFundingRequest: {
             /** @description The treasury, a relayer on the same chain. */
             treasury_id: components["schemas"]["Id"];
             /** @description `coin`: the coin of the chain. Otherwise the address of an ERC-20 token. Amounts are in its smallest unit. Default: `coin`. */
@@ -4079,6 +4044,7 @@ export interface components {
             /** @description The highest price of a refill per unit of gas, in wei. While the market is above it, no refill starts. */
             max_fee_per_gas: components["schemas"]["AmountInput"];
         };
+        /** @description By which rules a relayer gets funds from a treasury. */
         Funding: {
             /** @description The id of the treasury, a relayer on the same chain. */
             treasury_id: components["schemas"]["Id"];
@@ -4097,6 +4063,7 @@ export interface components {
          * @enum {string}
          */
         FundingStatus: "sufficient" | "refilling" | "limit_reached" | "treasury_short" | "fee_too_high" | "refused" | "unknown";
+        /** @description The funding of one relayer of a pool. */
         PoolRelayerFunding: {
             /** @description The relayer of the pool. */
             relayer_id: components["schemas"]["Id"];
@@ -4146,6 +4113,7 @@ export interface components {
             /** @description The newest, at most 20. */
             refills: components["schemas"]["Refill"][];
         };
+        /** @description A transfer of the treasury to the relayer. */
         Refill: {
             /** @description A transaction of the treasury. */
             transaction_id: components["schemas"]["Id"];
@@ -4158,6 +4126,7 @@ export interface components {
             /** @description When it was accepted. */
             created_at: components["schemas"]["Timestamp"];
         };
+        /** @description The body of [Sweep a relayer](#/relayers/sweeprelayer). */
         SweepRequest: {
             /** @description The address that gets the balance. */
             to: components["schemas"]["AddressInput"];
@@ -4194,10 +4163,11 @@ export interface components {
             summary: string;
             /** @description The relayer's unmined transaction with the lowest nonce, while it waits. All later transactions wait for it. Null while nothing blocks. */
             blocking: components["schemas"]["BlockingTransaction"] | null;
-            /** @description The last transaction of this address that the chain or a node has and this service did not send: another program uses the key, or another copy of this service's database is or was in use. Null when none was seen, and after it was acknowledged ([Repair a relayer's nonces](#/relayers/reconcilerelayernonce) with `acknowledge_unknown`). */
-            external: components["schemas"]["ExternalTransaction"] | null;
+            /** @description The last transaction of this address that the chain or a node has and this service did not send: another program uses the key, or another copy of this service's database is or was in use. Null when none was seen, and after it was acknowledged ([Repair a relayer's nonces](#/relayers/reconcilerelayernonce) with `acknowledge_external`). */
+            external: components["schemas"]["LastExternalTransaction"] | null;
         };
-        ExternalTransaction: {
+        /** @description The last transaction of the address that this service did not send. */
+        LastExternalTransaction: {
             /**
              * Format: int64
              * @description The nonce that another sender used.
@@ -4209,7 +4179,7 @@ export interface components {
             noticed_at: components["schemas"]["Timestamp"];
         };
         /** @description A transaction of a relayer's address that the database does not know. */
-        UnknownTransaction: {
+        ExternalTransaction: {
             /**
              * Format: int64
              * @description Its nonce.
@@ -4226,6 +4196,7 @@ export interface components {
             /** @description The keccak-256 of the data. */
             data_hash: string | null;
         };
+        /** @description The transaction for which all later ones of its relayer wait. */
         BlockingTransaction: {
             /** @description The transaction that blocks. */
             transaction_id: components["schemas"]["Id"];
@@ -4310,6 +4281,7 @@ export interface components {
             /** @description Of the events of transactions, only those whose transaction has one of these states. */
             statuses?: components["schemas"]["TransactionStatusInput"][] | null;
         };
+        /** @description The body of [Create a notification](#/notifications/createnotification). */
         CreateNotificationRequest: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
@@ -4323,6 +4295,7 @@ export interface components {
         };
         /** @description Any text, or `whsec_` and a key in base64 with padding (Standard Webhooks), which the libraries of that standard take as it is. They cannot decode another text after `whsec_`, so it is refused. */
         SigningKeyInput: string;
+        /** @description The body of [Update a notification](#/notifications/updatenotification). */
         UpdateNotificationRequest: {
             /** @description The kind of endpoint, which does not change. */
             type?: components["schemas"]["NotificationTypeInput"];
@@ -4779,6 +4752,7 @@ export interface components {
         Asset: string;
         /** @description `coin`: the coin of the chain. Otherwise the address of an ERC-20 token. */
         AssetInput: string;
+        /** @description The limits of a budget for one asset. */
         BudgetAsset: {
             asset: components["schemas"]["Asset"];
             /** @description The highest amount of one transaction or signature, in wei or in the smallest unit of the token. Null: that of a day. */
@@ -4800,6 +4774,7 @@ export interface components {
             /** @description Who may receive: the receiver of the coin, the receiver or spender of a token, the contract of any other call. Null: anybody. */
             receivers: components["schemas"]["Address"][] | null;
         };
+        /** @description The limits of a budget for one asset. */
         BudgetAssetInput: {
             asset: components["schemas"]["AssetInput"];
             /** @description The highest amount of one transaction or signature, in wei or in the smallest unit of the token. Absent or null: that of a day. */
@@ -4819,9 +4794,9 @@ export interface components {
             receivers?: components["schemas"]["AddressInput"][] | null;
         };
         /** @description A budget and its use. */
-        BudgetUse: {
+        BudgetUsage: {
             /** @description What is left of each asset. */
-            assets: components["schemas"]["BudgetAssetUse"][];
+            assets: components["schemas"]["BudgetAssetUsage"][];
             /** @description Null: fees are not limited. */
             fees: components["schemas"]["Usage"] | null;
             /** @description Transactions and signatures of the last hour. Null: their number is not limited. */
@@ -4830,7 +4805,7 @@ export interface components {
             receivers: components["schemas"]["Address"][] | null;
         };
         /** @description The use of a limit in the last 24 hours. */
-        BudgetAssetUse: {
+        BudgetAssetUsage: {
             asset: components["schemas"]["Asset"];
             /** @description The highest amount of one transaction or signature, in wei or in the smallest unit of the token. Null: that of a day. */
             max_amount: string | null;
@@ -4858,8 +4833,8 @@ export interface components {
             scopes: components["schemas"]["GrantedScopes"];
             /** @description The relayers that the key may use. Null: all. Any other relayer gets the same 404 as one that does not exist. A deleted relayer is removed from the list, even if a new relayer gets its id. */
             relayer_ids: components["schemas"]["Id"][] | null;
-            /** @description Pools that the key may use without rights to their relayers. Null: none. */
-            pool_ids: components["schemas"]["Id"][] | null;
+            /** @description Pools that the key may use without rights to their relayers. Empty when there are none. */
+            pool_ids: components["schemas"]["Id"][];
             /** @description The client addresses from which the key is accepted. Null: any. */
             allowed_cidrs: components["schemas"]["Cidr"][] | null;
             /** @description Null: the limit of the service applies. */
@@ -4867,7 +4842,7 @@ export interface components {
             /** @description What the key may move. Null: what its relayers allow. */
             budget: components["schemas"]["ApiKeyBudget"] | null;
             /** @description What of its budget is used, left, and when it has room again. Only in [Get an API key](#/api-keys/getapikey), of a key with a budget. */
-            budget_use?: components["schemas"]["BudgetUse"];
+            budget_usage?: components["schemas"]["BudgetUsage"];
             /**
              * Format: date-time
              * @description The end of validity. Null: no end.
@@ -4893,13 +4868,14 @@ export interface components {
             /** @description The bearer token. It contains a secret of 256 random bits; the service stores only its digest. */
             token: string;
         };
+        /** @description The body of [Create an API key](#/api-keys/createapikey). */
         CreateApiKeyRequest: {
             /** @description What people call the API key, 1 to 128 characters. */
             name: components["schemas"]["ApiKeyName"];
             scopes: components["schemas"]["Scopes"];
             /** @description The relayers that the key may use. Null: all, or none when `pool_ids` is given. Absent: the same; in an update, unchanged. */
             relayer_ids?: components["schemas"]["Id"][] | null;
-            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. */
+            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. Null or empty: none. Absent: the same; in an update, unchanged. */
             pool_ids?: components["schemas"]["Id"][] | null;
             /** @description The client addresses from which the key is accepted. Null: any. Absent: the same; in an update, unchanged. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
@@ -4913,13 +4889,14 @@ export interface components {
              */
             expires_at?: string | null;
         };
+        /** @description The body of [Update an API key](#/api-keys/updateapikey). */
         UpdateApiKeyRequest: {
             /** @description What people call the API key, 1 to 128 characters. */
             name?: components["schemas"]["ApiKeyName"];
             scopes?: components["schemas"]["Scopes"];
             /** @description The relayers that the key may use. Null: all, or none when `pool_ids` is given. Absent: the same; in an update, unchanged. */
             relayer_ids?: components["schemas"]["Id"][] | null;
-            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. */
+            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. Null or empty: none. Absent: the same; in an update, unchanged. */
             pool_ids?: components["schemas"]["Id"][] | null;
             /** @description The client addresses from which the key is accepted. Null: any. Absent: the same; in an update, unchanged. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
@@ -4933,6 +4910,7 @@ export interface components {
              */
             expires_at?: string | null;
         };
+        /** @description The body of [Rotate the token of an API key](#/api-keys/rotateapikey). */
         RotateApiKeyRequest: {
             /**
              * @description The time for which the previous token stays valid, in seconds. 0: it and all older tokens end at once.
@@ -4980,6 +4958,7 @@ export interface components {
             /** @description What a change of a relayer, pool, sponsorship, notification, API key, network or funding changed; empty for any other operation. */
             changes: components["schemas"]["AuditChange"][];
         };
+        /** @description What a change changed of one member. */
         AuditChange: {
             /** @description A member, or a member of one, as `policies.max_value`. */
             member: string;
@@ -4988,12 +4967,14 @@ export interface components {
             /** @description The value since then, in the same form. */
             after: string | null;
         };
+        /** @description Why an operation failed. */
         AuditFailure: {
             /** @description The `code` of the response. */
             code: string;
             /** @description What refused it, as its caller was told. Of an invalid request it names the members only, because a value may be a secret in the wrong place; empty where an unknown id was asked for. */
             message: string;
         };
+        /** @description The end of one hash chain of the audit trail. */
         AuditChain: {
             /**
              * Format: int64
@@ -5020,12 +5001,14 @@ export interface components {
             /** @description The heads of all chains that have entries, by their numbers. */
             chains: components["schemas"]["AuditChain"][];
         };
+        /** @description A node, and its share of the calls. */
         RpcUrl: {
             /** @description The URL. Its path and query are masked, because they often contain a secret. */
             url: string;
             /** @description The share of calls that the URL gets. 0: only when the others fail. */
             weight: number;
         };
+        /** @description A node, and its share of the calls. */
         RpcUrlWithWeight: {
             /** @description The URL of the node. */
             url: components["schemas"]["HttpUrl"];
@@ -5034,6 +5017,7 @@ export interface components {
         };
         /** @description A URL, or a URL with its weight: the share of calls, from 0 to 100 (default 100). Weight 0 is a fallback: used only when no other endpoint answers. In an update of a network, a URL as a response shows it (`https://node.example/***`) stands for the stored one: so one node is added or removed without the secrets of the others. */
         RpcUrlInput: components["schemas"]["HttpUrl"] | components["schemas"]["RpcUrlWithWeight"];
+        /** @description A private relay, and its rules. */
         PrivateRpcUrl: {
             /** @description The URL. Its path and query are masked, because they often contain a secret. */
             url: string;
@@ -5041,6 +5025,7 @@ export interface components {
             /** @description After how many blocks the relay drops a transaction. */
             private_expiry_blocks: number;
         };
+        /** @description A private relay, and its rules. */
         PrivateRpcUrlWithRules: {
             /** @description The URL of the relay. */
             url: components["schemas"]["HttpUrl"];
@@ -5060,7 +5045,10 @@ export interface components {
          * @enum {string}
          */
         PrivateMethodInput: "eth_sendRawTransaction" | "eth_sendPrivateTransaction";
-        /** Format: int64 */
+        /**
+         * Format: int64
+         * @description A chain id (EIP-155).
+         */
         ChainId: number;
         /** @description A label. */
         Label: string;
@@ -5068,12 +5056,14 @@ export interface components {
         PoolRelayerIds: components["schemas"]["Id"][];
         /** @description The id of a sponsored call, 32 bytes as hex. */
         CallId: string;
+        /** @description Functions of a contract that are paid for. */
         SponsoredTarget: {
             /** @description The address of the contract. */
             address: components["schemas"]["Address"];
             /** @description The selectors of the functions that may be called. */
             selectors: components["schemas"]["Selector"][];
         };
+        /** @description Functions of a contract that are paid for. */
         SponsoredTargetInput: {
             /** @description The address of the contract. */
             address: components["schemas"]["AddressInput"];
@@ -5097,8 +5087,9 @@ export interface components {
             max_fee_per_day?: components["schemas"]["AmountInput"] | null;
         };
         /** @description A sponsorship whose calls a relayer sends, or a pool. */
-        CreateSponsorshipRequest: components["schemas"]["CreateRelayerSponsorship"] | components["schemas"]["CreatePoolSponsorship"];
-        CreateRelayerSponsorship: {
+        CreateSponsorshipRequest: components["schemas"]["CreateRelayerSponsorshipRequest"] | components["schemas"]["CreatePoolSponsorshipRequest"];
+        /** @description A sponsorship whose calls a relayer sends. */
+        CreateRelayerSponsorshipRequest: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /** @description The relayer that sends the calls and pays for them. */
@@ -5127,7 +5118,8 @@ export interface components {
             per_user?: components["schemas"]["UserLimitsInput"];
             pool_id?: never;
         };
-        CreatePoolSponsorship: {
+        /** @description A sponsorship whose calls the relayers of a pool send. */
+        CreatePoolSponsorshipRequest: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /** @description The pool whose relayers send the calls and pay for them. */
@@ -5156,6 +5148,7 @@ export interface components {
             per_user?: components["schemas"]["UserLimitsInput"];
             relayer_id?: never;
         };
+        /** @description The body of [Update a sponsorship](#/sponsorships/updatesponsorship). */
         UpdateSponsorshipRequest: {
             /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. */
             targets?: components["schemas"]["SponsoredTargetInput"][];
@@ -5176,7 +5169,7 @@ export interface components {
             max_fee_per_day?: components["schemas"]["AmountInput"];
             /** @description The pages from which browsers may call /api/v1/rpc. Without an `Origin` header, as from a server, the key alone decides. */
             origins?: components["schemas"]["Origin"][];
-            /** @description Whether it accepts nothing for now. Default: false. */
+            /** @description Whether it accepts nothing for now. */
             paused?: boolean;
             /** @description An absent limit stays. Null removes one, or both. */
             per_user?: components["schemas"]["UserLimitsPatch"] | null;
@@ -5188,12 +5181,14 @@ export interface components {
             /** @description The highest amount of one payment, in the smallest unit of the token. */
             max_amount: components["schemas"]["AmountInput"];
         };
+        /** @description A token that payers may pay with, and the most that one payment may be. */
         FacilitatorAsset: {
             /** @description The address of the token. */
             asset: components["schemas"]["Address"];
             /** @description The highest amount of one payment, in the smallest unit of the token. */
             max_amount: components["schemas"]["Amount"];
         };
+        /** @description The body of [Create a facilitator](#/facilitators/createfacilitator). */
         CreateFacilitatorRequest: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
@@ -5216,6 +5211,7 @@ export interface components {
              */
             wait_seconds?: number;
         };
+        /** @description The body of [Update a facilitator](#/facilitators/updatefacilitator). */
         UpdateFacilitatorRequest: {
             /** @description The tokens in which payers may pay. */
             assets?: components["schemas"]["FacilitatorAssetInput"][];
@@ -5308,6 +5304,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description What a facilitator settles, in the words of x402. */
         X402Supported: {
             /** @description The kinds of payment. */
             kinds: components["schemas"]["X402Kind"][];
@@ -5318,6 +5315,7 @@ export interface components {
                 [key: string]: components["schemas"]["Address"][];
             };
         };
+        /** @description A kind of payment that a facilitator settles, in the words of x402. */
         X402Kind: {
             /**
              * Format: int32
@@ -5329,6 +5327,7 @@ export interface components {
             /** @description The network, as x402 names it. */
             network: string;
         };
+        /** @description Whether a payment would be settled, in the words of x402. */
         X402Verified: {
             /** @description Whether the payment would be settled. */
             isValid: boolean;
@@ -5339,6 +5338,7 @@ export interface components {
             /** @description The address that pays. */
             payer?: components["schemas"]["Address"];
         };
+        /** @description What became of a payment, in the words of x402. */
         X402Settled: {
             /** @description Whether the payment was carried out. */
             success: boolean;
@@ -5357,6 +5357,7 @@ export interface components {
             /** @description More about the settlement. */
             extra?: components["schemas"]["X402SettledExtra"];
         };
+        /** @description More about a settlement than x402 has. */
         X402SettledExtra: {
             /** @description The id of the payment. */
             payment: components["schemas"]["Hash"];
@@ -5365,9 +5366,9 @@ export interface components {
         Usage: {
             /** @description What counts now, in wei; of a funding with a token in its smallest unit. */
             used: components["schemas"]["Amount"];
-            /** @description What is left of `limit`, in the unit of `used`. */
+            /** @description What is left of `limit`, in wei or in the smallest unit of the token. */
             remaining: components["schemas"]["Amount"];
-            /** @description The most in any 24 hours, in the unit of `used`. */
+            /** @description The most in any 24 hours, in wei or in the smallest unit of the token. */
             limit: components["schemas"]["Amount"];
             /**
              * Format: date-time
@@ -5442,6 +5443,7 @@ export interface components {
             /** @description What of `max_fee_per_day` is used, in wei. */
             usage: components["schemas"]["Usage"];
         };
+        /** @description The limits of one user in any 24 hours. */
         UserLimits: {
             /**
              * Format: int64
@@ -5467,6 +5469,7 @@ export interface components {
             /** @description The fees, in wei. Null without this limit. */
             fees: components["schemas"]["Usage"] | null;
         };
+        /** @description The body of [Send a sponsored call](#/sponsorships/sendsponsoredcall). */
         SponsoredCallRequest: {
             /** @description A forwarder, a target, or the account of a user. */
             to: components["schemas"]["AddressInput"];
@@ -5500,11 +5503,12 @@ export interface components {
             fee: string | null;
             /** @description Why it was rejected or reverted. */
             message: string | null;
-            /** @description The bytes of the revert. */
-            data: string | null;
+            /** @description The revert data, for decoding custom errors. Null when there is none. */
+            revert_data: string | null;
             /** @description When it was accepted. */
             created_at: components["schemas"]["Timestamp"];
         };
+        /** @description The body of [Create a pool](#/pools/createpool). */
         CreatePoolRequest: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
@@ -5516,6 +5520,7 @@ export interface components {
             weights?: components["schemas"]["PoolWeights"];
             policies?: components["schemas"]["PoolPoliciesInput"];
         };
+        /** @description The body of [Update a pool](#/pools/updatepool). */
         UpdatePoolRequest: {
             /** @description What people call the pool. */
             name?: components["schemas"]["Name"];
@@ -5535,6 +5540,7 @@ export interface components {
         PoolWeights: {
             [key: string]: components["schemas"]["PoolWeight"];
         };
+        /** @description A relayer of a pool, and its share of the transactions. */
         PoolRelayer: {
             /** @description The id of the relayer. */
             relayer_id: components["schemas"]["Id"];
@@ -5561,6 +5567,7 @@ export interface components {
         };
         /** @description Functions, errors and events in words (`function transfer(address to, uint256 amount)`), or the objects that compilers write. Constructors, `receive` and `fallback` are left out. */
         AbiEntries: components["schemas"]["AbiEntry"][];
+        /** @description The body of [Register the ABI of a contract](#/abis/createabi). */
         CreateAbiRequest: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
@@ -5647,6 +5654,7 @@ export interface components {
             /** @description Who has taken note of it. Null: nobody. */
             acknowledgement: components["schemas"]["Acknowledgement"] | null;
         };
+        /** @description What a rule of a resource refused since the resource was last changed. */
         Refusal: {
             /** @description The policy or limit that refuses, or `paused`. */
             rule: string;
@@ -5675,6 +5683,7 @@ export interface components {
             /** @description What the person wrote. Null: nothing. */
             note: string | null;
         };
+        /** @description The body of [Acknowledge a problem](#/problems/updateproblem). */
         UpdateProblemRequest: {
             /** @description Null withdraws it. */
             acknowledgement?: components["schemas"]["AcknowledgementInput"] | null;
@@ -5763,6 +5772,7 @@ export interface components {
             /** @description The nodes that do not answer, or are on another chain. Only in responses of [Create a network](#/networks/createnetwork) and [Update a network](#/networks/updatenetwork); absent when there are none. */
             warnings?: components["schemas"]["ResourceWarning"][];
         };
+        /** @description The body of [Create a network](#/networks/createnetwork). */
         CreateNetworkRequest: {
             /** @description The name, by which relayers and pools refer to it: like an id, at most 124 characters. The id is `evm:<name>`. */
             name: components["schemas"]["NetworkName"];
@@ -5804,12 +5814,14 @@ export interface components {
             /** @description The decimals of the token. */
             decimals: number;
         };
+        /** @description The chain's coin is also an ERC-20 token, with one balance in two views. */
         CoinTokenInput: {
             /** @description The address of the token. */
             address: components["schemas"]["AddressInput"];
             /** @description The decimals of the token. */
             decimals: number;
         };
+        /** @description The body of [Update a network](#/networks/updatenetwork). */
         UpdateNetworkRequest: {
             /** @description The nodes, in the place of all that there are. */
             rpc_urls?: components["schemas"]["RpcUrlInput"][];
@@ -5819,7 +5831,7 @@ export interface components {
             required_confirmations?: number | null;
             /** @description The usual time between blocks, in milliseconds. Null: it is measured. */
             average_blocktime_ms?: number | null;
-            /** @description Whether the coin has no worth. */
+            /** @description Whether the coin has no worth. Null: false. */
             is_testnet?: boolean | null;
             /** @description In the place of all that there are. Null removes them. */
             explorer_urls?: components["schemas"]["HttpUrl"][] | null;
@@ -5829,13 +5841,13 @@ export interface components {
             tags?: components["schemas"]["Label"][] | null;
             /** @description The private relays, in the place of all that there are. Null removes them. */
             private_rpc_urls?: components["schemas"]["PrivateRpcUrlInput"][] | null;
-            /** @description The default of the transactions on this network. */
+            /** @description The default of the transactions on this network. Null: `public`. */
             submission?: components["schemas"]["SubmissionInput"] | null;
             /** @description The least priority fee that the nodes take, in wei per unit of gas, where they suggest less: the service pays no less by itself. Null: unknown. Prices of a request are not changed. */
             min_priority_fee_per_gas?: components["schemas"]["AmountInput"] | null;
             /** @description The least price that the nodes take, in wei per unit of gas; otherwise as `min_priority_fee_per_gas`. */
             min_gas_price?: components["schemas"]["AmountInput"] | null;
-            /** @description As `coin_token` of a network, for example `0x3600000000000000000000000000000000000000` with 6 decimals on Arc. Default null. */
+            /** @description The ERC-20 token that is the same balance as the coin. Null: none. */
             coin_token?: components["schemas"]["CoinTokenInput"] | null;
         };
         /** @description A private key, or a key of a key service. */
@@ -5855,6 +5867,7 @@ export interface components {
         SignerType: "local" | "aws_kms" | "google_cloud_kms" | "azure_key_vault" | "pkcs11" | "remote" | "vault";
         /** @description Exactly one of the types. */
         CreateSignerRequest: components["schemas"]["PlainSignerRequest"] | components["schemas"]["KeystoreSignerRequest"] | components["schemas"]["GeneratedSignerRequest"] | components["schemas"]["AwsKmsSignerRequest"] | components["schemas"]["GoogleCloudKmsSignerRequest"] | components["schemas"]["AzureKeyVaultSignerRequest"] | components["schemas"]["Pkcs11SignerRequest"] | components["schemas"]["RemoteSignerRequest"] | components["schemas"]["VaultSignerRequest"];
+        /** @description A signer with a private key that is given. */
         PlainSignerRequest: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
@@ -5866,10 +5879,12 @@ export interface components {
             /** @description The key. */
             config: components["schemas"]["PlainConfig"];
         };
+        /** @description A private key. */
         PlainConfig: {
             /** @description The private key, 32 bytes of hex, with or without 0x. */
             key: components["schemas"]["HashInput"];
         };
+        /** @description A signer with the private key of a V3 JSON keystore. */
         KeystoreSignerRequest: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
@@ -5881,6 +5896,7 @@ export interface components {
             /** @description The keystore and its passphrase. */
             config: components["schemas"]["KeystoreConfig"];
         };
+        /** @description A V3 JSON keystore, and its passphrase. */
         KeystoreConfig: {
             /** @description A Web3 Secret Storage document, version 3. Limits of its key derivation: scrypt with 128*n*r at most 256 MiB, 128*r*p at most 1 MiB, n*r*p at most 2^22 and p at most 16; pbkdf2 with at most 5,000,000 rounds. A keystore above a limit is refused with 400 before any work. One keystore is decrypted at a time; 503 when too many wait, or when one takes longer than 20 s. */
             keystore: {
@@ -5889,6 +5905,7 @@ export interface components {
             /** @description The passphrase of the keystore. It is used once and not stored. */
             passphrase: string;
         };
+        /** @description A signer with a new private key. */
         GeneratedSignerRequest: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
@@ -5912,6 +5929,7 @@ export interface components {
             /** @description Which key. */
             config: components["schemas"]["AwsKmsConfig"];
         };
+        /** @description The location of a key in AWS KMS, and the credentials for it. */
         AwsKmsConfig: {
             /**
              * @description The region of the key. If absent, the region in the AWS configuration of the service.
@@ -5941,6 +5959,7 @@ export interface components {
             /** @description Which key, and the service account. */
             config: components["schemas"]["GoogleCloudKmsConfig"];
         };
+        /** @description The location of a key in Google Cloud KMS, and the credentials for it. */
         GoogleCloudKmsConfig: {
             /**
              * @description The resource name of the key version.
@@ -6009,7 +6028,10 @@ export interface components {
             key_version?: string;
             /** @description The client id of a user-assigned managed identity. If absent, the system-assigned one. */
             client_id?: components["schemas"]["AzureId"];
+            tenant_id?: never;
+            client_secret?: never;
         };
+        /** @description The location of a key in Azure Key Vault, and the client secret of an application. */
         AzureClientSecretConfig: {
             /**
              * @description The URL of the vault or the managed HSM. The host must be one of Azure's, because the service sends its
@@ -6065,6 +6087,7 @@ export interface components {
             /** @description Which key, and where. */
             config: components["schemas"]["RemoteConfig"];
         };
+        /** @description The address of a remote signer, and of the key. */
         RemoteConfig: {
             /** @description The URL of the remote signer. A private address requires the setting ALLOW_PRIVATE_TARGETS=true. */
             url: components["schemas"]["HttpUrl"];
@@ -6086,6 +6109,7 @@ export interface components {
             /** @description The private key of `client_certificate`, in PEM. It is stored encrypted and never shown. */
             client_key?: components["schemas"]["Pem"];
         };
+        /** @description A text in PEM. */
         Pem: string;
         /** @description A private key in the KV secrets engine, version 2, of HashiCorp Vault or OpenBao. Vault cannot sign with secp256k1: the service reads the key on first use after a start and keeps it in memory, like a local key. The database stores only the reference and the credentials, encrypted. This type was tested with OpenBao 2.7. */
         VaultSignerRequest: {
@@ -6100,6 +6124,7 @@ export interface components {
         };
         /** @description The location of the key, and either a token or an AppRole. */
         VaultConfig: components["schemas"]["VaultTokenConfig"] | components["schemas"]["VaultAppRoleConfig"];
+        /** @description The location of a key in Vault, and a token. */
         VaultTokenConfig: {
             /** @description The URL of Vault. A private address requires the setting ALLOW_PRIVATE_TARGETS=true. */
             url: components["schemas"]["HttpUrl"];
@@ -6113,7 +6138,10 @@ export interface components {
             field?: string;
             /** @description A token that may read the secret. It is not renewed. */
             token: string;
+            role_id?: never;
+            secret_id?: never;
         };
+        /** @description The location of a key in Vault, and an AppRole. */
         VaultAppRoleConfig: {
             /** @description The URL of Vault. A private address requires the setting ALLOW_PRIVATE_TARGETS=true. */
             url: components["schemas"]["HttpUrl"];
@@ -6129,20 +6157,26 @@ export interface components {
             role_id: string;
             /** @description The SecretID. It must stay valid, because each start logs in with it. */
             secret_id: string;
+            token?: never;
         };
         /** @description A function selector: the first four bytes of call data. `0x` stands for a call without data. */
         Selector: string;
         /** @description A function selector: the first four bytes of call data. `0x` stands for a call without data. */
         SelectorInput: string;
+        /** @description A number of transactions. */
         MaxPending: number;
+        /** @description A number of bytes. */
         MaxPendingBytes: number;
+        /** @description A multiple of the market price. */
         FeeMultiplier: number;
+        /** @description The functions of a contract that may be called. */
         AllowedFunction: {
             /** @description The contract that is called. */
             receiver: components["schemas"]["Address"];
             /** @description The selectors of the functions, 4 bytes of hex each. Empty: any function. */
             selectors: components["schemas"]["Selector"][];
         };
+        /** @description The limits of a relayer for one ERC-20 token. */
         TokenLimit: {
             /** @description The address of the token. */
             token: components["schemas"]["Address"];
@@ -6238,12 +6272,14 @@ export interface components {
             /** @description The only EIP-712 domains for which typed data is signed, from hashes or in full. */
             allowed_domain_separators?: components["schemas"]["Hash"][];
         };
+        /** @description The functions of a contract that may be called. */
         AllowedFunctionInput: {
             /** @description The contract that is called. */
             receiver: components["schemas"]["AddressInput"];
             /** @description The selectors of the functions, 4 bytes of hex each, or their signatures. Empty: any function. */
             selectors: components["schemas"]["SelectorInput"][];
         };
+        /** @description The limits of a relayer for one ERC-20 token. */
         TokenLimitInput: {
             /** @description The address of the token. */
             token: components["schemas"]["AddressInput"];
@@ -6349,8 +6385,9 @@ export interface components {
             /** @description The only EIP-712 domains for which typed data is signed, from hashes or in full. */
             allowed_domain_separators?: components["schemas"]["HashInput"][];
         };
+        /** @description Absent policies stay. Null removes one, so that its default holds. */
         RelayerPoliciesPatch: {
-            /** @description The relayer sends only while its balance is at least this amount, in wei. */
+            /** @description The relayer sends only while its balance is at least this amount, in wei. Null removes it. */
             min_balance?: components["schemas"]["AmountInput"] | null;
             /** @description Whether a node estimates the gas limit of transactions without one. Null restores the default. */
             gas_limit_estimation?: boolean | null;
@@ -6395,6 +6432,7 @@ export interface components {
             /** @description The only EIP-712 domains for which typed data is signed, from hashes or in full. */
             allowed_domain_separators?: components["schemas"]["HashInput"][] | null;
         };
+        /** @description The limits of a pool for one ERC-20 token. */
         PoolTokenLimit: {
             /** @description The address of the token. */
             token: components["schemas"]["Address"];
@@ -6419,9 +6457,10 @@ export interface components {
             whitelist_receivers?: components["schemas"]["Address"][];
             /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. */
             allowed_functions?: components["schemas"]["AllowedFunction"][];
-            /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. Typed data can move tokens too, so it is refused unless `count_signatures` counts it or `allowed_domain_separators` lists its domain. */
+            /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. */
             token_limits?: components["schemas"]["PoolTokenLimit"][];
         };
+        /** @description The limits of a pool for one ERC-20 token. */
         PoolTokenLimitInput: {
             /** @description The address of the token. */
             token: components["schemas"]["AddressInput"];
@@ -6446,7 +6485,7 @@ export interface components {
             whitelist_receivers?: components["schemas"]["AddressInput"][];
             /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. */
             allowed_functions?: components["schemas"]["AllowedFunctionInput"][];
-            /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. Typed data can move tokens too, so it is refused unless `count_signatures` counts it or `allowed_domain_separators` lists its domain. */
+            /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. */
             token_limits?: components["schemas"]["PoolTokenLimitInput"][];
         };
         /** @description Absent policies stay. Null removes one. */
@@ -6459,7 +6498,7 @@ export interface components {
             whitelist_receivers?: components["schemas"]["AddressInput"][] | null;
             /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. */
             allowed_functions?: components["schemas"]["AllowedFunctionInput"][] | null;
-            /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. Typed data can move tokens too, so it is refused unless `count_signatures` counts it or `allowed_domain_separators` lists its domain. */
+            /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. */
             token_limits?: components["schemas"]["PoolTokenLimitInput"][] | null;
         };
         /** @description A signer on a network, under a name. */
@@ -6497,8 +6536,9 @@ export interface components {
         /** @description The notifications that receive the relayer's events, each those that its `filter` allows. */
         NotificationIds: components["schemas"]["Id"][];
         /** @description A relayer with at most one notification, or with a list of them. */
-        CreateRelayerRequest: components["schemas"]["CreateRelayerWithNotification"] | components["schemas"]["CreateRelayerWithNotifications"];
-        CreateRelayerWithNotification: {
+        CreateRelayerRequest: components["schemas"]["CreateRelayerWithOneNotification"] | components["schemas"]["CreateRelayerWithNotifications"];
+        /** @description A relayer that reports to one notification, or to none. */
+        CreateRelayerWithOneNotification: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /** @description What people call the relayer. */
@@ -6518,6 +6558,7 @@ export interface components {
             custom_rpc_urls?: components["schemas"]["RpcUrlInput"][];
             notification_ids?: never;
         };
+        /** @description A relayer that reports to a list of notifications. */
         CreateRelayerWithNotifications: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
@@ -6538,20 +6579,22 @@ export interface components {
             notification_id?: never;
         };
         /** @description Changes of a relayer, with at most one notification or with a list of them. */
-        UpdateRelayerRequest: components["schemas"]["UpdateRelayerWithNotification"] | components["schemas"]["UpdateRelayerWithNotifications"];
-        UpdateRelayerWithNotification: {
+        UpdateRelayerRequest: components["schemas"]["UpdateRelayerWithOneNotification"] | components["schemas"]["UpdateRelayerWithNotifications"];
+        /** @description Changes of a relayer, with at most one notification. */
+        UpdateRelayerWithOneNotification: {
             /** @description What people call the relayer. */
             name?: components["schemas"]["Name"];
             /** @description Whether it signs and sends nothing for now. */
             paused?: boolean;
             /** @description One notification in the place of all; null: none. In the place of `notification_ids`. */
-            notification_id?: string | null;
+            notification_id?: components["schemas"]["Id"] | null;
             /** @description The policies to change. Null removes all. */
             policies?: components["schemas"]["RelayerPoliciesPatch"] | null;
             /** @description The relayer's own nodes, in the place of all that there are. Null: the network's. */
             custom_rpc_urls?: components["schemas"]["RpcUrlInput"][] | null;
             notification_ids?: never;
         };
+        /** @description Changes of a relayer, with a list of notifications. */
         UpdateRelayerWithNotifications: {
             /** @description What people call the relayer. */
             name?: components["schemas"]["Name"];
@@ -6607,6 +6650,7 @@ export interface components {
             /** @description The transaction in no block with the lowest nonce, for which all later ones wait. Null when there is none. */
             first: components["schemas"]["QueueHead"] | null;
         };
+        /** @description The transaction for which all later ones of its relayer wait. */
         QueueHead: {
             /** @description The id of the transaction. */
             transaction_id: components["schemas"]["Id"];
@@ -6636,12 +6680,14 @@ export interface components {
             /** @description Without gaps, oldest first. The last point is not complete yet. */
             points: components["schemas"]["ActivityPoint"][];
         };
+        /** @description Why the service is not ready. */
         NotReadyReason: {
             /** @description The part that is not ready. */
             path: string;
             /** @description Why. */
             message: string;
         };
+        /** @description One of the processes that share a database. */
         ServerState: {
             /** @description The name of the process. */
             name: string;
@@ -6693,6 +6739,7 @@ export interface components {
             /** @description The newest first. */
             incidents: components["schemas"]["Incident"][];
         };
+        /** @description The database. */
         DatabaseState: {
             /**
              * @description Its kind. One of `sqlite`, `postgres`. A later version may add values.
@@ -6736,6 +6783,7 @@ export interface components {
             /** @description The newest error, also when it is over. */
             last_error: components["schemas"]["KeyServiceFault"] | null;
         };
+        /** @description A key that a key service did not sign with. */
         KeyServiceFault: {
             /** @description The address of the key. */
             address: components["schemas"]["Address"];
@@ -6744,6 +6792,7 @@ export interface components {
             /** @description Why the call failed. */
             message: string;
         };
+        /** @description Something that went wrong in the service, or is over again. */
         Incident: {
             /** @description When it was noticed. */
             at: components["schemas"]["Timestamp"];
@@ -6816,6 +6865,7 @@ export interface components {
             repriced: components["schemas"]["Repriced"];
             repricing_fees: components["schemas"]["RepricingFees"];
         };
+        /** @description Transactions and fees of one period. */
         ActivityPoint: {
             /** @description The start of the period. */
             at: components["schemas"]["Timestamp"];
@@ -6848,7 +6898,7 @@ export interface components {
             fees: string | null;
         };
         /** @description An API key and its rights. */
-        Caller: {
+        OwnApiKey: {
             /** @description The API key's id, or `environment` for the key of the setting `API_KEY`. */
             id: string;
             /** @description The API key's name. Null for the key of the setting `API_KEY`. */
@@ -6859,7 +6909,7 @@ export interface components {
             /** @description The pools that the key may use without rights to their relayers. */
             pool_ids: components["schemas"]["Id"][];
             /** @description The key's budget and its use. Null: it has none. */
-            budget_use: components["schemas"]["BudgetUse"] | null;
+            budget_usage: components["schemas"]["BudgetUsage"] | null;
             /** @description Whether the key may manage API keys. */
             may_administer: boolean;
             /**
@@ -6871,8 +6921,8 @@ export interface components {
         /** @description The process answers. */
         Health: {
             /**
-             * @description `ok`.
-             * @constant
+             * @description `ok`. A later version may add values.
+             * @enum {string}
              */
             status: "ok";
         };
@@ -7155,7 +7205,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["AcceptedTransactionResponse"];
+                "application/json": components["schemas"]["TransactionResponse"];
             };
         };
         /** @description The accepted transactions, with their nonces. */
@@ -7168,7 +7218,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["AcceptedTransactionListResponse"];
+                "application/json": components["schemas"]["TransactionListResponse"];
             };
         };
         /** @description The result of the checks. */
@@ -7330,7 +7380,7 @@ export interface components {
             };
         };
         /** @description Transactions that the database does not know. */
-        UnknownTransactionList: {
+        ExternalTransactionList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -7338,7 +7388,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["UnknownTransactionListResponse"];
+                "application/json": components["schemas"]["ExternalTransactionListResponse"];
             };
         };
         /** @description The explanation. */
@@ -7875,7 +7925,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["CallerResponse"];
+                "application/json": components["schemas"]["OwnApiKeyResponse"];
             };
         };
     };
@@ -8022,8 +8072,6 @@ export type DeletionResponse = components['schemas']['DeletionResponse'];
 export type SignatureResultResponse = components['schemas']['SignatureResultResponse'];
 export type SignatureResultListResponse = components['schemas']['SignatureResultListResponse'];
 export type TransactionResponse = components['schemas']['TransactionResponse'];
-export type AcceptedTransactionResponse = components['schemas']['AcceptedTransactionResponse'];
-export type AcceptedTransactionListResponse = components['schemas']['AcceptedTransactionListResponse'];
 export type DryRunResponse = components['schemas']['DryRunResponse'];
 export type PendingCancellationResponse = components['schemas']['PendingCancellationResponse'];
 export type SignedTransactionResponse = components['schemas']['SignedTransactionResponse'];
@@ -8035,7 +8083,7 @@ export type NonceStateResponse = components['schemas']['NonceStateResponse'];
 export type TransactionListResponse = components['schemas']['TransactionListResponse'];
 export type AuthorizationResponse = components['schemas']['AuthorizationResponse'];
 export type TransactionAttemptListResponse = components['schemas']['TransactionAttemptListResponse'];
-export type UnknownTransactionListResponse = components['schemas']['UnknownTransactionListResponse'];
+export type ExternalTransactionListResponse = components['schemas']['ExternalTransactionListResponse'];
 export type ExplanationResponse = components['schemas']['ExplanationResponse'];
 export type NotificationResponse = components['schemas']['NotificationResponse'];
 export type NotificationHealthResponse = components['schemas']['NotificationHealthResponse'];
@@ -8076,7 +8124,7 @@ export type RelayerQueueListResponse = components['schemas']['RelayerQueueListRe
 export type RelayerSpendingListResponse = components['schemas']['RelayerSpendingListResponse'];
 export type CallerSpendingListResponse = components['schemas']['CallerSpendingListResponse'];
 export type RelayerActivityResponse = components['schemas']['RelayerActivityResponse'];
-export type CallerResponse = components['schemas']['CallerResponse'];
+export type OwnApiKeyResponse = components['schemas']['OwnApiKeyResponse'];
 export type Failure = components['schemas']['Failure'];
 export type FailureTransaction = components['schemas']['FailureTransaction'];
 export type FailureDetail = components['schemas']['FailureDetail'];
@@ -8113,6 +8161,8 @@ export type TransactionStatus = components['schemas']['TransactionStatus'];
 export type TransactionStatusInput = components['schemas']['TransactionStatusInput'];
 export type Speed = components['schemas']['Speed'];
 export type SpeedInput = components['schemas']['SpeedInput'];
+export type SendSpeedInput = components['schemas']['SendSpeedInput'];
+export type TransactionTypeInput = components['schemas']['TransactionTypeInput'];
 export type TransactionSpeed = components['schemas']['TransactionSpeed'];
 export type Transaction = components['schemas']['Transaction'];
 export type Submission = components['schemas']['Submission'];
@@ -8131,9 +8181,8 @@ export type Authorization = components['schemas']['Authorization'];
 export type AuthorizationInput = components['schemas']['AuthorizationInput'];
 export type TransactionReceipt = components['schemas']['TransactionReceipt'];
 export type TransactionError = components['schemas']['TransactionError'];
-export type AcceptedTransaction = components['schemas']['AcceptedTransaction'];
-export type Warnings = components['schemas']['Warnings'];
-export type Warning = components['schemas']['Warning'];
+export type TransactionWarnings = components['schemas']['TransactionWarnings'];
+export type TransactionWarning = components['schemas']['TransactionWarning'];
 export type ResourceWarning = components['schemas']['ResourceWarning'];
 export type SpeedUpRequest = components['schemas']['SpeedUpRequest'];
 export type SendTransactionRequest = components['schemas']['SendTransactionRequest'];
@@ -8176,7 +8225,7 @@ export type JsonRpcAnswer = components['schemas']['JsonRpcAnswer'];
 export type JsonRpcError = components['schemas']['JsonRpcError'];
 export type McpMessage = components['schemas']['McpMessage'];
 export type ReconcileNonceRequest = components['schemas']['ReconcileNonceRequest'];
-export type FundingSettings = components['schemas']['FundingSettings'];
+export type ReplaceFundingRequest = components['schemas']['ReplaceFundingRequest'];
 export type Funding = components['schemas']['Funding'];
 export type FundingStatus = components['schemas']['FundingStatus'];
 export type PoolRelayerFunding = components['schemas']['PoolRelayerFunding'];
@@ -8185,8 +8234,8 @@ export type FundingState = components['schemas']['FundingState'];
 export type Refill = components['schemas']['Refill'];
 export type SweepRequest = components['schemas']['SweepRequest'];
 export type NonceState = components['schemas']['NonceState'];
+export type LastExternalTransaction = components['schemas']['LastExternalTransaction'];
 export type ExternalTransaction = components['schemas']['ExternalTransaction'];
-export type UnknownTransaction = components['schemas']['UnknownTransaction'];
 export type BlockingTransaction = components['schemas']['BlockingTransaction'];
 export type NotificationType = components['schemas']['NotificationType'];
 export type NotificationTypeInput = components['schemas']['NotificationTypeInput'];
@@ -8231,8 +8280,8 @@ export type BudgetAsset = components['schemas']['BudgetAsset'];
 export type ApiKeyBudget = components['schemas']['ApiKeyBudget'];
 export type BudgetAssetInput = components['schemas']['BudgetAssetInput'];
 export type ApiKeyBudgetInput = components['schemas']['ApiKeyBudgetInput'];
-export type BudgetUse = components['schemas']['BudgetUse'];
-export type BudgetAssetUse = components['schemas']['BudgetAssetUse'];
+export type BudgetUsage = components['schemas']['BudgetUsage'];
+export type BudgetAssetUsage = components['schemas']['BudgetAssetUsage'];
 export type ApiKeyName = components['schemas']['ApiKeyName'];
 export type ApiKey = components['schemas']['ApiKey'];
 export type ApiKeyCreation = components['schemas']['ApiKeyCreation'];
@@ -8262,8 +8311,8 @@ export type Origin = components['schemas']['Origin'];
 export type UserLimitsInput = components['schemas']['UserLimitsInput'];
 export type UserLimitsPatch = components['schemas']['UserLimitsPatch'];
 export type CreateSponsorshipRequest = components['schemas']['CreateSponsorshipRequest'];
-export type CreateRelayerSponsorship = components['schemas']['CreateRelayerSponsorship'];
-export type CreatePoolSponsorship = components['schemas']['CreatePoolSponsorship'];
+export type CreateRelayerSponsorshipRequest = components['schemas']['CreateRelayerSponsorshipRequest'];
+export type CreatePoolSponsorshipRequest = components['schemas']['CreatePoolSponsorshipRequest'];
 export type UpdateSponsorshipRequest = components['schemas']['UpdateSponsorshipRequest'];
 export type FacilitatorAssetInput = components['schemas']['FacilitatorAssetInput'];
 export type FacilitatorAsset = components['schemas']['FacilitatorAsset'];
@@ -8355,10 +8404,10 @@ export type PoolPoliciesPatch = components['schemas']['PoolPoliciesPatch'];
 export type Relayer = components['schemas']['Relayer'];
 export type NotificationIds = components['schemas']['NotificationIds'];
 export type CreateRelayerRequest = components['schemas']['CreateRelayerRequest'];
-export type CreateRelayerWithNotification = components['schemas']['CreateRelayerWithNotification'];
+export type CreateRelayerWithOneNotification = components['schemas']['CreateRelayerWithOneNotification'];
 export type CreateRelayerWithNotifications = components['schemas']['CreateRelayerWithNotifications'];
 export type UpdateRelayerRequest = components['schemas']['UpdateRelayerRequest'];
-export type UpdateRelayerWithNotification = components['schemas']['UpdateRelayerWithNotification'];
+export type UpdateRelayerWithOneNotification = components['schemas']['UpdateRelayerWithOneNotification'];
 export type UpdateRelayerWithNotifications = components['schemas']['UpdateRelayerWithNotifications'];
 export type NetworkNode = components['schemas']['NetworkNode'];
 export type RelayerQueue = components['schemas']['RelayerQueue'];
@@ -8376,7 +8425,7 @@ export type Repriced = components['schemas']['Repriced'];
 export type RepricingFees = components['schemas']['RepricingFees'];
 export type CallerSpending = components['schemas']['CallerSpending'];
 export type ActivityPoint = components['schemas']['ActivityPoint'];
-export type Caller = components['schemas']['Caller'];
+export type OwnApiKey = components['schemas']['OwnApiKey'];
 export type Health = components['schemas']['Health'];
 export type ResponseFailureResponse = components['responses']['FailureResponse'];
 export type ResponseBadRequest = components['responses']['BadRequest'];
@@ -8415,7 +8464,7 @@ export type ResponseNonceStateSuccess = components['responses']['NonceStateSucce
 export type ResponseTransactionList = components['responses']['TransactionList'];
 export type ResponseAuthorizationSuccess = components['responses']['AuthorizationSuccess'];
 export type ResponseAttemptList = components['responses']['AttemptList'];
-export type ResponseUnknownTransactionList = components['responses']['UnknownTransactionList'];
+export type ResponseExternalTransactionList = components['responses']['ExternalTransactionList'];
 export type ResponseExplanationSuccess = components['responses']['ExplanationSuccess'];
 export type ResponseNotificationSuccess = components['responses']['NotificationSuccess'];
 export type ResponseNotificationHealthSuccess = components['responses']['NotificationHealthSuccess'];
@@ -9312,7 +9361,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["FundingSettings"];
+                "application/json": components["schemas"]["ReplaceFundingRequest"];
             };
         };
         responses: {
@@ -9552,7 +9601,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    listUnknownTransactions: {
+    listExternalTransactions: {
         parameters: {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
@@ -9572,7 +9621,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["UnknownTransactionList"];
+            200: components["responses"]["ExternalTransactionList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -10793,7 +10842,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["FundingSettings"];
+                "application/json": components["schemas"]["ReplaceFundingRequest"];
             };
         };
         responses: {
@@ -11993,19 +12042,18 @@ export const transactionStatusValues: ReadonlyArray<FlattenedDeepRequired<compon
 export const transactionStatusInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionStatusInput"]> = ["pending", "sent", "submitted", "mined", "confirmed", "failed", "canceled", "expired"];
 export const speedValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Speed"]> = ["safe_low", "average", "fast", "fastest"];
 export const speedInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SpeedInput"]> = ["safe_low", "average", "fast", "fastest"];
+export const sendSpeedInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendSpeedInput"]> = ["safe_low", "safeLow", "average", "fast", "fastest"];
+export const transactionTypeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionTypeInput"]> = [0, 1, 2, 4];
 export const submissionModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionMode"]> = ["public", "private", "private_then_public"];
 export const submissionModeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionModeInput"]> = ["public", "private", "private_then_public"];
-export const warningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Warning"]["code"]> = ["price_below_base_fee", "price_limited_by_cap", "low_balance_after", "long_queue", "cap_below_base_fee", "account_has_code", "balance_not_checked"];
+export const transactionWarningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWarning"]["code"]> = ["price_below_base_fee", "price_limited_by_cap", "low_balance_after", "long_queue", "cap_below_base_fee", "account_has_code", "balance_not_checked"];
 export const resourceWarningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ResourceWarning"]["code"]> = ["shared_address", "node_unhealthy"];
-export const sendDataRequestSpeedAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendDataRequest"]["speed"]> = ["safe_low", "safeLow", "average", "fast", "fastest"];
-export const sendDataRequestTypeAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendDataRequest"]["type"]> = [0, 1, 2, 4];
-export const sendCallRequestSpeedAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendCallRequest"]["speed"]> = ["safe_low", "safeLow", "average", "fast", "fastest"];
-export const sendCallRequestTypeAnyOf0Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendCallRequest"]["type"]> = [0, 1, 2, 4];
 export const redeliverPendingRequestStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RedeliverPendingRequest"]["status"]> = ["pending"];
 export const transactionAttemptPurposeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionAttempt"]["purpose"]> = ["send", "cancel"];
 export const historyEntryEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["HistoryEntry"]["event"]> = ["replaced", "sped_up", "canceled", "reorganized"];
 export const contentChangeMemberValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ContentChange"]["member"]> = ["to", "value", "data"];
 export const transactionChangeOperationValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionChange"]["operation"]> = ["speedUpTransaction", "cancelTransaction"];
+export const balanceUnitValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Balance"]["unit"]> = ["wei"];
 export const fundingStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FundingStatus"]> = ["sufficient", "refilling", "limit_reached", "treasury_short", "fee_too_high", "refused", "unknown"];
 export const nonceStateStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NonceState"]["status"]> = ["in_step", "chain_ahead", "gap", "chain_restarted", "unreachable"];
 export const notificationTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NotificationType"]> = ["webhook"];
@@ -12053,3 +12101,4 @@ export const relayerActivitySeconds_per_pointValues: ReadonlyArray<FlattenedDeep
 export const serverStateStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ServerState"]["status"]> = ["idle", "running", "leaving"];
 export const databaseStateEngineValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DatabaseState"]["engine"]> = ["sqlite", "postgres"];
 export const incidentSeverityValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Incident"]["severity"]> = ["error", "warning", "over"];
+export const healthStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Health"]["status"]> = ["ok"];

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { FundingSettings, SweepRequest } from '../index.ts'
+import type { ReplaceFundingRequest, SweepRequest } from '../index.ts'
 import { readWei } from './amounts.ts'
 import { type BodyOptions, readBody, repeated } from './body.ts'
 import type { Context } from './context.ts'
@@ -38,12 +38,12 @@ export function addRelayerActions(program: Command, context: () => Context): voi
     .command('reconcile [relayer]')
     .description("reconcile the relayer's nonces with the chain now")
     .option(
-      '--acknowledge-unknown',
+      '--acknowledge-external',
       'what this service did not send was compared, for example after a restore of its database',
     )
-    .action(async (given: string | undefined, { acknowledgeUnknown }: { acknowledgeUnknown?: true }) => {
+    .action(async (given: string | undefined, { acknowledgeExternal }: { acknowledgeExternal?: true }) => {
       const { client, print, relayerId } = context()
-      const body = acknowledgeUnknown && { acknowledge_unknown: acknowledgeUnknown }
+      const body = acknowledgeExternal && { acknowledge_external: acknowledgeExternal }
       print.one(await client.relayers.reconcileNonce(given ?? (await relayerId()), body))
     })
   add('pause', 'let the relayer sign and send nothing', async ({ client, print }, id) =>
@@ -91,7 +91,7 @@ export function addRelayerActions(program: Command, context: () => Context): voi
       const { client, print, relayerId } = context()
       if (pool !== undefined) onlyOne(pool, given, command)
       // The service checks the body against the contract.
-      const body = (await readBody(options)) as unknown as FundingSettings
+      const body = (await readBody(options)) as unknown as ReplaceFundingRequest
       if (pool !== undefined) return print.one(await client.pools.replaceFunding(pool, body))
       print.one(await client.relayers.replaceFunding(given ?? (await relayerId()), body))
     })

@@ -16,9 +16,9 @@ export function addWhy(program: Command, context: () => Context): void {
     })
 }
 
-function inText({ status, summary, wait_reason, since, blocked_by, suggestions }: Explanation): string {
+function inText({ status, summary, wait_reason, since, blocking_transaction_id, suggestions }: Explanation): string {
   const waits = wait_reason === null ? '' : ` (${wait_reason})`
-  const first = blocked_by === null ? [] : [`First comes: ${blocked_by}`]
+  const first = blocking_transaction_id === null ? [] : [`First comes: ${blocking_transaction_id}`]
   const help = suggestions.map((suggestion) => {
     const { summary, operation } = suggestion
     const command = operation === null ? undefined : commandOf(suggestion)

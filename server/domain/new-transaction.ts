@@ -1,4 +1,4 @@
-import type { AcceptedTransaction, Warning } from '../../generated/openapi.ts'
+import type { Transaction, TransactionWarning } from '../../generated/openapi.ts'
 import type { SentTransaction } from './errors.ts'
 import type { NewPayment } from './payments.ts'
 import type { OverLimit, Spend, Sponsored, TransactionRow, WholeTransactionRow } from './transaction-rows.ts'
@@ -56,7 +56,7 @@ export type NewTransaction = Pick<
   /** The most that it and all unfinished transactions may cost together, in wei; absent: no limit. */
   funds?: string
   /** Part of the response and of each replay of it; absent: none. */
-  warnings?: Warning[]
+  warnings?: TransactionWarning[]
   /** Absent: no limit. */
   capacity?: Capacity
   /** Absent: no sponsorship pays for it. `exclusive_key`: null: any number of its unfinished transactions may exist. */
@@ -97,7 +97,7 @@ export type PoolInsertResult = InsertResult | { outcome: 'pinned' }
 
 /** The result of accepting several transactions together. */
 export type BatchCreation =
-  | { outcome: 'created' | 'replayed'; transactions: AcceptedTransaction[] }
+  | { outcome: 'created' | 'replayed'; transactions: Transaction[] }
   | Mismatch
   /** Nothing was accepted: the first transaction that could not be. */
   | { outcome: 'refused'; index: number; creation: PoolInsertRefusal }
@@ -120,7 +120,7 @@ export type Replay = InsertSuccess | Mismatch
 
 export interface InsertSuccess {
   outcome: 'created' | 'replayed'
-  transaction: AcceptedTransaction
+  transaction: Transaction
   row_id: number
 }
 

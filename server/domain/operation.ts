@@ -51,7 +51,7 @@ type HasPages<Id extends OperationId> = [Parameter<Id, 'query'>] extends [never]
     : false
 
 /** JSON-RPC has no envelope. */
-type DataIn<B, Paged extends boolean> = B extends { success: boolean; error: ''; data: infer Data }
+type DataIn<B, Paged extends boolean> = B extends { success: boolean; error: string; data: infer Data }
   ? Paged extends true
     ? Page<Data>
     : [Data] extends [unknown[]]

@@ -185,7 +185,7 @@ export interface Conditions {
   ifMatch?: IfMatch | undefined
 }
 
-export interface ApiKeyRow extends Omit<ApiKey, 'budget_use'> {
+export interface ApiKeyRow extends Omit<ApiKey, 'budget_usage'> {
   /** SHA-256 of the secret. */
   secret_hash: Uint8Array
   /** Encoded (lib/ids.ts). */

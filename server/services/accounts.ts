@@ -106,7 +106,7 @@ interface Reconciliation {
   chain_restarted?: boolean
   /** The account's transaction count, as the operator knows it. */
   next_nonce?: number
-  acknowledge_unknown?: boolean
+  acknowledge_external?: boolean
 }
 
 /** Reconciles the nonces with the chain now, even when there is nothing to send. Throws DomainError (409). */
@@ -114,7 +114,7 @@ export async function reconcileNonce(
   context: AccountContext,
   { nodes, auditEntry }: { nodes: NodeAccess; auditEntry: PendingAuditEntry },
   relayerId: string,
-  { chain_restarted, next_nonce, acknowledge_unknown }: Reconciliation,
+  { chain_restarted, next_nonce, acknowledge_external }: Reconciliation,
 ): Promise<NonceState> {
   const { background, nonces } = context
   const { relayer } = await find(context, nodes, relayerId)
@@ -128,7 +128,7 @@ export async function reconcileNonce(
   context.pollNow(current.row_id, true)
   await context.runSender(current.row_id)
   const { relayer: reconciled } = await find(context, nodes, relayerId)
-  if (acknowledge_unknown) await context.store.acknowledgeUnknown(reconciled)
+  if (acknowledge_external) await context.store.acknowledgeUnknown(reconciled)
   if (reconciled.system_disabled)
     throw errorOf('invalid_state', 'relayer', reconciled.disabled_reason ?? 'the relayer is disabled')
   return getNonce(context, nodes, relayerId)

@@ -39,7 +39,7 @@ export async function createWithToken<Row extends object>(
   const row = await insert(createdAt, {
     ...{ id: keyId, name, created_at: createdAt, secret_hash },
     scopes: [kind === 'Sponsorship' ? 'relay' : 'settle'],
-    ...{ relayer_ids: [], pool_ids: null, allowed_cidrs: null, rate_limit: null, budget: null, expires_at: null },
+    ...{ relayer_ids: [], pool_ids: [], allowed_cidrs: null, rate_limit: null, budget: null, expires_at: null },
     ...{ last_used_at: null, former_tokens: null, previous_token_expires_at: null },
   })
   if (typeof row === 'string') throw refusalOfOwner(row, kind, name)

@@ -126,7 +126,8 @@ function refusal(obstacle: RelayerObstacle, { notification_id }: { notification_
     case 'id_taken':
       return conflict('already_exists', ['id'], 'a relayer with this id already exists')
     case 'address_taken':
-      return badRequest(
+      return conflict(
+        'already_exists',
         ['signer_id'],
         "another relayer uses the signer's address on this chain id; an address has one relayer per chain",
       )

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { AcceptedTransaction, Authorization, SponsoredCall } from '../../generated/openapi.ts'
+import type { Authorization, SponsoredCall, Transaction } from '../../generated/openapi.ts'
 import { type NetworkClient, requireClient } from '../chain/chains.ts'
 import { authorityOf } from '../domain/decoding/transaction.ts'
 import type { Effect } from '../domain/effect.ts'
@@ -84,7 +84,7 @@ export async function sendCall(
   asker: Asker<SponsorshipRow>,
   sponsorship: SponsorshipRow,
   call: GivenCall,
-): Promise<AcceptedTransaction> {
+): Promise<Transaction> {
   const { store, now } = context
   const { auditEntry, nodes, idempotency: given } = asker
   const asked: AskedCall = {
@@ -266,7 +266,7 @@ export function shownCallOf(row: TransactionRow): SponsoredCall {
     hash,
     fee: receipt?.fee ?? null,
     message: error?.message ?? (status === 'rejected' ? (status_reason ?? row.status) : null),
-    data: error?.revert_data ?? null,
+    revert_data: error?.revert_data ?? null,
     created_at,
   }
 }

@@ -71,12 +71,12 @@ test('shows the numbers of the API while the chain misbehaves', async () => {
       })
       const fixed = { Value: data.value, 'Gas limit': data.gas_limit, Block: data.receipt?.block_number ?? null }
       if (wait_reason === null) return fixed
-      const { price, base_fee, reserved, next_nonce } = figures
+      const { price, base_fee, max_cost, next_nonce } = figures
       return {
         ...fixed,
         'Price at most': price,
         'Base fee': base_fee,
-        Reserved: reserved,
+        'Costs at most': max_cost,
         'Next nonce on chain': next_nonce,
       }
     },

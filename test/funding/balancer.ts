@@ -1,4 +1,4 @@
-import type { FundingSettings } from '../../client/index.ts'
+import type { ReplaceFundingRequest } from '../../client/index.ts'
 import type { Fault } from '../support/fault-proxy.ts'
 import { startRig } from '../support/rig.ts'
 import { until } from '../support/until.ts'
@@ -37,7 +37,7 @@ export async function refillBehind({ lag, drawn, by, rounds, seed }: Balancer): 
     const relayer = await rig.addAccount()
     const path = { relayer_id: relayer.relayer_id }
     const target = 4n * ether
-    const settings: FundingSettings = {
+    const settings: ReplaceFundingRequest = {
       treasury_id: treasury.relayer_id,
       min_balance: `${ether}`,
       target_balance: `${target}`,

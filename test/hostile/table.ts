@@ -219,7 +219,7 @@ export const table: Record<string, Make> = {
     },
   })),
   getRelayerNonce: get('/relayers/full/nonce', '/relayers/demo/nonce'),
-  listUnknownTransactions: get(`/relayers/full/unknown-transactions?${page}&page={last}`),
+  listExternalTransactions: get(`/relayers/full/external-transactions?${page}&page={last}`),
   reconcileRelayerNonce: send('POST', '/relayers/full/nonce/reconcile'),
   streamRelayerEvents: () => [
     { name: 'all events', method: 'GET', path: '/api/v1/relayers/full/events', stream: true },

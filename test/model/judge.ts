@@ -1,4 +1,4 @@
-import type { FundingSettings, PoolPoliciesInput, RelayerPoliciesInput, Transaction } from '../../client/index.ts'
+import type { PoolPoliciesInput, RelayerPoliciesInput, ReplaceFundingRequest, Transaction } from '../../client/index.ts'
 import type { SignedTransaction } from './chain.ts'
 import type { History } from './history.ts'
 import type { Attempt, World } from './world.ts'
@@ -13,7 +13,7 @@ interface Limits {
   /** Of the main relayer. */
   relayer: RelayerPoliciesInput
   pool: PoolPoliciesInput
-  funding: Omit<FundingSettings, 'treasury_id'>
+  funding: Omit<ReplaceFundingRequest, 'treasury_id'>
 }
 
 /** Which promises are broken, a line each. */

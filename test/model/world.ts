@@ -6,10 +6,10 @@ import { keccak256, toUtf8Bytes, Wallet } from 'ethers'
 import pino from 'pino'
 import {
   createRelayerClient,
-  type FundingSettings,
   type PoolPoliciesInput,
   type RelayerClient,
   type RelayerPoliciesInput,
+  type ReplaceFundingRequest,
 } from '../../client/index.ts'
 import { startService } from '../../server/app.ts'
 import { readConfig } from '../../server/config.ts'
@@ -25,7 +25,7 @@ export interface WorldOptions {
   confirmations: number
   policies: RelayerPoliciesInput
   /** Of a pool with further relayers and a treasury; undefined: the relayer is alone. */
-  pool?: { policies: PoolPoliciesInput; funding: Omit<FundingSettings, 'treasury_id'> } | undefined
+  pool?: { policies: PoolPoliciesInput; funding: Omit<ReplaceFundingRequest, 'treasury_id'> } | undefined
   /** Of what the service draws at random. */
   seed: number
 }

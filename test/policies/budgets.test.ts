@@ -64,7 +64,7 @@ type Asked = Parameters<typeof unsigned>[0]
 const signs = (client: RelayerClient, asked: Asked) =>
   refusalOf(client.post(signPath, { path: demo, body: { unsigned_transaction: unsigned(asked) } }))
 const signsTyped = (client: RelayerClient, body: TypedData) => refusalOf(client.post(fullPath, { path: demo, body }))
-const selfOf = async (client: RelayerClient) => (await client.get('/api/v1/api-keys/self')).data.budget_use
+const selfOf = async (client: RelayerClient) => (await client.get('/api/v1/api-keys/self')).data.budget_usage
 
 /** A chain, and services on one database whose relayer `demo` has funds. */
 async function startOnChain(count: 1 | 2 = 1) {
@@ -155,9 +155,9 @@ test('counts transfers, approvals and signatures of a key in one sum, and tells 
   expect(await signs(service.client, { to: token, data: callOf('transfer', to, 1_000) })).toEqual([])
   expect((await selfOf(service.client)) ?? null).toBeNull()
   // Who manages API keys reads the same of each of them.
-  expect((await service.client.apiKeys.get(key.id)).budget_use).toEqual(await selfOf(key.client))
+  expect((await service.client.apiKeys.get(key.id)).budget_usage).toEqual(await selfOf(key.client))
   const { api_key: without } = await service.client.apiKeys.create({ name: 'without', scopes: ['read'] })
-  expect((await service.client.apiKeys.get(without.id)).budget_use).toBeUndefined()
+  expect((await service.client.apiKeys.get(without.id)).budget_usage).toBeUndefined()
 })
 
 test('refuses what is not listed, and what it cannot count', async () => {

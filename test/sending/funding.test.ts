@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type FundingSettings, type RelayerClient, RelayerError } from '../../client/index.ts'
+import { type RelayerClient, RelayerError, type ReplaceFundingRequest } from '../../client/index.ts'
 import type { AnvilOptions } from '../support/anvil.ts'
 import { testRig } from '../support/test-rig.ts'
 import { deployToken, tokenBalance } from '../support/token.ts'
@@ -28,7 +28,7 @@ async function start(chain: AnvilOptions = {}) {
     )
   return {
     ...{ rig, client, treasury, relayer, path, settings, state, balanceOf },
-    fund: (changes: Partial<FundingSettings> = {}, its = path) =>
+    fund: (changes: Partial<ReplaceFundingRequest> = {}, its = path) =>
       client.put(base, { path: its, body: { ...settings, ...changes } }),
     /** Waits for a state that was found after the last change of the settings. */
     reaches: (wanted: string) => until(`state ${wanted}`, async () => (await state()).status === wanted),
@@ -180,7 +180,7 @@ test('refuses circles, unknown treasuries and wrong amounts; keeps a treasury fr
 })
 
 type Ids = Record<'a' | 'b' | 'c', string>
-type Change = (client: RelayerClient, ids: Ids, settings: FundingSettings) => Promise<unknown>
+type Change = (client: RelayerClient, ids: Ids, settings: ReplaceFundingRequest) => Promise<unknown>
 const pool = (poolId: string) => ({ path: { pool_id: poolId } })
 const one = (relayerId = '') => ({ path: { relayer_id: relayerId } })
 const poolBase = '/api/v1/pools/{pool_id}'

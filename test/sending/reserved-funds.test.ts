@@ -108,7 +108,7 @@ test('warns of likely causes of delay, in a dry run, when sending, and in a repe
   const codes = ['price_below_base_fee', 'cap_below_base_fee', 'price_limited_by_cap', 'low_balance_after']
   expect((await dryRun({ ...unpriced, value: `${ether}` })).warnings.map(({ code }) => code)).toEqual(codes)
   const sent = await post(ether, unpriced, 'one')
-  expect(sent.warnings.map(({ code }) => code)).toEqual(codes)
+  expect(sent.warnings?.map(({ code }) => code)).toEqual(codes)
   expect(await post(ether, unpriced, 'one')).toEqual(sent)
   const { data } = await client().get(onePath, { path: { ...path, transaction_id: sent.id } })
   expect(data).not.toHaveProperty('warnings')

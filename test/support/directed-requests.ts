@@ -246,7 +246,7 @@ async function sendAndCancel(relayer: string, ask: Ask): Promise<void> {
   for (const operation of ['getAnyTransaction', 'getTransactionExplanation']) await ask(operation, [id])
   await ask('getTransactionByNonce', [relayer, String(nonce)])
   await ask('listTransactions', [relayer])
-  await ask('listUnknownTransactions', [relayer])
+  await ask('listExternalTransactions', [relayer])
   await ask('replaceTransaction', [relayer, id], example('replaceTransaction', {}))
   await ask('speedUpTransaction', [relayer, id], example('speedUpTransaction', {}))
   await ask('cancelTransaction', [relayer, id])

@@ -18,7 +18,7 @@ async def main():
         payment = {"relayer_id": os.environ["RELAYER_ID"], "to": "0x${'5a'.repeat(20)}", "value": "7", "request_id": "rent"}
         ids = [(await client.call_tool("send_call", payment)).structured_content["id"] for _ in range(2)]
         refused = await client.call_tool("send_call", payment | {"value": "101", "request_id": "more"}, raise_on_error=False)
-        budget = (await client.call_tool("get_budget", {})).structured_content["budget_use"]
+        budget = (await client.call_tool("get_budget", {})).structured_content["budget_usage"]
     print("RESULT" + json.dumps({
         "tools": len(tools), "ids": len(set(ids)), "used": budget["assets"][0]["used"],
         "refused": refused.content[0].text if refused.is_error else None,

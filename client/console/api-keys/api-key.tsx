@@ -1,6 +1,6 @@
 import { Wallet } from 'lucide-react'
 import { Link } from 'wouter'
-import type { ApiKey, BudgetUse } from '../../index.ts'
+import type { ApiKey, BudgetUsage } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { useEdited } from '../components/edited.tsx'
 import { EmptyState, Loaded } from '../components/feedback.tsx'
@@ -56,7 +56,7 @@ export function ApiKeyPage({ api_key_id }: { api_key_id: string }) {
                 </div>
               )}
             </div>
-            {key.budget_use ? <Budget use={key.budget_use} /> : <NoBudget apiKey={key} />}
+            {key.budget_usage ? <Budget use={key.budget_usage} /> : <NoBudget apiKey={key} />}
           </>
         )}
       </Loaded>
@@ -92,7 +92,7 @@ interface Limit {
   most: string
 }
 
-function Budget({ use }: { use: BudgetUse }) {
+function Budget({ use }: { use: BudgetUsage }) {
   const coin = useCoinSymbol()
   return (
     <>
@@ -112,7 +112,7 @@ function Budget({ use }: { use: BudgetUse }) {
   )
 }
 
-function limitsOf({ assets, fees, transactions }: BudgetUse, coin: string): Limit[] {
+function limitsOf({ assets, fees, transactions }: BudgetUsage, coin: string): Limit[] {
   const coins = (wei: string | null) => (wei === null ? '' : amount(wei, coin))
   const units = (number: string | null) => (number === null ? '' : `${count(BigInt(number))} units`)
   const numbers = (number: number | null) => count(number ?? 0)

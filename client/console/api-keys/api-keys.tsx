@@ -86,7 +86,7 @@ export function KeyActions({ apiKey, to }: { apiKey: ApiKey; to?: string }) {
 export function relayersText(key: ApiKey): string {
   if (isOfResource(key)) return key.scopes.includes('settle') ? 'those of its facilitator' : 'those of its sponsorship'
   const { relayer_ids, pool_ids } = key
-  const names = [...(relayer_ids ?? []), ...(pool_ids ?? []).map((id) => `pool ${id}`)]
+  const names = [...(relayer_ids ?? []), ...pool_ids.map((id) => `pool ${id}`)]
   return names.length === 0 ? 'all' : names.join(', ')
 }
 
@@ -101,10 +101,9 @@ const rightsOf = (key?: ApiKey) => ({
   expires_at: typedOf(key?.expires_at ?? ''),
 })
 
-const bodyOf = ({ relayer_ids, pool_ids, allowed_cidrs, expires_at, ...rest }: ReturnType<typeof rightsOf>) => ({
+const bodyOf = ({ relayer_ids, allowed_cidrs, expires_at, ...rest }: ReturnType<typeof rightsOf>) => ({
   ...rest,
   relayer_ids: relayer_ids.length > 0 ? relayer_ids : null,
-  pool_ids: pool_ids.length > 0 ? pool_ids : null,
   allowed_cidrs: listOrNull(allowed_cidrs),
   expires_at: momentOf(expires_at) ?? null,
 })

@@ -23,7 +23,7 @@ export function useEdited<Resource extends { revision: string }>(current: Resour
 }
 
 /** Nobody has changed these. */
-const unsaid = new Set(['revision', 'budget_use', 'usage', 'last_used_at'])
+const unsaid = new Set(['revision', 'budget_usage', 'usage', 'last_used_at'])
 
 function Difference({ opened, current, again }: { opened: object; current: object; again(): void }) {
   const before = opened as Record<string, unknown>

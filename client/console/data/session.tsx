@@ -1,13 +1,13 @@
 import { onlineManager, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react'
-import { type Caller, createRelayerClient, type RelayerClient, RelayerError, type Scope } from '../../index.ts'
+import { createRelayerClient, type OwnApiKey, type RelayerClient, RelayerError, type Scope } from '../../index.ts'
 import { visible } from './format.ts'
 import { forgetRecent, tab } from './storage.ts'
 
 interface Session {
   client: RelayerClient
   token: string
-  caller: Caller
+  caller: OwnApiKey
   /** Whether the API key has the scope. */
   may(scope: Scope): boolean
   /** Whether the API key may manage resources that relayers share: networks, signers, the audit trail. */
@@ -34,7 +34,7 @@ export interface SignInState {
   /** Why the page asks for a key again. */
   reason: string | undefined
   /** `isRemembered`: the key is kept for a reload of the page; otherwise in memory only. */
-  signIn(token: string, caller: Caller, isRemembered: boolean): void
+  signIn(token: string, caller: OwnApiKey, isRemembered: boolean): void
 }
 
 interface SessionProviderProps {
@@ -45,7 +45,7 @@ interface SessionProviderProps {
 /** Keeps the API key and its rights. If the service refuses the key, `signIn` is shown, and the pages keep their input. */
 export function SessionProvider({ children, signIn }: SessionProviderProps) {
   const [token, setToken] = useState(() => tab.get('api_key') ?? undefined)
-  const [caller, setCaller] = useState<Caller>()
+  const [caller, setCaller] = useState<OwnApiKey>()
   const [reason, setReason] = useState<string>()
 
   /** The caller whose data is in the cache: that of another one is read again before anything is shown. */
@@ -138,7 +138,7 @@ export function signInProblem(error: unknown): string {
   return isLost(error) ? 'The service does not respond. Is it running?' : notAKey
 }
 
-function makeSession(token: string, caller: Caller, signOut: () => void): Session {
+function makeSession(token: string, caller: OwnApiKey, signOut: () => void): Session {
   const may = (scope: Scope) => caller.scopes.includes(scope)
   const mayManageAll = may('manage') && caller.relayer_ids === null
   const mayReadAll = may('read') && caller.relayer_ids === null

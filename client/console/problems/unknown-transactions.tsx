@@ -11,7 +11,7 @@ const maxShown = 20
 export function Compared({ relayer_id, symbol }: { relayer_id: string; symbol: string }) {
   const [isOpen, open] = useState(false)
   const found = useAnswer(
-    '/api/v1/relayers/{relayer_id}/unknown-transactions',
+    '/api/v1/relayers/{relayer_id}/external-transactions',
     { path: { relayer_id }, query: { per_page: maxShown } },
     { isEnabled: isOpen },
   )
@@ -22,7 +22,7 @@ export function Compared({ relayer_id, symbol }: { relayer_id: string; symbol: s
       tone="quiet"
       opened={() => open(true)}
       effect={`Says that what ${relayer_id} sent without this service, for example before its database was restored, was compared with what is still to be sent. Until then, an equal request is refused. The next transaction that this service does not know is told again.`}
-      run={(client) => client.relayers.reconcileNonce(relayer_id, { acknowledge_unknown: true })}
+      run={(client) => client.relayers.reconcileNonce(relayer_id, { acknowledge_external: true })}
       message={`The transactions of ${relayer_id} are marked as compared.`}
     >
       {isOpen && (

@@ -277,10 +277,10 @@ function ChangeFunding({ place, network, known: state }: Refilled & { known: Sou
           max_amount_per_day: wei('max_amount_per_day'),
           max_fee_per_gas: weiIn('max_fee_per_gas', values.max_fee_per_gas, 'gwei', 9),
         }
-        const from = known && { revision: opened.revision }
+        const madeFrom = known && { revision: opened.revision }
         return 'pool_id' in place
-          ? client.pools.replaceFunding(place.pool_id, body, from)
-          : client.relayers.replaceFunding(place.relayer_id, body, from)
+          ? client.pools.replaceFunding(place.pool_id, body, madeFrom)
+          : client.relayers.replaceFunding(place.relayer_id, body, madeFrom)
       }}
     >
       {difference}

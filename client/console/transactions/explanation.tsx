@@ -40,10 +40,10 @@ export function ExplanationCard({ transaction, why }: { transaction: Transaction
               )}
             </>
           )}
-          {why.blocked_by !== null && (
+          {why.blocking_transaction_id !== null && (
             <>
               {' · '}
-              <Link to={paths.transaction({ relayer_id: transaction.relayer_id, id: why.blocked_by })}>
+              <Link to={paths.transaction({ relayer_id: transaction.relayer_id, id: why.blocking_transaction_id })}>
                 Open the transaction that blocks it
               </Link>
             </>
@@ -67,7 +67,7 @@ export function ExplanationCard({ transaction, why }: { transaction: Transaction
               'Base fee': priceOf(figures.base_fee),
               'Price cap': priceOf(figures.price_cap),
               Balance: coins(figures.balance),
-              Reserved: coins(figures.reserved),
+              'Costs at most': coins(figures.max_cost),
               'Next nonce on chain': figures.next_nonce ?? 'unknown',
             }}
           />

@@ -45,7 +45,7 @@ export const accounts = (context: ServicesContext) =>
     },
     getRelayerStatus: ({ path, nodes }) => getStatus(context, nodes, path.relayer_id),
     getRelayerNonce: ({ path, nodes }) => getNonce(context, nodes, path.relayer_id),
-    async listUnknownTransactions({ path, query }) {
+    async listExternalTransactions({ path, query }) {
       const relayer = await context.keyring.findRelayer(path.relayer_id)
       return page(
         query,

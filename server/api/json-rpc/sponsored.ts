@@ -64,7 +64,7 @@ export function sponsoredJsonRpc(service: JsonRpcDependencies): Pick<Handlers, '
 
   async function statusOfCall(nodes: NodeAccess, sponsorship: SponsorshipRow, id: unknown) {
     const row = await find(sponsorship, id)
-    const { id: callId, status, hash, message, data, created_at } = shownCallOf(row)
+    const { id: callId, status, hash, message, revert_data, created_at } = shownCallOf(row)
     const base = {
       ...{ id: callId, chainId: `${sponsorship.chain_id}` },
       createdAt: Math.floor(Date.parse(created_at) / 1_000),
@@ -77,7 +77,7 @@ export function sponsoredJsonRpc(service: JsonRpcDependencies): Pick<Handlers, '
       ...{ ...base, status: statuses[shown] },
       ...(shown === 'submitted' && { hash }),
       ...(shown === 'rejected' && { message: message ?? 'not executed' }),
-      ...(shown === 'reverted' && { message: message ?? 'reverted', data: data ?? '0x' }),
+      ...(shown === 'reverted' && { message: message ?? 'reverted', data: revert_data ?? '0x' }),
       ...(receipt !== null && { receipt }),
     }
   }

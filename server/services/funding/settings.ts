@@ -1,4 +1,4 @@
-import type { FundingSettings, FundingState, PoolFundingState, Usage } from '../../../generated/openapi.ts'
+import type { FundingState, PoolFundingState, ReplaceFundingRequest, Usage } from '../../../generated/openapi.ts'
 import { within } from '../../chain/chain.ts'
 import { badRequest, conflict, namedError, relayerNotFound, unknownReference } from '../../domain/errors.ts'
 import { type AppliedFunding, asCoin, refillsOf } from '../../domain/funding.ts'
@@ -31,7 +31,7 @@ export async function setFunding(
   context: FundingContext,
   nodes: NodeAccess,
   id: string,
-  { body, ...conditions }: Conditions & { body: FundingSettings },
+  { body, ...conditions }: Conditions & { body: ReplaceFundingRequest },
 ): Promise<FundingState> {
   const its = readFunding(body)
   const outcome = await context.store.setFunding(id, its, conditions)
@@ -61,7 +61,7 @@ export async function fundingOfPool(context: FundingContext, pool: PoolRow): Pro
 export async function setPoolFunding(
   context: FundingContext,
   id: string,
-  body: FundingSettings,
+  body: ReplaceFundingRequest,
   conditions: Conditions,
 ): Promise<PoolFundingState | undefined> {
   const its = readFunding(body)
@@ -151,7 +151,7 @@ const show = ({ transaction_id, treasury_id, amount, is_open, created_at }: Refi
 const unexamined = { status: 'unknown', status_reason: null, since: null } as const
 
 /** Throws DomainError (400). */
-function readFunding(body: FundingSettings): Funding {
+function readFunding(body: ReplaceFundingRequest): Funding {
   const its: Funding = {
     treasury_id: body.treasury_id,
     asset: readAsset(body.asset ?? 'coin', ['asset']),

@@ -1,4 +1,4 @@
-import type { AcceptedTransaction, SendTransactionRequest, SweepRequest } from '../../../generated/openapi.ts'
+import type { SendTransactionRequest, SweepRequest, Transaction } from '../../../generated/openapi.ts'
 import { type NetworkClient, requireClient } from '../../chain/chains.ts'
 import { dataFeeOf } from '../../chain/gas.ts'
 import { RpcUnavailable, rpcKindOf } from '../../chain/rpc.ts'
@@ -31,7 +31,7 @@ export async function sweep(
   asker: Asker,
   relayerId: string,
   body: SweepRequest,
-): Promise<AcceptedTransaction> {
+): Promise<Transaction> {
   const { store, chains, keyring } = context
   const { idempotency, auditEntry } = asker
   const found = await keyring.findRelayer(relayerId)

@@ -1,4 +1,4 @@
-import type { SignatureResult, SignMessageRequest, SignTypedDataRequest } from '../../../generated/openapi.ts'
+import type { SignatureResult, SignBatchItem } from '../../../generated/openapi.ts'
 import { toHex } from '../../domain/encoding/digest.ts'
 import { withBatchIndex } from '../../domain/errors.ts'
 import type { OperationRequest } from '../../domain/operation.ts'
@@ -29,7 +29,7 @@ const ofItem = <T>(index: number, work: () => T | Promise<T>): Promise<T> => wit
 export async function signBatch(
   context: SignatureContext,
   { relayer_id, authorize, beginAudit }: BatchAsker,
-  items: (SignMessageRequest | SignTypedDataRequest)[],
+  items: SignBatchItem[],
 ): Promise<SignatureResult[]> {
   const rest = pauses()
   const ready: Signable[] = []
@@ -37,7 +37,7 @@ export async function signBatch(
   for (const [index, item] of items.entries()) {
     const valid: SigningRights = rights ?? (await ofItem(index, () => rightsTo(context, { relayer_id, authorize })))
     await ofItem(index, () => {
-      const signable = 'domain_separator' in item ? readTypedData(item) : readMessage(item)
+      const signable = item.domain_separator !== undefined ? readTypedData(item) : readMessage(item)
       checkSignable(signable, valid)
       ready.push(signable)
     })

@@ -172,7 +172,7 @@ function explain(row: WholeTransactionRow, facts: Facts): Omit<Explanation, Asid
     wait_reason,
     ...(row.call && row.data && { call: row.call }),
     since: sinceOf(row, wait_reason),
-    blocked_by: wait_reason === 'earlier_nonce' && facts.isFirstSeen ? (facts.first?.id ?? null) : null,
+    blocking_transaction_id: wait_reason === 'earlier_nonce' && facts.isFirstSeen ? (facts.first?.id ?? null) : null,
     figures: {
       nonce: row.nonce,
       next_nonce: facts.next_nonce ?? null,
@@ -181,7 +181,7 @@ function explain(row: WholeTransactionRow, facts: Facts): Omit<Explanation, Asid
       price_ceiling: ceiling?.toString() ?? null,
       price_cap: cap?.toString() ?? null,
       balance: facts.balance?.toString() ?? null,
-      reserved: row.reserved,
+      max_cost: row.reserved,
       confirmations: row.block_number !== null && head === undefined ? null : confirmations,
       required_confirmations: required_confirmations ?? null,
       attempts: facts.attempts,

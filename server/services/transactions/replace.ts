@@ -1,10 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type {
-  AcceptedTransaction,
-  SendTransactionRequest,
-  SpeedUpRequest,
-  Transaction,
-} from '../../../generated/openapi.ts'
+import type { SendTransactionRequest, SpeedUpRequest, Transaction } from '../../../generated/openapi.ts'
 import { highestTaken, nextPrices } from '../../domain/attempts.ts'
 import { readCall } from '../../domain/decoding/decoded-call.ts'
 import {
@@ -162,7 +157,7 @@ export async function changeTransaction(
   }
 }
 
-const withoutWarnings = ({ warnings: _, ...transaction }: AcceptedTransaction): Transaction => transaction
+const withoutWarnings = ({ warnings: _, ...transaction }: Transaction): Transaction => transaction
 
 /** The prices of the next version. Throws DomainError (400, 409) when there is no room for them. */
 async function newPrices(

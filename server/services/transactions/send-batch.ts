@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { AcceptedTransaction, SendTransactionRequest } from '../../../generated/openapi.ts'
+import type { SendTransactionRequest, Transaction } from '../../../generated/openapi.ts'
 import { badRequest, withBatchIndex } from '../../domain/errors.ts'
 import type { NewTransaction, PoolTransaction } from '../../domain/new-transaction.ts'
 import { checkPoolPolicies } from '../../domain/policies/transaction-policies.ts'
@@ -41,7 +41,7 @@ export async function sendBatch(
   asker: Asker,
   relayerId: string,
   bodies: SendTransactionRequest[],
-): Promise<AcceptedTransaction[]> {
+): Promise<Transaction[]> {
   const found = await context.keyring.findRelayer(relayerId)
   const once = asker.idempotency && { ...asker.idempotency, body_hash: hashOfAll(bodies) }
   const before = await replayed(context.store, asker, once, found.row_id)
@@ -50,7 +50,7 @@ export async function sendBatch(
   const requests = await readAll(bodies)
   const prepared = await prepareAll(context, asker, found, requests)
   const accepted = await acceptAll(context, asker, found, { requests, prepared, once, inPool: (its) => its })
-  return accepted as AcceptedTransaction[]
+  return accepted as Transaction[]
 }
 
 /** Accepts several transactions or none for one relayer of a pool. */
@@ -59,7 +59,7 @@ export async function sendBatchToPool(
   asker: Asker<PoolRow>,
   pool: PoolRow,
   bodies: SendTransactionRequest[],
-): Promise<AcceptedTransaction[]> {
+): Promise<Transaction[]> {
   const { row_id: poolRowId } = pool
   const once = asker.idempotency && { ...asker.idempotency, body_hash: hashOfAll(bodies), pool_row_id: poolRowId }
   const before = await replayed(context.store, asker, once, idempotencyScope(0, poolRowId))
@@ -85,7 +85,7 @@ async function offerAll(
   asker: Asker<PoolRow>,
   members: Member[],
   { pool, requests, once }: { pool: PoolRow; requests: TransactionRequest[]; once: Once },
-): Promise<AcceptedTransaction[] | undefined> {
+): Promise<Transaction[] | undefined> {
   let refusal: MemberRefusal | undefined
   let now = pool
   const authorize = async () => {
@@ -132,7 +132,7 @@ async function acceptAll(
   asker: Asker,
   found: RelayerRow,
   { requests, prepared, once, inPool }: Batch,
-): Promise<AcceptedTransaction[] | undefined> {
+): Promise<Transaction[] | undefined> {
   const wanted = prepared.map((its, index) => {
     const request = requests[index] as TransactionRequest
     return inPool(newTransaction(context, its, request), request)

@@ -1,4 +1,4 @@
-import type { AcceptedTransaction, SendTransactionRequest } from '../../../generated/openapi.ts'
+import type { SendTransactionRequest, Transaction } from '../../../generated/openapi.ts'
 import { DomainError, invalidTransaction, transactionNotFound } from '../../domain/errors.ts'
 import type { NewTransaction, PoolInsertResult, PoolTransaction } from '../../domain/new-transaction.ts'
 import { checkOwnTransaction } from '../../domain/policies/budgets.ts'
@@ -38,7 +38,7 @@ export async function sendToPool(
     by?: { relayer: RelayerRow; nonce: number | undefined } | undefined
     complete?: Complete
   },
-): Promise<AcceptedTransaction> {
+): Promise<Transaction> {
   const { store } = context
   const { row_id: poolRowId } = pool
   const asked = by ? { ...body, from: by.relayer.id, nonce: by.nonce } : body
@@ -70,7 +70,7 @@ export async function moveInPool(
   asker: Asker<PoolRow>,
   pool: PoolRow,
   { from, row }: { from: RelayerRow; row: WholeTransactionRow },
-): Promise<AcceptedTransaction> {
+): Promise<Transaction> {
   checkOwnTransaction(await context.budgets.ofCaller(asker.auditEntry.caller), row.caller)
   // An early check. The commit checks again.
   if (row.status !== 'pending' || row.intent !== 'send' || row.hash !== null) throw wasSigned(row)
@@ -159,7 +159,7 @@ async function offerInTurn(
   asker: Asker<PoolRow>,
   pool: PoolRow,
   offer: Offer,
-): Promise<AcceptedTransaction> {
+): Promise<Transaction> {
   // An early check, before the chain is asked.
   checkPoolPolicies(pool, offer.request)
   for (let count = 0; count < maxAttempts; count += 1) {
@@ -184,7 +184,7 @@ async function offerTo(
   asker: Asker<PoolRow>,
   members: Member[],
   offer: Offer & { pool: PoolRow },
-): Promise<AcceptedTransaction | undefined> {
+): Promise<Transaction | undefined> {
   const { auditEntry } = asker
   const { request, pool, more } = offer
   let refusal: MemberRefusal | undefined

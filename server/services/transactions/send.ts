@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import type { AcceptedTransaction, SendTransactionRequest, Warning } from '../../../generated/openapi.ts'
+import type { SendTransactionRequest, Transaction, TransactionWarning } from '../../../generated/openapi.ts'
 import { readCall } from '../../domain/decoding/decoded-call.ts'
 import { alreadySent, conflict, DomainError, errorOf, relayerNotFound, wrongNonce } from '../../domain/errors.ts'
 import { ceilingColumns, gwei, most, percentileOf, priceByTier, priceColumns } from '../../domain/fees.ts'
@@ -80,7 +80,7 @@ export async function send(
   relayerId: string,
   /** `nonce`: the one that it must get; throws `wrongNonce` when another one is next. */
   { body, nonce, complete = unchanged }: { body: SendTransactionRequest; nonce?: number; complete?: Complete },
-): Promise<AcceptedTransaction> {
+): Promise<Transaction> {
   const { store, keyring } = context
   const { idempotency, auditEntry } = asker
   const found = await keyring.findRelayer(relayerId)
@@ -222,19 +222,19 @@ export function newTransaction(
 }
 
 /** Throws DomainError for what was refused. */
-export function unwrapInsert(result: InsertResult, made: Offered, auditEntry: PendingAuditEntry): AcceptedTransaction {
+export function unwrapInsert(result: InsertResult, made: Offered, auditEntry: PendingAuditEntry): Transaction {
   if (!('row_id' in result)) throw refusalOfInsert(result, made)
   return recorded(result, auditEntry)
 }
 
 /** The first answer to a repeated request. Throws DomainError (422). */
-export function unwrapReplay(result: Replay, auditEntry: PendingAuditEntry): AcceptedTransaction {
+export function unwrapReplay(result: Replay, auditEntry: PendingAuditEntry): Transaction {
   if (result.outcome === 'mismatch') throw mismatch(result)
   return recorded(result, auditEntry)
 }
 
 /** A repeated request is recorded with the transaction of the first one. */
-function recorded(creation: InsertSuccess, auditEntry: PendingAuditEntry): AcceptedTransaction {
+function recorded(creation: InsertSuccess, auditEntry: PendingAuditEntry): Transaction {
   const { transaction } = creation
   auditEntry.replayed = creation.outcome === 'replayed'
   auditEntry.subject = transaction.id
@@ -298,10 +298,13 @@ export function warningsOf(
   { policies }: Pick<RelayerRow, 'policies'>,
   request: TransactionRequest,
   { prices, market, max_cost, reserved, balance, funds, latest, next_nonce, has_code }: TransactionQuote,
-): Warning[] {
-  const warnings: Warning[] = []
-  const warn = (code: Warning['code'], message: string, waitReason: Warning['wait_reason'] = null) =>
-    warnings.push({ code, message, wait_reason: waitReason })
+): TransactionWarning[] {
+  const warnings: TransactionWarning[] = []
+  const warn = (
+    code: TransactionWarning['code'],
+    message: string,
+    waitReason: TransactionWarning['wait_reason'] = null,
+  ) => warnings.push({ code, message, wait_reason: waitReason })
 
   const price = most(prices)
   const { gas_price_cap, min_balance } = policies

@@ -1,4 +1,4 @@
-import type { AcceptedTransaction, TransactionStatus } from '../../../generated/openapi.ts'
+import type { Transaction, TransactionStatus } from '../../../generated/openapi.ts'
 import { transactionNotFound } from '../../domain/errors.ts'
 import type { OperationRequest, Share } from '../../domain/operation.ts'
 import { shownTransaction } from '../../domain/show.ts'
@@ -194,7 +194,7 @@ type WaitRequest = Pick<OperationRequest<'sendTransaction'>, 'query' | 'caller' 
 export function placeToWait(
   { store, keyring, waits, shares, unexpected }: WaitContext,
   asking: WaitRequest,
-): (accepted: AcceptedTransaction) => Promise<AcceptedTransaction> {
+): (accepted: Transaction) => Promise<Transaction> {
   const { wait, wait_seconds } = asking.query
   if (wait === 'none') return async (accepted) => accepted
   const place = new WaitPlace(asking, shares.waits)
@@ -205,7 +205,7 @@ export function placeToWait(
       await waits.until({ transaction_id: id, until: wait, wait_ms: wait_seconds * 1_000 }, place)
       const row = await store.getTransaction(row_id, id)
       if (!row) throw transactionNotFound(id)
-      return { ...shownTransaction(row), warnings }
+      return { ...shownTransaction(row), ...(warnings && { warnings }) }
     } catch (error) {
       unexpected(error)
       return accepted

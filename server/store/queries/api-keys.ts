@@ -55,7 +55,7 @@ const readApiKey = (row: StoredApiKey): ApiKeyRow =>
     ...row,
     scopes: JSON.parse(row.scopes),
     relayer_ids: parse(row.relayer_ids),
-    pool_ids: parse(row.pool_ids),
+    pool_ids: parse(row.pool_ids) ?? [],
     allowed_cidrs: parse(row.allowed_cidrs),
     rate_limit: parse(row.rate_limit),
     budget: parse(row.budget),
@@ -65,7 +65,7 @@ const encodeApiKey = (apiKey: NewApiKey) => ({
   ...apiKey,
   scopes: JSON.stringify(apiKey.scopes),
   is_limited: apiKey.relayer_ids === null ? 0 : 1,
-  pool_ids: apiKey.pool_ids && JSON.stringify(apiKey.pool_ids),
+  pool_ids: apiKey.pool_ids.length === 0 ? null : JSON.stringify(apiKey.pool_ids),
   allowed_cidrs: apiKey.allowed_cidrs && JSON.stringify(apiKey.allowed_cidrs),
   rate_limit: apiKey.rate_limit && JSON.stringify(apiKey.rate_limit),
   budget: apiKey.budget && JSON.stringify(apiKey.budget),
@@ -209,7 +209,7 @@ export const createApiKey = (
   database.writeCached(async (dbTransaction) => {
     const relayers = await rowIdsOf(dbTransaction, apiKey.relayer_ids ?? [])
     if (!Array.isArray(relayers)) return relayers
-    const index = await unknownPool(dbTransaction, apiKey.pool_ids ?? [])
+    const index = await unknownPool(dbTransaction, apiKey.pool_ids)
     if (index >= 0) return { unknown_pool: index }
     const rowId = await insertApiKey(dbTransaction, database.rights, apiKey)
     if (typeof rowId !== 'number') return rowId

@@ -1,4 +1,4 @@
-import type { AcceptedTransaction } from '../../../generated/openapi.ts'
+import type { Transaction } from '../../../generated/openapi.ts'
 import type { SentTransaction } from '../../domain/errors.ts'
 import {
   exceededBy,
@@ -243,7 +243,7 @@ function nextRowId(rowIds: number[]): number {
 }
 
 /** What an answer is made of again: the row as it was accepted, and in a batch its data. */
-interface StoredAnswer extends Pick<AcceptedTransaction, 'warnings'> {
+interface StoredAnswer extends Required<Pick<Transaction, 'warnings'>> {
   row: ReturnType<typeof rememberRow>
   data?: string | null
 }
@@ -253,7 +253,7 @@ export const rememberAnswer = (row: ShownRow, warnings: StoredAnswer['warnings']
   warnings,
 })
 
-export const answerOf = ({ row, warnings }: StoredAnswer, data: string | null): AcceptedTransaction => ({
+export const answerOf = ({ row, warnings }: StoredAnswer, data: string | null): Transaction => ({
   ...shownTransaction(readShown(recallRow(row), data)),
   warnings,
 })

@@ -1,4 +1,4 @@
-import type { AcceptedTransaction } from '../../../generated/openapi.ts'
+import type { Transaction } from '../../../generated/openapi.ts'
 import type {
   BatchCreation,
   InsertResult,
@@ -96,11 +96,7 @@ async function create(
   return creations
 }
 
-const subjectOf = ({
-  transaction: { id, relayer_id },
-}: {
-  transaction: Pick<AcceptedTransaction, 'id' | 'relayer_id'>
-}) => ({
+const subjectOf = ({ transaction: { id, relayer_id } }: { transaction: Pick<Transaction, 'id' | 'relayer_id'> }) => ({
   subject: id,
   relayer_id,
 })

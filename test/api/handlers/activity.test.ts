@@ -273,7 +273,7 @@ test('shows an API key its rights', async () => {
     scopes: ['sign', 'send', 'read', 'notifications', 'manage'],
     relayer_ids: null,
     pool_ids: [],
-    budget_use: null,
+    budget_usage: null,
     may_administer: true,
     expires_at: null,
   })
@@ -287,7 +287,7 @@ test('shows an API key its rights', async () => {
     scopes: ['sign'],
     relayer_ids: ['demo'],
     pool_ids: [],
-    budget_use: null,
+    budget_usage: null,
     may_administer: false,
     expires_at: expiresAt,
   })

@@ -391,7 +391,7 @@ test('creates the first key, lists, rotates and revokes on the command line', as
   const budget = JSON.stringify({ assets: [{ asset: 'coin', max_amount_per_day: '10' }] })
   const { stdout: limited } = await command(...agent, '--budget', budget)
   const self = await fetch(`${url}/api/v1/api-keys/self`, { headers: { Authorization: `Bearer ${limited.trim()}` } })
-  expect(await self.json()).toMatchObject({ data: { budget_use: { assets: [{ asset: 'coin', limit: '10' }] } } })
+  expect(await self.json()).toMatchObject({ data: { budget_usage: { assets: [{ asset: 'coin', limit: '10' }] } } })
   const wrong = [
     ['create', '--name', 'x'],
     [...agent, '--budget', '{'],

@@ -112,7 +112,7 @@ test('assigns consecutive nonces to a batch beside concurrent sends, and all are
     const nonces = data.map(({ nonce }) => nonce as number)
     expect(nonces).toEqual(nonces.map((_, index) => (nonces[0] as number) + index))
     expect(data.map(({ value }) => value)).toEqual(values(first).map(({ value }) => value))
-    expect(data.every(({ warnings, status }) => warnings.length === 0 && status === 'pending')).toBe(true)
+    expect(data.every(({ warnings, status }) => warnings?.length === 0 && status === 'pending')).toBe(true)
   }
   await finished(chain.mine)
   const rows = await transactions()

@@ -54,7 +54,7 @@ test('explains a transaction from its block to its end', async () => {
   await send(1)
   const waiting = await waitsFor('block')
   const { sent_at } = await byNonce(0)
-  expect(waiting).toMatchObject({ status: 'submitted', blocked_by: null, suggestions: [] })
+  expect(waiting).toMatchObject({ status: 'submitted', blocking_transaction_id: null, suggestions: [] })
   expect(waiting.summary).toBe('It waits: a node has it, and one of the next blocks includes it.')
   expect(waiting.since >= String(sent_at).slice(0, 19)).toBe(true)
   expect(waiting.figures).toMatchObject({
@@ -110,7 +110,7 @@ test('explains a cap below the base fee, also for later transactions and dry run
 
   const { id } = await byNonce(0)
   const behind = await waitsFor('earlier_nonce', 1)
-  expect(behind).toMatchObject({ blocked_by: id, suggestions: first.suggestions })
+  expect(behind).toMatchObject({ blocking_transaction_id: id, suggestions: first.suggestions })
   expect(behind.summary).toContain(`nonce 0 comes first (transaction ${id}), which waits: the policy gas_price_cap`)
 
   const codes = [
@@ -118,7 +118,7 @@ test('explains a cap below the base fee, also for later transactions and dry run
     ['cap_below_base_fee', 'price_cap'],
     ['price_limited_by_cap', null],
   ]
-  const told = (warnings: { code: string; wait_reason: string | null }[]) =>
+  const told = (warnings: { code: string; wait_reason: string | null }[] = []) =>
     warnings.map(({ code, wait_reason }) => [code, wait_reason])
   const body = { to: second?.to ?? null, value: '3', gas_limit: 21_000 }
   const path = { relayer_id }

@@ -101,7 +101,7 @@ test('the right to a pool is one to what was sent through it: never to what anot
   const shown = await web.transactions.getAny(own.id)
   expect(shown).toMatchObject({ wait_reason: 'earlier_nonce' })
   const explained = await web.transactions.getExplanation(own.id)
-  expect(explained).toMatchObject({ wait_reason: 'earlier_nonce', blocked_by: null, suggestions: [] })
+  expect(explained).toMatchObject({ wait_reason: 'earlier_nonce', blocking_transaction_id: null, suggestions: [] })
   const told = JSON.stringify([shown, explained])
   for (const secret of [blocker.id, payment.id, otherReceiver, 'txpool']) expect(told).not.toContain(secret)
 

@@ -95,7 +95,7 @@ test('allows one relayer per address and chain id, also through another signer o
   for (const signerId of [first.signer_id, otherSigner]) {
     for (const name of ['local', 'same']) {
       const create = client.post(listPath, { body: { ...given, network: name, signer_id: signerId } })
-      const refused = { status: 400, details: [{ path: '/body/signer_id' }] }
+      const refused = { status: 409, code: 'already_exists', details: [{ path: '/body/signer_id' }] }
       await expect(create, `${signerId} on ${name}`).rejects.toMatchObject(refused)
     }
   }

@@ -103,6 +103,18 @@ test('an integer has a maximum below 2^31, or a format: generated clients take 3
   expect(unsizedIntegers(contract)).toEqual([])
 })
 
+/** Each pattern of the contract that only JavaScript reads, or an engine with lookarounds. */
+function foreignPatterns(part: unknown): string[] {
+  if (typeof part !== 'object' || part === null) return []
+  const { pattern } = part as Schema
+  const own = typeof pattern === 'string' && /\(\?[=!<]|\[\^\]/.test(pattern) ? [pattern] : []
+  return [...own, ...Object.values(part).flatMap(foreignPatterns)]
+}
+
+test('a pattern has no lookaround and no [^], which Python, Go and Rust do not read', () => {
+  expect(foreignPatterns(contract)).toEqual([])
+})
+
 test('every member and parameter has a description', () => {
   const members = Object.entries(schemas).flatMap(([name, schema]) => membersOf(schema, name))
   expect(members.filter(({ schema }) => !isDescribed(schema)).map(({ name }) => name)).toEqual([])
@@ -135,6 +147,11 @@ test('an amount says its unit: wei, or the smallest unit of a token', () => {
       .filter(({ schema: { description = '' } }) => !/\bwei\b|smallest unit/.test(description))
       .map(({ name }) => name),
   ).toEqual([])
+})
+
+test('every schema says what it is, but the envelopes', () => {
+  const silent = Object.entries(schemas).filter(([name, { description }]) => !description && !name.endsWith('Response'))
+  expect(silent.map(([name]) => name)).toEqual([])
 })
 
 test('every object with members has a name of its own, which no generator invents', () => {

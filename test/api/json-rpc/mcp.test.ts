@@ -118,7 +118,7 @@ test("serves the SDK's client: an agent reads its budget, simulates, pays, and l
 
   expect((await call('get_budget')).structuredContent).toMatchObject({
     scopes: ['sign', 'send', 'read'],
-    budget_use: {
+    budget_usage: {
       assets: [
         { used: '40', remaining: '60' },
         { used: '60', remaining: '40' },
@@ -245,7 +245,7 @@ test('sends each of 100 calls once that were cut off and repeated with their req
   expect(pagination.total_items).toBe(count)
   const { call } = await connect(service, key)
   expect((await call('get_budget')).structuredContent).toMatchObject({
-    budget_use: { assets: [{ used: `${count}` }, {}] },
+    budget_usage: { assets: [{ used: `${count}` }, {}] },
   })
 })
 
@@ -266,7 +266,7 @@ test('signs and counts each of 100 payments once that were cut off and repeated 
   expect(new Set(first.map(({ payment_signature }) => payment_signature)).size).toBe(count)
   const { call } = await connect(service, key)
   const used = async () => (await call('get_budget')).structuredContent
-  expect(await used()).toMatchObject({ budget_use: { assets: [{}, { used: '100', remaining: '0' }] } })
+  expect(await used()).toMatchObject({ budget_usage: { assets: [{}, { used: '100', remaining: '0' }] } })
   const other = { ...requirements, amount: '2', maxTimeoutSeconds: 3_600 }
   expect(await call('sign_payment', { ...demo, requirements: other, request_id: 'payment-0' })).toMatchObject({
     isError: true,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { FundingSettings } from '../../../client/index.ts'
+import type { ReplaceFundingRequest } from '../../../client/index.ts'
 import type { AnvilOptions } from '../../support/anvil.ts'
 import { rowsOf } from '../../support/service-database.ts'
 import { testRig } from '../../support/test-rig.ts'
@@ -18,7 +18,7 @@ async function start(chain: AnvilOptions = {}) {
   await rig.chain.setBalance(relayer.address, ether)
   await rig.chain.mine(8)
   const path = { relayer_id: relayer.relayer_id }
-  const settings: FundingSettings = {
+  const settings: ReplaceFundingRequest = {
     treasury_id: treasury.relayer_id,
     min_balance: `${2n * ether}`,
     target_balance: `${5n * ether}`,

@@ -28,7 +28,7 @@ const told = (error: unknown) => {
 }
 
 const unknownOf = async (rig: Rig, { relayer_id }: Account) => {
-  const { data } = await rig.client().get(`${relayer}/unknown-transactions`, { path: { relayer_id } })
+  const { data } = await rig.client().get(`${relayer}/external-transactions`, { path: { relayer_id } })
   return data
 }
 
@@ -38,7 +38,7 @@ const externalOf = async (rig: Rig, { relayer_id }: Account) => {
 }
 
 const acknowledge = (rig: Rig, { relayer_id }: Account) =>
-  rig.client().post(`${relayer}/nonce/reconcile`, { path: { relayer_id }, body: { acknowledge_unknown: true } })
+  rig.client().post(`${relayer}/nonce/reconcile`, { path: { relayer_id }, body: { acknowledge_external: true } })
 
 const payments = Array.from({ length: 10 }, (_, index) => 1_000 + index)
 const paid = BigInt(payments.reduce((sum, value) => sum + value))

@@ -322,7 +322,7 @@ const ways: Record<WaitReason | 'block', Way[]> = {
       operation: 'cancelTransaction, of the first one',
       async carryOut({ rig, path }) {
         const { data } = await rig.client().get('/api/v1/transactions/{transaction_id}/explanation', { path })
-        const first = { ...path, transaction_id: `${data.blocked_by}` }
+        const first = { ...path, transaction_id: `${data.blocking_transaction_id}` }
         return rig.client().delete(one, { path: first })
       },
       ends: 'confirmed',

@@ -171,5 +171,5 @@ test('warns of a relayer whose account has code', async () => {
     path: { relayer_id: account.relayer_id },
     body: { to: `0x${'5a'.repeat(20)}`, value: '1', gas_limit: 21_000 },
   })
-  expect(data.warnings.map(({ code }) => code)).toContain('account_has_code')
+  expect(data.warnings?.map(({ code }) => code)).toContain('account_has_code')
 })

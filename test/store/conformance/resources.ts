@@ -67,7 +67,7 @@ export const apiKeyOf = (id: string, changes: Partial<NewApiKey> = {}): NewApiKe
   name: `Key ${id}`,
   scopes: ['sign', 'read'],
   relayer_ids: null,
-  pool_ids: null,
+  pool_ids: [],
   allowed_cidrs: null,
   rate_limit: null,
   budget: null,

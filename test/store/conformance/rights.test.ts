@@ -118,7 +118,7 @@ onEveryStore((opened) => {
     await store.createPool({ id: pool, name: pool, network, relayer_ids: [treasury], policies: {} })
     const key = unique('key')
     await store.createApiKey(apiKeyOf(key, { relayer_ids: [] }))
-    expect(await store.apiKey(key)).toMatchObject({ pool_ids: null })
+    expect(await store.apiKey(key)).toMatchObject({ pool_ids: [] })
     await rows(`UPDATE api_keys SET pool_ids = '["${pool}"]' WHERE id = '${key}'`)
     expect(await store.apiKey(key)).toBeUndefined()
   })
