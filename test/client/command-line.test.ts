@@ -153,6 +153,9 @@ test('says before a change whether a block would include the new version, of one
   expect(
     done.err.match(/: a block can include it now: its price is at most \S+ gwei, the base fee \S+ gwei$/gm)?.length,
   ).toBe(2)
+  const prices = ['--max-fee', '90gwei', '--priority-fee', '9gwei']
+  const replaced = await run(['tx', 'replace', first, '--to', to, '--value', '2', ...prices])
+  expect(replaced).toMatchObject({ code: 0, err: expect.stringContaining(`${first}: a block can include it now: `) })
 })
 
 test('speeds a transaction up with its access list', async () => {
