@@ -4831,9 +4831,9 @@ export interface components {
             /** @description What people call the API key. */
             name: components["schemas"]["ApiKeyName"];
             scopes: components["schemas"]["GrantedScopes"];
-            /** @description The relayers that the key may use. Null: all. Any other relayer gets the same 404 as one that does not exist. A deleted relayer is removed from the list, even if a new relayer gets its id. */
+            /** @description The relayers that the key may use. Null: all. Empty: none. Any other relayer gets the same 404 as one that does not exist. A deleted relayer is removed from the list, even if a new relayer gets its id. */
             relayer_ids: components["schemas"]["Id"][] | null;
-            /** @description Pools that the key may use without rights to their relayers. Empty when there are none. */
+            /** @description Pools that the key may use without rights to their relayers. */
             pool_ids: components["schemas"]["Id"][];
             /** @description The client addresses from which the key is accepted. Null: any. */
             allowed_cidrs: components["schemas"]["Cidr"][] | null;
@@ -4873,10 +4873,10 @@ export interface components {
             /** @description What people call the API key, 1 to 128 characters. */
             name: components["schemas"]["ApiKeyName"];
             scopes: components["schemas"]["Scopes"];
-            /** @description The relayers that the key may use. Null: all, or none when `pool_ids` is given. Absent: the same; in an update, unchanged. */
+            /** @description The relayers that the key may use. Null: all, also later ones. Empty: none. Absent: all, or none when `pool_ids` names any; in an update, unchanged. */
             relayer_ids?: components["schemas"]["Id"][] | null;
-            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. Null or empty: none. Absent: the same; in an update, unchanged. */
-            pool_ids?: components["schemas"]["Id"][] | null;
+            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. Absent: none; in an update, unchanged. */
+            pool_ids?: components["schemas"]["Id"][];
             /** @description The client addresses from which the key is accepted. Null: any. Absent: the same; in an update, unchanged. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
             /** @description Null: the limit of the service applies. Absent: the same; in an update, unchanged. */
@@ -4894,10 +4894,10 @@ export interface components {
             /** @description What people call the API key, 1 to 128 characters. */
             name?: components["schemas"]["ApiKeyName"];
             scopes?: components["schemas"]["Scopes"];
-            /** @description The relayers that the key may use. Null: all, or none when `pool_ids` is given. Absent: the same; in an update, unchanged. */
+            /** @description The relayers that the key may use. Null: all, also later ones. Empty: none. Absent: all, or none when `pool_ids` names any; in an update, unchanged. */
             relayer_ids?: components["schemas"]["Id"][] | null;
-            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. Null or empty: none. Absent: the same; in an update, unchanged. */
-            pool_ids?: components["schemas"]["Id"][] | null;
+            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. Absent: none; in an update, unchanged. */
+            pool_ids?: components["schemas"]["Id"][];
             /** @description The client addresses from which the key is accepted. Null: any. Absent: the same; in an update, unchanged. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
             /** @description Null: the limit of the service applies. Absent: the same; in an update, unchanged. */
@@ -6897,14 +6897,14 @@ export interface components {
             /** @description The fees that were paid, in wei, also those of cancellations. Null when relayers of several networks are counted, whose fees have no sum. */
             fees: string | null;
         };
-        /** @description An API key and its rights. */
+        /** @description The API key of the request, and its rights. */
         OwnApiKey: {
             /** @description The API key's id, or `environment` for the key of the setting `API_KEY`. */
             id: string;
             /** @description The API key's name. Null for the key of the setting `API_KEY`. */
             name: string | null;
             scopes: components["schemas"]["GrantedScopes"];
-            /** @description The relayers that the key may use. Null means all. */
+            /** @description The relayers that the key may use. Null: all. Empty: none. */
             relayer_ids: components["schemas"]["Id"][] | null;
             /** @description The pools that the key may use without rights to their relayers. */
             pool_ids: components["schemas"]["Id"][];
@@ -7917,7 +7917,7 @@ export interface components {
             };
         };
         /** @description The API key. */
-        CallerSuccess: {
+        OwnApiKeySuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -8508,7 +8508,7 @@ export type ResponseQueueList = components['responses']['QueueList'];
 export type ResponseSpendingList = components['responses']['SpendingList'];
 export type ResponseCallerSpendingList = components['responses']['CallerSpendingList'];
 export type ResponseActivitySuccess = components['responses']['ActivitySuccess'];
-export type ResponseCallerSuccess = components['responses']['CallerSuccess'];
+export type ResponseOwnApiKeySuccess = components['responses']['OwnApiKeySuccess'];
 export type ParameterIdempotencyKey = components['parameters']['Idempotency-Key'];
 export type ParameterIfMatch = components['parameters']['If-Match'];
 export type ParameterRelayerId = components['parameters']['relayer_id'];
@@ -11079,7 +11079,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["CallerSuccess"];
+            200: components["responses"]["OwnApiKeySuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];

@@ -57,7 +57,7 @@ export async function createApiKey(
     ...changes,
     budget: changes.budget ? mergeBudget(null, changes.budget) : null,
     // A key for pools is limited to them, unless it says otherwise.
-    ...(changes.pool_ids?.length && !body.relayer_ids && { relayer_ids: [] }),
+    ...(changes.pool_ids?.length && body.relayer_ids === undefined && { relayer_ids: [] }),
     name: body.name,
     scopes: body.scopes,
     created_at: createdAt,
@@ -127,7 +127,7 @@ export async function revokeApiKey({ store }: Store, id: string, conditions: Con
 }
 
 /** A budget with what its limits have left. */
-export async function budgetUse({ store }: Store, budget: KeyBudget): Promise<BudgetUsage> {
+export async function getBudgetUsage({ store }: Store, budget: KeyBudget): Promise<BudgetUsage> {
   const { assets, fees, transactions } = budgetPlaces(budget)
   const [ofAssets, ofFees, ofTransactions] = await Promise.all([
     Promise.all(assets.map(store.usage)),
@@ -158,11 +158,10 @@ const unknown = (limit: UnknownLimit) =>
 
 /** The given members in stored form. Throws DomainError (400). */
 function readChanges(body: CreateApiKeyRequest | UpdateApiKeyRequest): ApiKeyChanges {
-  const { expires_at, budget, pool_ids, ...others } = body
+  const { expires_at, budget, ...others } = body
   body.allowed_cidrs?.forEach(checkCidr)
   return {
     ...others,
-    ...(pool_ids !== undefined && { pool_ids: pool_ids ?? [] }),
     ...(expires_at !== undefined && { expires_at: expires_at && readTime(expires_at, ['expires_at']) }),
     ...(budget !== undefined && { budget: budget && readBudget(budget) }),
   }

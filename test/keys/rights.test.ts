@@ -60,8 +60,8 @@ describe('rows that another program changed', () => {
     const id = '0198c0de-0000-7000-8000-000000000000'
     const { token, secret_hash } = makeToken(id)
     tamper(service, (db) => {
-      const forge = `INSERT INTO api_keys (id, name, secret_hash, scopes, is_limited, created_at, rights_version, rights_mac)
-        SELECT ?, 'forged', ?, '["sign","send","read","notifications","manage"]', 0, created_at, rights_version, rights_mac FROM api_keys`
+      const forge = `INSERT INTO api_keys (id, name, secret_hash, scopes, is_limited, pool_ids, created_at, rights_version, rights_mac)
+        SELECT ?, 'forged', ?, '["sign","send","read","notifications","manage"]', 0, '[]', created_at, rights_version, rights_mac FROM api_keys`
       db.prepare(forge).run(id, secret_hash)
     })
     const forged = { client: createRelayerClient({ baseUrl: service.url, token }) }

@@ -86,24 +86,27 @@ export function KeyActions({ apiKey, to }: { apiKey: ApiKey; to?: string }) {
 export function relayersText(key: ApiKey): string {
   if (isOfResource(key)) return key.scopes.includes('settle') ? 'those of its facilitator' : 'those of its sponsorship'
   const { relayer_ids, pool_ids } = key
-  const names = [...(relayer_ids ?? []), ...pool_ids.map((id) => `pool ${id}`)]
-  return names.length === 0 ? 'all' : names.join(', ')
+  const names = [...(relayer_ids ?? ['all']), ...pool_ids.map((id) => `pool ${id}`)]
+  return names.join(', ') || 'none'
 }
 
 const lines = (list?: string[] | null) => (list ?? []).join('\n')
 
+const everyRelayer = 'every relayer, also later ones'
+
 const rightsOf = (key?: ApiKey) => ({
   name: key?.name ?? '',
   scopes: key ? scopes.filter((scope) => key.scopes.includes(scope)) : ['read' as Scope],
+  every_relayer: (key?.relayer_ids ?? null) === null ? [everyRelayer] : [],
   relayer_ids: key?.relayer_ids ?? [],
   pool_ids: key?.pool_ids ?? [],
   allowed_cidrs: lines(key?.allowed_cidrs),
   expires_at: typedOf(key?.expires_at ?? ''),
 })
 
-const bodyOf = ({ relayer_ids, allowed_cidrs, expires_at, ...rest }: ReturnType<typeof rightsOf>) => ({
+const bodyOf = ({ every_relayer, relayer_ids, allowed_cidrs, expires_at, ...rest }: ReturnType<typeof rightsOf>) => ({
   ...rest,
-  relayer_ids: relayer_ids.length > 0 ? relayer_ids : null,
+  relayer_ids: every_relayer.length > 0 ? null : relayer_ids,
   allowed_cidrs: listOrNull(allowed_cidrs),
   expires_at: momentOf(expires_at) ?? null,
 })
@@ -125,7 +128,10 @@ function useRights(key?: ApiKey) {
       <>
         <Field label="Name" required maxLength={128} {...bind('name')} />
         <Checks legend="Scopes" values={scopes} {...pick('scopes')} />
-        <Picks legend="Relayers (none chosen: all, or none with pools)" values={relayers} {...pick('relayer_ids')} />
+        <Checks legend="Relayers" values={[everyRelayer]} text={(value) => value} {...pick('every_relayer')} />
+        {values.every_relayer.length === 0 && (
+          <Picks legend="Only these relayers" values={relayers} {...pick('relayer_ids')} />
+        )}
         {pools.length > 0 && <Picks legend="Pools" values={pools} {...pick('pool_ids')} />}
         <Entries label="Client addresses (empty: any)" one="range" parts={cidr} {...bind('allowed_cidrs')} />
         <Field

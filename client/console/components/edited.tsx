@@ -22,6 +22,9 @@ export function useEdited<Resource extends { revision: string }>(current: Resour
   }
 }
 
+/** What null means. */
+const withoutLimit: Record<string, string> = { relayer_ids: 'all', allowed_cidrs: 'any', expires_at: 'never' }
+
 /** Nobody has changed these. */
 const unsaid = new Set(['revision', 'budget_usage', 'usage', 'last_used_at'])
 
@@ -36,7 +39,8 @@ function Difference({ opened, current, again }: { opened: object; current: objec
       <ul className="plain">
         {changed.map(([name, value]) => (
           <li key={name}>
-            {words(name)}: <del>{textOf(before[name])}</del> <ins>{textOf(value)}</ins>
+            {words(name)}: <del>{textOf(before[name] ?? withoutLimit[name])}</del>{' '}
+            <ins>{textOf(value ?? withoutLimit[name])}</ins>
           </li>
         ))}
       </ul>
@@ -47,10 +51,9 @@ function Difference({ opened, current, again }: { opened: object; current: objec
   )
 }
 
-/** What is compared: nothing is nothing, however it is written. */
+/** What is compared. Null is not an empty list: it may be all (`relayer_ids`). */
 function keyOf(value: unknown): string {
   if (value === null || value === undefined) return 'none'
-  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value.join(', ') || 'none'
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 

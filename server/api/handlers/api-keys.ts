@@ -1,8 +1,8 @@
 import type { GrantedScopes } from '../../../generated/openapi.ts'
 import { deleted, type Handlers, page } from '../../domain/operation.ts'
 import {
-  budgetUse,
   createApiKey,
+  getBudgetUsage,
   revokeApiKey,
   rotateApiKey,
   showApiKey,
@@ -22,7 +22,7 @@ export const apiKeys = (context: Pick<ServicesContext, 'store' | 'makeId' | 'now
     async getApiKey({ path }) {
       const apiKey = await context.store.getApiKey(path.api_key_id)
       const budget = budgetOf(apiKey)
-      return apiKey && { ...showApiKey(apiKey), ...(budget && { budget_usage: await budgetUse(context, budget) }) }
+      return apiKey && { ...showApiKey(apiKey), ...(budget && { budget_usage: await getBudgetUsage(context, budget) }) }
     },
 
     updateApiKey: ({ path, body, auditEntry, ifMatch }) =>
@@ -44,7 +44,7 @@ export const apiKeys = (context: Pick<ServicesContext, 'store' | 'makeId' | 'now
         scopes: scopes.filter((scope) => roles.has(scope)),
         relayer_ids: relayer_ids === undefined ? null : [...relayer_ids],
         pool_ids: [...pool_ids],
-        budget_usage: budget ? await budgetUse(context, budget) : null,
+        budget_usage: budget ? await getBudgetUsage(context, budget) : null,
         may_administer: roles.has('administer'),
         expires_at: apiKey?.expires_at ?? null,
       }

@@ -33,7 +33,7 @@ interface StoredApiKey {
   previous_token_expires_at: string | null
   scopes: string
   relayer_ids: string | null
-  pool_ids: string | null
+  pool_ids: string
   allowed_cidrs: string | null
   rate_limit: string | null
   budget: string | null
@@ -55,7 +55,7 @@ const readApiKey = (row: StoredApiKey): ApiKeyRow =>
     ...row,
     scopes: JSON.parse(row.scopes),
     relayer_ids: parse(row.relayer_ids),
-    pool_ids: parse(row.pool_ids) ?? [],
+    pool_ids: JSON.parse(row.pool_ids),
     allowed_cidrs: parse(row.allowed_cidrs),
     rate_limit: parse(row.rate_limit),
     budget: parse(row.budget),
@@ -65,7 +65,7 @@ const encodeApiKey = (apiKey: NewApiKey) => ({
   ...apiKey,
   scopes: JSON.stringify(apiKey.scopes),
   is_limited: apiKey.relayer_ids === null ? 0 : 1,
-  pool_ids: apiKey.pool_ids.length === 0 ? null : JSON.stringify(apiKey.pool_ids),
+  pool_ids: JSON.stringify(apiKey.pool_ids),
   allowed_cidrs: apiKey.allowed_cidrs && JSON.stringify(apiKey.allowed_cidrs),
   rate_limit: apiKey.rate_limit && JSON.stringify(apiKey.rate_limit),
   budget: apiKey.budget && JSON.stringify(apiKey.budget),

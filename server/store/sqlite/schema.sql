@@ -235,7 +235,7 @@ CREATE TABLE api_keys (
   created_at                TEXT NOT NULL,
   last_used_at              TEXT,
   -- The pools that a key may use without rights to their relayers, as a JSON array; NULL: none.
-  pool_ids                  TEXT,
+  pool_ids                  TEXT NOT NULL,
   -- What it may move (domain/policies/budgets.ts), as JSON; NULL: what its relayers allow.
   budget                    TEXT CHECK (json_valid(budget)),
   rights_version            INTEGER NOT NULL DEFAULT 0,

@@ -298,7 +298,7 @@ test('an API key that is limited to a pool sends through it, and has no rights t
   expect(await codeOf(client.delete(base, { path }))).toBe('409 in_use /path/pool_id')
   await client.patch('/api/v1/api-keys/{api_key_id}', {
     path: { api_key_id: data.api_key.id },
-    body: { pool_ids: null },
+    body: { pool_ids: [] },
   })
   expect(await codeOf(sendBy(limited))).toBe('404 not_found /path/pool_id')
   await client.delete(base, { path })
@@ -499,7 +499,7 @@ test('streams the events of all relayers of a pool, resumes without a gap, and e
   let count = 0
   for await (const _ of follow(undefined)) {
     count += 1
-    const its = { path: { api_key_id: key.api_key.id }, body: { pool_ids: null } }
+    const its = { path: { api_key_id: key.api_key.id }, body: { pool_ids: [] } }
     await client.patch('/api/v1/api-keys/{api_key_id}', its)
     await send()
   }

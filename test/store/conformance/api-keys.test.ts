@@ -107,8 +107,8 @@ onEveryStore((opened) => {
     const { store, rows } = opened()
     const { total_items } = await store.listApiKeys({ offset: 0, limit: 0 })
     const values = Array.from({ length: 995 - total_items }, (_, index) => `('many ${index}')`)
-    await rows(`INSERT INTO api_keys (id, name, secret_hash, scopes, is_limited, created_at)
-      SELECT number, number, secret_hash, '[]', 0, '' FROM (SELECT secret_hash FROM api_keys LIMIT 1) AS one,
+    await rows(`INSERT INTO api_keys (id, name, secret_hash, scopes, is_limited, pool_ids, created_at)
+      SELECT number, number, secret_hash, '[]', 0, '[]', '' FROM (SELECT secret_hash FROM api_keys LIMIT 1) AS one,
         (SELECT column1 AS number FROM (VALUES ${values.join(', ')}) AS numbers) AS many`)
     const results = await Promise.all(Array.from({ length: 10 }, () => store.createApiKey(apiKeyOf(unique('key')))))
     expect(results.filter((result) => result === 'too_many')).toHaveLength(5)
