@@ -182,11 +182,17 @@ function queryFault(operation: ContractOperation, target: string): string | unde
     const values = given.getAll(name)
     if (type !== 'array' && values.length > 1) return `query ${name} is given twice`
     if (type === 'integer' && !/^\d+$/.test(String(values))) return `query ${name} is ${values}`
-    const value = type === 'integer' ? Number(values[0]) : values[0]
+    const value = typed(type, values[0])
     const fault = valueFault(parameter, type === 'array' ? values : value)
     if (fault !== undefined) return fault
   }
   return undefined
+}
+
+/** The text of a query as its type reads it. */
+function typed(type: unknown, text: string | undefined): unknown {
+  if (type === 'boolean' && /^(?:true|false)$/.test(`${text}`)) return text === 'true'
+  return type === 'integer' ? Number(text) : text
 }
 
 function valueFault({ name, in: place, pointer }: Parameter, value: unknown): string | undefined {
