@@ -15,7 +15,7 @@ import { useSession } from '../data/session.tsx'
 import { toneOf } from '../data/statuses.ts'
 import { time } from '../data/times.ts'
 import { Reason } from '../transactions/reason.tsx'
-import { Compared } from './unknown-transactions.tsx'
+import { Compared } from './external-transactions.tsx'
 
 const WaitingRemedy = lazy(async () => ({
   default: (await import('../transactions/waiting-remedy.tsx')).WaitingRemedy,

@@ -5,7 +5,7 @@ import { reasonText, sentence } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
 import { useProblems, useSymbolOf } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
-import { Compared } from '../problems/unknown-transactions.tsx'
+import { Compared } from '../problems/external-transactions.tsx'
 
 const kinds: ReadonlySet<Problem['kind']> = new Set([
   ...([
