@@ -152,10 +152,8 @@ fn handle(body: &str) -> Option<String> {
     if delivery["event"] != "transaction_update" {
         return None;
     }
-    match *serde_json::from_value::<Event>(delivery).unwrap().payload {
-        EventPayload::Transaction(transaction) => Some(transaction.id),
-        other => panic!("{:?}", other),
-    }
+    // Not \`Event\`: the tag of its union is taken from the payload, which requires it too.
+    Some(serde_json::from_value::<TransactionPayload>(delivery["payload"].clone()).unwrap().id)
 }
 
 fn read_examples() {
