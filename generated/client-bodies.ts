@@ -527,7 +527,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "acknowledge_external",
    "boolean",
-   "What the service has listed as unknown transactions was compared with what should be sent."
+   "What the service has listed as external transactions was compared with what should be sent."
   ]
  ],
  "post /api/v1/notifications": [

@@ -4020,7 +4020,7 @@ export interface components {
              */
             next_nonce?: number;
             /**
-             * @description What the service has listed as unknown transactions was compared with what should be sent.
+             * @description What the service has listed as external transactions was compared with what should be sent.
              * @default false
              */
             acknowledge_external?: boolean;
@@ -4873,7 +4873,7 @@ export interface components {
             /** @description What people call the API key, 1 to 128 characters. */
             name: components["schemas"]["ApiKeyName"];
             scopes: components["schemas"]["Scopes"];
-            /** @description The relayers that the key may use. Null: all, also later ones. Empty: none. Absent: all, or none when `pool_ids` names any; in an update, unchanged. */
+            /** @description The relayers that the key may use. Null: all, also later ones. Empty: none. Absent: all, or none when `pool_ids` is given; in an update, unchanged. */
             relayer_ids?: components["schemas"]["Id"][] | null;
             /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. Absent: none; in an update, unchanged. */
             pool_ids?: components["schemas"]["Id"][];
@@ -4894,7 +4894,7 @@ export interface components {
             /** @description What people call the API key, 1 to 128 characters. */
             name?: components["schemas"]["ApiKeyName"];
             scopes?: components["schemas"]["Scopes"];
-            /** @description The relayers that the key may use. Null: all, also later ones. Empty: none. Absent: all, or none when `pool_ids` names any; in an update, unchanged. */
+            /** @description The relayers that the key may use. Null: all, also later ones. Empty: none. Absent: all, or none when `pool_ids` is given; in an update, unchanged. */
             relayer_ids?: components["schemas"]["Id"][] | null;
             /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. Absent: none; in an update, unchanged. */
             pool_ids?: components["schemas"]["Id"][];

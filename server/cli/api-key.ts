@@ -75,8 +75,9 @@ async function run(command: string | undefined, id: string, values: Options): Pr
     }
     if (command === 'list') {
       const lines: string[] = []
-      for (const { id, name, scopes, relayer_ids, expires_at, last_used_at } of await store.apiKeys()) {
-        const told = [id, name, scopes.join(','), relayer_ids?.join(',') ?? 'all relayers']
+      for (const { id, name, scopes, relayer_ids, pool_ids, expires_at, last_used_at } of await store.apiKeys()) {
+        const used = [...(relayer_ids ?? ['all relayers']), ...pool_ids.map((poolId) => `pool ${poolId}`)]
+        const told = [id, name, scopes.join(','), used.join(',') || 'no relayer']
         lines.push([...told, `expires ${expires_at ?? 'never'}, last used ${last_used_at ?? 'never'}`].join('  '))
       }
       return lines.join('\n')

@@ -57,7 +57,7 @@ export async function createApiKey(
     ...changes,
     budget: changes.budget ? mergeBudget(null, changes.budget) : null,
     // A key for pools is limited to them, unless it says otherwise.
-    ...(changes.pool_ids?.length && body.relayer_ids === undefined && { relayer_ids: [] }),
+    ...(body.pool_ids && body.relayer_ids === undefined && { relayer_ids: [] }),
     name: body.name,
     scopes: body.scopes,
     created_at: createdAt,

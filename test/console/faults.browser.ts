@@ -93,6 +93,9 @@ test('names the fields that are empty or wrong before anything is sent, and goes
   await dialog.getByLabel('read').uncheck()
   await confirm(page)
   await dialog.locator('fieldset .fault').getByText('Choose at least one scope.').waitFor()
+  await dialog.getByLabel('read').check()
+  await confirm(page)
+  await dialog.locator('fieldset .fault').getByText('Choose every relayer, some relayers or a pool.').waitFor()
 })
 
 test('shows that an action runs, runs it once, and says with a link what it did', async () => {

@@ -94,6 +94,7 @@ test('reads when an API key expires in the zone that is shown', async () => {
   await open('/keys')
   await act(page, named(page, 'Create an API key'), async (dialog) => {
     await dialog.getByLabel('Name').fill('until noon')
+    await dialog.getByLabel('every relayer').check()
     await dialog.getByLabel(/^Expires at/).fill('2030-01-31T05:30')
     await dialog.getByText('Expires at (UTC+1; empty: never)').waitFor()
   })

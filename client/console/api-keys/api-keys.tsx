@@ -97,7 +97,7 @@ const everyRelayer = 'every relayer, also later ones'
 const rightsOf = (key?: ApiKey) => ({
   name: key?.name ?? '',
   scopes: key ? scopes.filter((scope) => key.scopes.includes(scope)) : ['read' as Scope],
-  every_relayer: (key?.relayer_ids ?? null) === null ? [everyRelayer] : [],
+  every_relayer: key?.relayer_ids === null ? [everyRelayer] : [],
   relayer_ids: key?.relayer_ids ?? [],
   pool_ids: key?.pool_ids ?? [],
   allowed_cidrs: lines(key?.allowed_cidrs),
@@ -155,7 +155,12 @@ function CreateKey() {
       tone="primary"
       opened={rights.reset}
       effect="Creates an API key with these permissions. Its token is shown once."
-      run={async (client) => client.apiKeys.create(rights.body())}
+      run={async (client) => {
+        const body = rights.body()
+        if (body.relayer_ids?.length === 0 && body.pool_ids.length === 0)
+          throw new FormError('every_relayer', 'Choose every relayer, some relayers or a pool.')
+        return client.apiKeys.create(body)
+      }}
       isOnce
       done={({ api_key, token }) => <NewToken token={token}>API key “{api_key.name}” is created.</NewToken>}
     >

@@ -28,7 +28,6 @@ const maxRemembered = 10_000
 const sweepMs = 1_000
 
 interface CallerCalls {
-  caller: string
   by_content: Map<string, Sent[]>
   count: number
   swept_at: number
@@ -84,7 +83,7 @@ export class Repeats {
   #callsOf(caller: string): CallerCalls {
     const known = this.#byCaller.get(caller)
     if (known) return known
-    const calls = { caller, by_content: new Map(), count: 0, swept_at: Number.NEGATIVE_INFINITY }
+    const calls = { by_content: new Map(), count: 0, swept_at: Number.NEGATIVE_INFINITY }
     this.#byCaller.set(caller, calls)
     return calls
   }
@@ -100,9 +99,7 @@ export class Repeats {
   #keep(calls: CallerCalls, key: string, isKept: (sent: Sent) => boolean): void {
     const all = calls.by_content.get(key) ?? []
     const kept = all.filter(isKept)
-    if (kept.length === all.length) return
     calls.count -= all.length - kept.length
-    if (calls.count === 0) this.#byCaller.delete(calls.caller)
     if (kept.length > 0) calls.by_content.set(key, kept)
     else calls.by_content.delete(key)
   }

@@ -132,12 +132,13 @@ async function stateOfPool(context: FundingContext, pool: PoolRow, given: Fundin
 
 /** The use of the daily limit. */
 async function usageOf(
-  { store, keyring }: FundingContext,
+  { store }: FundingContext,
   { treasury_id, max_amount_per_day: limit }: Funding,
   asset: string,
 ): Promise<Usage> {
-  const { chain_id, address: holder } = await keyring.findRelayer(treasury_id)
-  return store.usage({ chain_id, holder, asset, limit })
+  // Without its key, which this does not need.
+  const treasury = await store.getRelayer(treasury_id)
+  return store.usage({ chain_id: treasury?.chain_id ?? 0, holder: treasury?.address ?? '', asset, limit })
 }
 
 const show = ({ transaction_id, treasury_id, amount, is_open, created_at }: Refill) => ({

@@ -259,7 +259,7 @@ CREATE TABLE api_keys (
   expires_at                TEXT,
   created_at                TEXT NOT NULL,
   last_used_at              TEXT,
-  -- The pools that a key may use without rights to their relayers, as a JSON array; NULL: none.
+  -- The pools that a key may use without rights to their relayers, as a JSON array.
   pool_ids                  TEXT NOT NULL,
   -- What it may move (domain/policies/budgets.ts), as JSON; NULL: what its relayers allow.
   budget                    TEXT,
@@ -1033,7 +1033,9 @@ BEGIN
       CASE WHEN is_in_block THEN coalesce((receipt::json ->> 'fee')::numeric, 0) ELSE 0 END AS fee
     FROM (
       SELECT its.relayer_row_id, its.intent, its.receipt, its.created_at, its.value,
-        its.intent = 'send' AND its.error IS NULL AND its."to" IS DISTINCT FROM its."from" AS has_left, extract(epoch FROM its.changed_at::timestamptz) AS ended_s,
+        its.intent = 'send' AND coalesce(its.error::json ->> 'code', '') NOT IN ('reverted', 'out_of_gas')
+          AND its."to" IS DISTINCT FROM its."from" AS has_left,
+        extract(epoch FROM its.changed_at::timestamptz) AS ended_s,
         former.status IN ('pending', 'sent', 'submitted') AND its.status NOT IN ('pending', 'sent', 'submitted')
           AND its.receipt IS NOT NULL AS is_in_block,
         former.status <> 'failed' AND its.status = 'failed' AS is_failed

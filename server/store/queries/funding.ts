@@ -28,8 +28,10 @@ const call = (status: string) => `
     AND (data_bytes > 0 OR "to" IS NULL))`
 const calls = sql<{ found: Truth }>(`
   SELECT ${call("status = 'pending'")} OR ${call("status IN ('sent', 'submitted')")} OR ${call("status = 'mined'")} AS found`)
-const outgoing = sql<{ gwei: number; wei: number }>(`
-  SELECT coalesce(sum(fee_gwei + value_gwei), 0) AS gwei, coalesce(sum(fee_wei + value_wei), 0) AS wei FROM activity
+// As texts: the sums may be above 2^53.
+const outgoing = sql<{ gwei: string; wei: string }>(`
+  SELECT CAST(coalesce(sum(fee_gwei + value_gwei), 0) AS TEXT) AS gwei, CAST(coalesce(sum(fee_wei + value_wei), 0) AS TEXT) AS wei
+  FROM activity
   WHERE period_s = 900 AND at >= $from AND relayer_row_id = $relayer_row_id`)
 
 /** The row ids of the relayers that have a funding, or that a pool funds. */

@@ -234,7 +234,7 @@ CREATE TABLE api_keys (
   expires_at                TEXT,
   created_at                TEXT NOT NULL,
   last_used_at              TEXT,
-  -- The pools that a key may use without rights to their relayers, as a JSON array; NULL: none.
+  -- The pools that a key may use without rights to their relayers, as a JSON array.
   pool_ids                  TEXT NOT NULL,
   -- What it may move (domain/policies/budgets.ts), as JSON; NULL: what its relayers allow.
   budget                    TEXT CHECK (json_valid(budget)),
@@ -933,7 +933,8 @@ CREATE TRIGGER activity_of_acceptance AFTER INSERT ON transactions BEGIN
   ON CONFLICT DO UPDATE SET accepted = accepted + 1;
 END;
 
--- A transaction that a cancellation replaced is not counted as mined; the fee of the cancellation is counted.
+-- A transaction that a cancellation replaced is not counted as mined; the fee of the cancellation is counted. A value leaves also when
+-- the call had no effect (`not_delegated`), but not when it reverted.
 CREATE TRIGGER activity_of_block AFTER UPDATE OF status ON transactions
 WHEN old.status IN ('pending', 'sent', 'submitted') AND new.status NOT IN ('pending', 'sent', 'submitted')
   AND new.receipt IS NOT NULL AND new.changed_at IS NOT NULL BEGIN
@@ -943,7 +944,7 @@ WHEN old.status IN ('pending', 'sent', 'submitted') AND new.status NOT IN ('pend
     min(has_left * CAST(substr(value, 1, length(value) - 9) AS INTEGER), 9000000000000000), has_left * CAST(substr(value, -9) AS INTEGER)
   FROM (SELECT 60 AS period_s UNION ALL SELECT 900), (
     SELECT new.intent = 'send' AS is_sent, coalesce(new.receipt ->> 'fee', '0') AS fee, new.value AS value,
-      new.intent = 'send' AND new.error IS NULL AND new."to" IS NOT new."from" AS has_left,
+      new.intent = 'send' AND coalesce(new.error ->> 'code', '') NOT IN ('reverted', 'out_of_gas') AND new."to" IS NOT new."from" AS has_left,
       max(CAST(round((unixepoch(new.changed_at, 'subsec') - unixepoch(new.created_at, 'subsec')) * 1000) AS INTEGER), 0) AS waited_ms
   ) WHERE true
   ON CONFLICT DO UPDATE SET mined = mined + excluded.mined, inclusion_ms = inclusion_ms + excluded.inclusion_ms,

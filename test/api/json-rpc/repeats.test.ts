@@ -47,6 +47,22 @@ test('forgets no call that must still be recognized: beyond 10,000 of a caller i
   expect(paid.slice(-2)).toEqual(['shop 10000', 'shop 0'])
 })
 
+test('recognizes a call that came when those before it were forgotten', async () => {
+  let time = 0
+  const repeats = new Repeats(() => time)
+  let paid = 0
+  const pay = async (content: number) => {
+    const { call, broken } = callOf('shop', content)
+    await repeats.once(call, async () => (paid += 1))
+    broken()
+  }
+  for (let content = 0; content < 10_000; content += 1) await pay(content)
+  time = 60_000
+  await pay(10_000)
+  await pay(10_000)
+  expect(paid).toBe(10_001)
+})
+
 test('forgets a call with its answer: the same call is a new one', async () => {
   const repeats = new Repeats(() => 0)
   let paid = 0

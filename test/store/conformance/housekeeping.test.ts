@@ -6,6 +6,16 @@ import { onEveryStore } from './stores.ts'
 const forever = '9999-01-01T00:00:00.000Z'
 
 onEveryStore((opened) => {
+  test('sums what left a relayer, also above 2^53 gwei', async () => {
+    const { store, rows } = opened()
+    const { row_id } = await addRelayer({ store })
+    const left = `${row_id}, 9000000000000000`
+    await rows(
+      `INSERT INTO activity (period_s, at, relayer_row_id, value_gwei) VALUES (900, 900, ${left}), (900, 1800, ${left})`,
+    )
+    expect(await store.outgoingSince(row_id, 0)).toBe(18_000_000n * 10n ** 18n)
+  })
+
   test('returns the time of the newest row until a trusted time is stored', async () => {
     const { store, clock } = opened()
     expect(await store.believedTime()).toBeUndefined()
