@@ -18,7 +18,16 @@ type Parameter<Id extends OperationId, In extends 'path' | 'query' | 'header'> =
 export type JsonRpcOperation = 'callRelayerJsonRpc' | 'callPoolJsonRpc' | 'callSponsoredJsonRpc' | 'callMcp'
 
 /** The query parameters with a default in the contract, which are always present. A test compares this list with the contract. */
-type Defaulted = 'page' | 'per_page' | 'status' | 'wait' | 'wait_seconds' | 'period' | 'days' | 'submission'
+type Defaulted =
+  | 'page'
+  | 'per_page'
+  | 'status'
+  | 'wait'
+  | 'wait_seconds'
+  | 'period'
+  | 'days'
+  | 'submission'
+  | 'exclude_service'
 type Query<Id extends OperationId> = WithDefaults<Parameter<Id, 'query'>>
 type WithDefaults<T> = [T] extends [never] ? never : Omit<T, Defaulted> & Required<Pick<T, Extract<keyof T, Defaulted>>>
 

@@ -19,6 +19,7 @@ const certain = {
   period: true,
   days: true,
   submission: true,
+  exclude_service: true,
   q: true,
 } satisfies Record<CertainOfAny, true>
 interface Parameter {
