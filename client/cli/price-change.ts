@@ -21,35 +21,75 @@ interface Planned extends Pick<Explanation, 'status'> {
 
 interface ChangeCommand extends Wanted {
   dryRun?: boolean
-  /** Asks for the change. `world`: prints a line for each result when there are several. */
-  act(world: Context, transaction: Transaction): Promise<void>
+  /** Asks for the change, and says so. `world`: prints a line for each result when there are several. */
+  act(world: Context, transaction: Transaction): Promise<Transaction>
+  /** Waits for what `act` asked for, and prints it. */
+  wait?(world: Context, transaction: Transaction): Promise<void>
+}
+
+/** The transactions of one command, and what failed of them. */
+interface Batch extends Context {
+  names: string[]
+  errors: Error[]
 }
 
 /**
- * Says of each transaction whether a block would include its new version now, and what all cost; then changes each, whatever becomes of the
- * others. A dry run changes nothing. Throws CommandError.
+ * Says of each transaction whether a block would include its new version now, and what all cost; then asks for each change, and waits only
+ * after that: a nonce is not mined before those below it. What fails is told, and leaves the others. A dry run changes nothing. Throws
+ * CommandError.
  */
 export async function changeEach(
   world: Context,
   names: string[],
-  { act, dryRun = false, ...wanted }: ChangeCommand,
+  { act, wait = async () => {}, dryRun = false, ...wanted }: ChangeCommand,
 ): Promise<void> {
   const { print } = world
-  const each: Context =
-    names.length === 1 ? world : { ...world, print: { ...print, one: (item, brief = '') => print.line(item, brief) } }
-  const planned = await eachOf(each, names, async (name) => {
-    const plan = await planChange(world, await findTransaction(world, name), wanted)
-    if (dryRun)
-      each.print.one({ transaction_id: plan.transaction.id, ...plan.change, base_fee: plan.base_fee }, inText(plan))
-    else print.note(inText(plan))
-    return plan
-  })
-  if (planned.length > 1) for (const total of totals(planned)) print.note(total)
-  if (!dryRun) return void (await eachOf(each, planned, ({ transaction }) => act(each, transaction)))
-  const unmineable = planned.filter(({ change }) => change === null || change.is_mineable === false).length
-  if (unmineable > 0)
+  const ofMany = { ...print, one: (item: unknown, brief = '') => print.line(item, brief) }
+  const batch: Batch = { ...world, names, errors: [], print: names.length === 1 ? print : ofMany }
+  const planned: Planned[] = []
+  for (const name of names) planned.push(...(await attempt(batch, name, sayPlan(batch, name, { dryRun, ...wanted }))))
+  if (planned.length > 1) for (const total of totals(planned, wanted)) print.note(total)
+  if (!dryRun) {
+    const changed: Transaction[] = []
+    for (const { transaction } of planned)
+      changed.push(...(await attempt(batch, transaction.id, act(batch, transaction))))
+    await Promise.all(changed.map((transaction) => attempt(batch, transaction.id, wait(batch, transaction))))
+  }
+  const [first] = batch.errors
+  if (first) throw new CommandError(`${batch.errors.length} of ${names.length} failed`, exitCodeOf(first))
+  if (dryRun) refuseUnmineable(planned)
+}
+
+/** Its result. Of several, one that fails is told and has none. */
+async function attempt<T>({ names, errors, print }: Batch, name: string, work: Promise<T>): Promise<T[]> {
+  try {
+    return [await work]
+  } catch (error) {
+    if (names.length === 1) throw error
+    errors.push(error as Error)
+    print.note(inLine(`${name}: ${(error as Error).message}`))
+    return []
+  }
+}
+
+/** A dry run prints the plan as its result. */
+async function sayPlan(
+  world: Context,
+  name: string,
+  { dryRun, ...wanted }: Wanted & { dryRun: boolean },
+): Promise<Planned> {
+  const plan = await planChange(world, await findTransaction(world, name), wanted)
+  const { transaction, change, base_fee } = plan
+  if (dryRun) world.print.one({ transaction_id: transaction.id, ...change, base_fee }, inText(plan))
+  else world.print.note(inText(plan))
+  return plan
+}
+
+function refuseUnmineable(planned: Planned[]): void {
+  const count = planned.filter(({ change }) => change === null || change.is_mineable === false).length
+  if (count > 0)
     throw new CommandError(
-      `No block would include ${unmineable} of ${planned.length} now; nothing was changed`,
+      `Of ${planned.length}, ${count} would have no new version that a block includes now; nothing was changed`,
       exitCodes.refused,
     )
 }
@@ -74,40 +114,34 @@ async function planChange(
 }
 
 function inText({ transaction: { id }, status, base_fee, change }: Planned): string {
-  if (change === null) return `${id}: it is ${status}, so it has no other version`
+  if (change === null) return `${id}: it is ${status}, and the service offers no other version of it`
   const { price, is_mineable, reason } = change
   if (price === null) return inLine(`${id}: ${reason ?? 'nothing would be signed'}`)
   const prices = [
-    `its price is at most ${inGwei(price)}`,
+    `it would be signed at ${inGwei(price)}`,
     ...(base_fee === null ? [] : [`the base fee ${inGwei(base_fee)}`]),
   ]
   const verdict = is_mineable === false ? 'no block would include it now' : 'a block can include it now'
   return `${id}: ${verdict}: ${prices.join(', ')}`
 }
 
-/** What all of a relayer cost: relayers of several networks have no sum. */
-function* totals(planned: Planned[]): Generator<string> {
+/**
+ * What all of a relayer cost as they would be signed now, without those of which no price is known: relayers of several networks have no
+ * sum.
+ */
+function* totals(planned: Planned[], { maxFee }: Wanted): Generator<string> {
+  const later =
+    maxFee === undefined
+      ? 'the service may raise the prices later'
+      : `the service may raise the prices later, to ${inGwei(`${readWei(maxFee)}`)} at most`
   for (const relayerId of new Set(planned.map(({ transaction }) => transaction.relayer_id))) {
     const own = planned.filter(({ transaction }) => transaction.relayer_id === relayerId)
+    const priced = own.filter(({ change }) => change?.max_fee != null)
     const sum = (name: 'max_fee' | 'extra_fee') =>
-      own.reduce((all, { change }) => all + BigInt(change?.[name] ?? 0), 0n)
-    yield `${relayerId}: the fees of ${own.length} are at most ${sum('max_fee')} wei, ${sum('extra_fee')} wei more than now`
+      priced.reduce((all, { change }) => all + BigInt(change?.[name] ?? 0), 0n)
+    const left = own.length - priced.length
+    if (left > 0) yield `${relayerId}: ${left} without a known price: not in the fees`
+    if (priced.length === 0) continue
+    yield `${relayerId}: signed now, the fees of ${priced.length} are at most ${sum('max_fee')} wei, ${sum('extra_fee')} wei more than at present; ${later}`
   }
-}
-
-/** The results. Of several, one that fails is told and leaves the others; then it throws at the end. */
-async function eachOf<In, Out>({ print }: Context, items: In[], work: (item: In) => Promise<Out>): Promise<Out[]> {
-  if (items.length === 1) return [await work(items[0] as In)]
-  const results: Out[] = []
-  const errors: Error[] = []
-  for (const item of items) {
-    try {
-      results.push(await work(item))
-    } catch (error) {
-      errors.push(error as Error)
-      print.note(inLine((error as Error).message))
-    }
-  }
-  if (errors.length > 0) throw new CommandError(`${errors.length} of ${items.length} failed`, exitCodeOf(errors[0]))
-  return results
 }

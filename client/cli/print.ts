@@ -2,6 +2,9 @@ import { inLine, write, writeJson } from './terminal.ts'
 
 type Item = Record<string, unknown>
 
+/** A member of the items, or a text of several. `policies.max_value` is a member of a member. */
+export type Column = string | { title: string; text(item: Item): string }
+
 /** Writes results to standard output: JSON, or text for people. Notes go to standard error. */
 export function printer(isJson: boolean) {
   const out = (text: string) => (isJson ? writeJson(process.stdout, text) : write(process.stdout, `${text}\n`))
@@ -9,8 +12,8 @@ export function printer(isJson: boolean) {
     isJson,
     /** One result. `brief`: its text; default: all members. */
     one: (item: unknown, brief?: string) => out(isJson ? json(item) : (brief ?? members(item as Item))),
-    /** A list, as a table of these members. */
-    list: (items: Item[], columns: string[]) => out(isJson ? json(items) : table(items, columns)),
+    /** A list, as a table of these columns. */
+    list: (items: Item[], columns: Column[]) => out(isJson ? json(items) : table(items, columns)),
     /** One of many results that arrive over time: a line each. */
     line: (item: unknown, brief: string) => out(isJson ? JSON.stringify(item) : brief),
     note: (text: string) => write(process.stderr, `${text}\n`),
@@ -24,9 +27,14 @@ const shown = (value: unknown): string => {
   return inLine(typeof value === 'object' ? JSON.stringify(value) : String(value))
 }
 
-/** `policies.max_value` is a member of a member. */
-const at = (item: Item, column: string): unknown =>
-  column.split('.').reduce<unknown>((value, name) => (value as Item | null | undefined)?.[name], item)
+const titleOf = (column: Column) => (typeof column === 'string' ? column.replace(/^.*\./, '') : column.title)
+
+const cellOf = (item: Item, column: Column): string =>
+  shown(
+    typeof column === 'string'
+      ? column.split('.').reduce<unknown>((value, name) => (value as Item | null | undefined)?.[name], item)
+      : column.text(item),
+  )
 
 function members(item: Item): string {
   const width = Math.max(0, ...Object.keys(item).map((name) => name.length))
@@ -35,9 +43,9 @@ function members(item: Item): string {
     .join('\n')
 }
 
-function table(items: Item[], columns: string[]): string {
-  const titles = columns.map((column) => column.replace(/^.*\./, '').toUpperCase())
-  const rows = [titles, ...items.map((item) => columns.map((column) => shown(at(item, column))))]
+function table(items: Item[], columns: Column[]): string {
+  const titles = columns.map((column) => titleOf(column).toUpperCase())
+  const rows = [titles, ...items.map((item) => columns.map((column) => cellOf(item, column)))]
   const widths = columns.map((_, index) => Math.max(...rows.map((row) => (row[index] as string).length)))
   return rows
     .map((row) =>

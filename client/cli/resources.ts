@@ -1,9 +1,11 @@
 import type { Command } from 'commander'
+import type { ApiKey } from '../../generated/client.ts'
 import { bodyMembers } from '../../generated/client-bodies.ts'
 import { ifMatch } from '../revision.ts'
 import { type BodyOptions, readBody, repeated } from './body.ts'
 import { type Context, parseJson, readSecret } from './context.ts'
 import { CommandError } from './exit-codes.ts'
+import type { Column } from './print.ts'
 
 type Body = Record<string, unknown>
 type Verb = 'list' | 'show' | 'create' | 'change' | 'rotate' | 'delete'
@@ -22,7 +24,7 @@ interface Resource {
   /** Of the list; a single one is `<path>/{<id>}`. */
   path: string
   id: string
-  columns: string[]
+  columns: Column[]
   verbs: Verb[]
   /** Members of a new one that are not given. */
   defaults?: Body
@@ -126,10 +128,19 @@ const resources: Resource[] = [
     about: 'API keys; create and rotate print the token once',
     path: '/api/v1/api-keys',
     id: 'api_key_id',
-    columns: ['id', 'name', 'scopes', 'relayer_ids', 'expires_at', 'last_used_at'],
+    columns: ['id', 'name', 'scopes', { title: 'relayers', text: relayersOf }, 'expires_at', 'last_used_at'],
     verbs: ['list', 'show', 'create', 'change', 'rotate', 'delete'],
   },
 ]
+
+/** The relayers and pools that an API key may use, in words. */
+function relayersOf(item: Body): string {
+  const { scopes, relayer_ids, pool_ids } = item as unknown as ApiKey
+  if (scopes.includes('settle')) return 'those of its facilitator'
+  if (scopes.includes('relay')) return 'those of its sponsorship'
+  const names = [...(relayer_ids ?? ['all relayers']), ...pool_ids.map((id) => `pool ${id}`)]
+  return names.join(', ') || 'none'
+}
 
 const about: Record<Verb, string> = {
   list: 'list all',

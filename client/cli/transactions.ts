@@ -14,7 +14,7 @@ import { ceilingIn, changeEach, tellChange } from './price-change.ts'
 import { type PriceOptions, pricesOf } from './prices.ts'
 import { collect } from './resources.ts'
 import { addContent, bodyOf, type ContentOptions } from './send.ts'
-import { addTimeout, addWait, follow, inOneLine, type WaitOptions, waitUntil } from './wait.ts'
+import { addTimeout, addWait, follow, inOneLine, printAccepted, printEnd, type WaitOptions, waitUntil } from './wait.ts'
 
 const listPath = '/api/v1/relayers/{relayer_id}/transactions'
 const onePath = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
@@ -114,6 +114,7 @@ function addChanges(group: Command, context: () => Context): void {
         async act({ client, print }, { relayer_id, id }) {
           const { data } = await client.delete(onePath, { path: { relayer_id, transaction_id: id }, query })
           print.one(data, inOneLine(data))
+          return data
         },
       })
     })
@@ -130,8 +131,11 @@ function addChanges(group: Command, context: () => Context): void {
     await changeEach(context(), names, {
       ...{ operation: 'speedUpTransaction', speed, maxFee, ...(dryRun && { dryRun }) },
       async act(world, { relayer_id, id }) {
-        await follow(world, relayer_id, await world.client.transactions.speedUp(relayer_id, id, body), options)
+        const data = await world.client.transactions.speedUp(relayer_id, id, body)
+        printAccepted(world, data, options)
+        return data
       },
+      wait: (world, transaction) => printEnd(world, transaction.relayer_id, transaction, options),
     })
   })
   group

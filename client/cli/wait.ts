@@ -32,12 +32,27 @@ export async function follow(
   world: Context,
   relayerId: string | null,
   sent: Transaction,
+  options: WaitOptions,
+): Promise<void> {
+  printAccepted(world, sent, options)
+  await printEnd(world, relayerId, sent, options)
+}
+
+/** Prints the transaction; where the options ask for a wait, only a note. */
+export function printAccepted({ print }: Context, sent: Transaction, { wait }: WaitOptions): void {
+  if (wait === undefined) print.one(sent, sent.id)
+  else print.note(`${sent.id} is accepted`)
+}
+
+/** Prints the transaction after the wait that the options ask for; nothing where they ask for none. */
+export async function printEnd(
+  world: Context,
+  relayerId: string | null,
+  { id }: Transaction,
   { wait, timeout }: WaitOptions,
 ): Promise<void> {
-  if (wait === undefined) return world.print.one(sent, sent.id)
-  const until = wait === true ? 'confirmed' : wait
-  world.print.note(`${sent.id} is accepted`)
-  const end = await waitUntil(world, relayerId, sent.id, until, timeout)
+  if (wait === undefined) return
+  const end = await waitUntil(world, relayerId, id, wait === true ? 'confirmed' : wait, timeout)
   world.print.one(end, inOneLine(end))
 }
 

@@ -125,9 +125,9 @@ test('says before a change whether a block would include the new version, of one
 
   // The ceiling of the caller counts, not only the price of the tier.
   const low = await run(['tx', 'speed-up', first, '--max-fee', '9gwei', '--dry-run'])
-  expect(low).toMatchObject({ code: 3, err: expect.stringContaining('No block would include 1 of 1 now; nothing was') })
+  expect(low).toMatchObject({ code: 3, err: expect.stringContaining('Of 1, 1 would have no new version that a block') })
   expect(low.out).toMatch(
-    new RegExp(`^${first}: no block would include it now: its price is at most 9 gwei, the base fee \\S+ gwei\n$`),
+    new RegExp(`^${first}: no block would include it now: it would be signed at 9 gwei, the base fee \\S+ gwei\n$`),
   )
   expect(await json(['tx', 'cancel', first, '--dry-run'])).toMatchObject({
     ...{ transaction_id: first, operation: 'cancelTransaction', is_mineable: true, reason: null },
@@ -142,20 +142,43 @@ test('says before a change whether a block would include the new version, of one
     [first, '9000000000', false],
     [second, '9000000000', false],
   ])
-  expect(both.err).toMatch(/^demo: the fees of 2 are at most 378000000000000 wei, 252000000000000 wei more than now$/m)
+  expect(both.err).toMatch(
+    /^demo: signed now, the fees of 2 are at most 378000000000000 wei, 252000000000000 wei more than at present; the service may raise the prices later, to 9 gwei at most$/m,
+  )
   expect((await json<TransactionAttempt[]>(['tx', 'attempts', first])).length).toBe(1)
 
   const unknown = '01890000-0000-7000-8000-000000000000'
-  const faster = await run(['tx', 'speed-up', first, unknown, second])
-  expect(faster).toMatchObject({ code: 4, out: '', err: expect.stringContaining(unknown) })
-  const done = await run(['tx', 'speed-up', first, second])
-  expect(done).toMatchObject({ code: 0, out: `${first}\n${second}\n` })
+  const plan = await run(['tx', 'cancel', unknown, first, '--dry-run'])
+  expect(plan).toMatchObject({
+    code: 4,
+    out: expect.stringContaining(first),
+    err: expect.stringMatching(/1 of 2 failed\n$/),
+  })
+  const done = await run(['tx', 'speed-up', first, unknown, second])
+  expect(done).toMatchObject({ code: 4, out: `${first}\n${second}\n` })
+  expect(done.err).toMatch(new RegExp(`^${unknown}: There is no transaction [^]*1 of 3 failed\n$`, 'm'))
+  expect(done.err).toMatch(
+    /^demo: signed now, the fees of 2 are .* at present; the service may raise the prices later$/m,
+  )
   expect(
-    done.err.match(/: a block can include it now: its price is at most \S+ gwei, the base fee \S+ gwei$/gm)?.length,
+    done.err.match(/: a block can include it now: it would be signed at \S+ gwei, the base fee \S+ gwei$/gm)?.length,
   ).toBe(2)
   const prices = ['--max-fee', '90gwei', '--priority-fee', '9gwei']
   const replaced = await run(['tx', 'replace', first, '--to', to, '--value', '2', ...prices])
   expect(replaced).toMatchObject({ code: 0, err: expect.stringContaining(`${first}: a block can include it now: `) })
+})
+
+test('asks for the changes of all transactions before it waits for one of them', async () => {
+  const { chain, json, run } = await startOnChain({ noMining: true })
+  const send = async () => (await json<Transaction>(['send', '--to', to, '--value', '1', '--max-fee', '3gwei'])).id
+  const older = await send()
+  const newer = await send()
+  const attempts = async (id: string) => (await json<TransactionAttempt[]>(['tx', 'attempts', id])).length
+  await expect.poll(() => attempts(newer)).toBe(1)
+  const ending = run(['tx', 'speed-up', newer, older, '--max-fee', '90gwei', '--wait', 'mined', '--timeout', '60'])
+  await expect.poll(() => attempts(older), { timeout: 20_000 }).toBe(2)
+  await chain.mine()
+  expect((await ending).code).toBe(0)
 })
 
 test('speeds a transaction up with its access list', async () => {
@@ -224,6 +247,14 @@ test('creates and changes resources, and reads secrets only from a file or stand
     return (await fetch(`${service.url}/api/v1/relayers/till`, { headers })).status
   }
   expect([await status(made.token), await status(rotated.token)]).toEqual([401, 403])
+  const pool = ['id=both', 'name=Both', 'network=test', 'relayer_ids=till']
+  await json(['pools', 'create', ...pool.flatMap((member) => ['--set', member])])
+  const rights = { one: 'relayer_ids=till', no: 'relayer_ids=[]', pool: 'pool_ids=both' }
+  for (const [name, right] of Object.entries(rights))
+    await json(['keys', 'create', '--set', `name=${name}`, '--set', 'scopes=send', '--set', right])
+  const keys = (await run(['keys', 'list'])).out
+  for (const shown of ['till +sign +all relayers', 'one +send +till', 'no +send +none', 'pool +send +pool both'])
+    expect(keys).toMatch(new RegExp(` ${shown} +- +`))
   expect((await run(['keys', 'delete', made.api_key.id])).out).toBe(`deleted ${made.api_key.id}\n`)
 
   const secrets = ['signing_key', 'config.keystore.crypto', ...[...secretMembers].map((name) => `config.${name}`)]
