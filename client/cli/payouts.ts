@@ -9,7 +9,7 @@ import { CommandError, exitCodes } from './exit-codes.ts'
 import { type Payout, readAddress, readPayouts } from './payout-file.ts'
 import { onlyOne } from './relayer-actions.ts'
 import { inLine } from './terminal.ts'
-import { checkTimeout, timeoutSignal } from './wait.ts'
+import { readTimeout, timeoutSignal } from './wait.ts'
 
 interface PayoutOptions {
   run: string
@@ -48,7 +48,7 @@ export function addPayouts(program: Command, context: () => Context): void {
     .option('--token <address>', 'an ERC-20 token instead of the native coin')
     .option('--decimals <number>', "the token's decimals: amounts are then whole tokens (default: its smallest units)")
     .addOption(new Option('--unit <unit>', 'the unit of amounts without one (default: wei)').choices(units))
-    .option('--timeout <seconds>', 'the longest wait for confirmations', '3600')
+    .option('--timeout <seconds>', 'the longest wait for confirmations', readTimeout, '3600')
     .action(async (file: string, options: PayoutOptions, command: Command) => {
       const token = checkOptions(options)
       const { unit, decimals = '0', pool } = options
@@ -70,13 +70,12 @@ export function addPayouts(program: Command, context: () => Context): void {
 }
 
 /** The token in lower case. Throws CommandError. */
-function checkOptions({ run, token, decimals, unit, timeout }: PayoutOptions): string | undefined {
+function checkOptions({ run, token, decimals, unit }: PayoutOptions): string | undefined {
   if (!/^[\w.-]{1,100}$/.test(run)) throw new CommandError('--run must be letters, digits, dots and dashes')
   if (decimals !== undefined && (!/^\d{1,2}$/.test(decimals) || Number(decimals) > 77))
     throw new CommandError(`--decimals must be a number from 0 to 77; it is ${inLine(decimals)}`)
   if (token === undefined && decimals !== undefined) throw new CommandError('--decimals needs --token')
   if (token !== undefined && unit !== undefined) throw new CommandError('--unit is for the native coin; use --decimals')
-  checkTimeout(timeout)
   try {
     return token === undefined ? undefined : readAddress(token)
   } catch (error) {

@@ -25,7 +25,7 @@ export const addWait = (command: Command): Command =>
   )
 
 export const addTimeout = (command: Command): Command =>
-  command.option('--timeout <seconds>', 'the longest wait', `${defaultTimeoutS}`)
+  command.option('--timeout <seconds>', 'the longest wait', readTimeout, `${defaultTimeoutS}`)
 
 /** Prints the transaction, after the wait that the options ask for. `relayerId`: null where a pool sent it. */
 export async function follow(
@@ -56,16 +56,14 @@ export async function printEnd(
   world.print.one(end, inOneLine(end))
 }
 
-/** Throws CommandError for a text that is not a number of seconds. */
-export function checkTimeout(timeout: string): void {
+/** A number of seconds, which is read before anything is done. Throws CommandError. */
+export function readTimeout(timeout: string): string {
   if (!/^\d{1,6}$/.test(timeout)) throw new CommandError(`--timeout must be a number of seconds; it is ${timeout}`)
+  return timeout
 }
 
-/** The end of `--timeout`, from now on. Throws CommandError. */
-export function timeoutSignal(timeout: string): AbortSignal {
-  checkTimeout(timeout)
-  return AbortSignal.timeout(Number(timeout) * 1_000)
-}
+/** The end of `--timeout`, from now on. */
+export const timeoutSignal = (timeout: string): AbortSignal => AbortSignal.timeout(Number(timeout) * 1_000)
 
 /** Throws when the time is over, and sets the exit code when the transaction failed. `onChange`: called with each change. */
 export async function waitUntil(

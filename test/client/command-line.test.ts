@@ -166,6 +166,16 @@ test('says before a change whether a block would include the new version, of one
   const prices = ['--max-fee', '90gwei', '--priority-fee', '9gwei']
   const replaced = await run(['tx', 'replace', first, '--to', to, '--value', '2', ...prices])
   expect(replaced).toMatchObject({ code: 0, err: expect.stringContaining(`${first}: a block can include it now: `) })
+
+  expect((await run(['tx', 'cancel', first])).code).toBe(0)
+  const rest = await run(['tx', 'cancel', first, second, '--dry-run'])
+  expect(rest).toMatchObject({
+    code: 3,
+    out: expect.stringContaining(`${first}: it is submitted, and the service offers no`),
+  })
+  expect(rest.err).toMatch(
+    /^demo: 1 without a known price: not in the fees\ndemo: signed now, the fees of 1 are at most \d+ wei/,
+  )
 })
 
 test('asks for the changes of all transactions before it waits for one of them', async () => {
@@ -247,13 +257,12 @@ test('creates and changes resources, and reads secrets only from a file or stand
     return (await fetch(`${service.url}/api/v1/relayers/till`, { headers })).status
   }
   expect([await status(made.token), await status(rotated.token)]).toEqual([401, 403])
-  const pool = ['id=both', 'name=Both', 'network=test', 'relayer_ids=till']
-  await json(['pools', 'create', ...pool.flatMap((member) => ['--set', member])])
-  const rights = { one: 'relayer_ids=till', no: 'relayer_ids=[]', pool: 'pool_ids=both' }
+  await service.client.pools.create({ id: 'both', name: 'Both', network: 'test', relayer_ids: ['till'] })
+  const rights = { one: { relayer_ids: ['till'] }, no: { relayer_ids: [] }, pool: { pool_ids: ['both'] } }
   for (const [name, right] of Object.entries(rights))
-    await json(['keys', 'create', '--set', `name=${name}`, '--set', 'scopes=send', '--set', right])
+    await service.client.apiKeys.create({ name, scopes: ['send'], ...right })
   const keys = (await run(['keys', 'list'])).out
-  for (const shown of ['till +sign +all relayers', 'one +send +till', 'no +send +none', 'pool +send +pool both'])
+  for (const shown of ['till .*sign.* all relayers', 'one .*send.* till', 'no .* none', 'pool .* pool both'])
     expect(keys).toMatch(new RegExp(` ${shown} +- +`))
   expect((await run(['keys', 'delete', made.api_key.id])).out).toBe(`deleted ${made.api_key.id}\n`)
 
@@ -294,6 +303,7 @@ test('returns an exit code for each kind of failure', async () => {
       run(['send', '--to', to, '--submission', 'private_then_public:9']),
       /body\/submission\/mode: must be public: the network/,
     ],
+    [2, run(['send', '--to', to, '--wait', '--timeout', 'soon']), /--timeout must be a number of seconds; it is soon/],
     [2, run(['send', '--to', to, '--value', '1.5']), /1000, 2\.5gwei or 0\.1ether/],
     [2, run(['send', '--to', to, '--call', 'transfer(address)']), /takes 1 arguments, and 0 are given/],
     [2, keyless.run(['relayers', 'list']), /RELAYER_API_KEY is not set: .* export RELAYER_API_KEY=/],
