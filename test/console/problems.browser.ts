@@ -90,6 +90,28 @@ test('finds the empty ones among 60 relayers, pages through all of them, and ack
   await page.locator('.callout').getByText('pay-59 has no funds').waitFor()
 })
 
+test('gives a relayer the same status on its page, in its pool, in the search and in the list', async () => {
+  const body = { id: 'both', network: 'local', relayer_ids: ['pay-57', 'pay-59'] }
+  await stage.rig.client().post('/api/v1/pools', { body })
+  const { page, open } = await start()
+  await open('/relayers/pay-59')
+  await page.locator('h1').getByText('no funds', { exact: true }).waitFor()
+  await open('/pools/both/relayers')
+  const states = page.getByRole('table', { name: 'relayers' }).locator('tbody .badge')
+  await expect.poll(() => states.allTextContents()).toEqual(['active', 'no funds'])
+  await page.keyboard.press('Control+k')
+  await page.getByLabel('Find').last().fill('pay-59')
+  const results = page.getByRole('listbox', { name: 'Search results' }).getByRole('option')
+  await results.first().getByText('no funds', { exact: true }).waitFor()
+  await page.keyboard.press('Escape')
+  await open('/')
+  await page.locator('.tile').getByText('58 active', { exact: true }).waitFor()
+  await page.getByLabel(/^Filter by ID/).fill('pay-5')
+  await named(page, 'active').click()
+  const names = page.getByRole('table', { name: 'relayers' }).locator('tbody .first')
+  await expect.poll(async () => (await names.allTextContents()).at(-1)).toBe('pay-57')
+})
+
 test('searches everything at once, and opens what is found', async () => {
   const account = await stage.rig.addAccount()
   const [sent] = await account.send(1, { reference: 'invoice 7', metadata: { customer: '4711' } })
@@ -118,7 +140,7 @@ test('keeps what was chosen on a page in its address', async () => {
   const { page, open } = await start()
   await page.getByLabel(/^Filter by ID/).fill('pay-5')
   await named(page, 'Active').or(named(page, 'active')).click()
-  await page.getByText('pay-59').last().waitFor()
+  await page.getByRole('table', { name: 'relayers' }).getByText('pay-57').waitFor()
   await page.reload()
   await expect.poll(() => page.getByLabel(/^Filter by ID/).inputValue()).toBe('pay-5')
   expect(page.url()).toContain('#/overview/')

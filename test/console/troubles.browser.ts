@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { afterEach, expect, test } from 'vitest'
 import type { RelayerPoliciesPatch } from '../../client/index.ts'
 import type { Account } from '../support/rig.ts'
-import { choose, openConsole, startStage } from './browser.ts'
+import { choose, named, openConsole, startStage } from './browser.ts'
 import { startReceiver } from './receiver.ts'
 
 const base = '/api/v1/relayers/{relayer_id}'
@@ -95,6 +95,7 @@ test('a spike of the base fee: shows the reason, and replaces at a higher price'
   const page = await overview()
   await trouble(page, new RegExp(`${account.relayer_id}.*base fee`)).click()
   await shown(page, /base fee/)
+  await expect.poll(() => named(page, 'Speed up').getAttribute('class')).toBe('primary')
   await remedy(page, 'Speed up')
   await finished(account)
 })

@@ -29,6 +29,7 @@ export const useOpenProblems = (): number => useProblems().data?.data.filter(isO
 /** All relayers that the API key may see. */
 export const useRelayers = () => useEveryPage('/api/v1/relayers', {}, { pollMs: relayersMs, scope: 'read' })
 
+/** What was done to a relayer. Where it is shown by itself, its badge has its health. */
 export const relayerState = ({ system_disabled, paused }: Pick<Relayer, 'system_disabled' | 'paused'>) =>
   system_disabled ? 'disabled' : paused ? 'paused' : 'active'
 
@@ -60,6 +61,16 @@ export function useHealthOf(): (relayer: Relayer) => string {
       return state === 'active' && found ? found[0] : state
     }
   }, [problems])
+}
+
+/** The same, by the relayer's ID; undefined: no such relayer is known, or not yet. */
+export function useHealthOfId(): (relayerId: string) => string | undefined {
+  const relayers = useRelayers().data
+  const healthOf = useHealthOf()
+  return useMemo(() => {
+    const health = new Map(relayers?.map((relayer) => [relayer.id, healthOf(relayer)]))
+    return (relayerId) => health.get(relayerId)
+  }, [relayers, healthOf])
 }
 
 /** What is wrong with a network; undefined: nothing that the service knows. */

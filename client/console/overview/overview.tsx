@@ -14,7 +14,7 @@ import { Loaded } from '../components/feedback.tsx'
 import { Heading } from '../components/page.tsx'
 import { count } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
-import { useIsUnused, useRelayersWithQueues } from '../data/resources.ts'
+import { useHealthOf, useIsUnused, useRelayersWithQueues } from '../data/resources.ts'
 import { duration } from '../data/times.ts'
 import { Problems } from '../problems/problems.tsx'
 import { RelayerTable } from '../relayers/relayers.tsx'
@@ -54,11 +54,12 @@ export function Overview({ find }: { find?: string | undefined }) {
 /** What goes on at a glance; each figure leads to what it counts. */
 function Tiles() {
   const relayers = useRelayersWithQueues()
+  const healthOf = useHealthOf()
   const day = useActivity('day')
   const rows = relayers.data ?? []
   const points = day.data?.points ?? []
   const unfinished = rows.reduce((sum, { queue }) => sum + (queue?.unfinished ?? 0), 0)
-  const off = rows.filter(({ relayer }) => relayer.paused || relayer.system_disabled).length
+  const active = rows.filter(({ relayer }) => healthOf(relayer) === 'active').length
   const failed = total(points, 'failed')
   const slowest = slowestOf(points)
   const isKnown = day.data !== undefined
@@ -69,8 +70,8 @@ function Tiles() {
         to={paths.relayers}
         name="Relayers"
         value={relayers.data ? count(rows.length) : '…'}
-        note={off === 0 ? 'all active' : `${count(off)} paused or disabled`}
-        tone={off === 0 ? undefined : 'warn'}
+        note={relayers.data ? (active === rows.length ? 'all active' : `${count(active)} active`) : ''}
+        tone={active === rows.length ? undefined : 'warn'}
       />
       <Tile
         to={paths.group(paths.transactions, 'unfinished')}
@@ -97,7 +98,7 @@ function Tiles() {
         to={paths.transactions}
         name="Slowest, 24 h"
         value={isKnown ? (slowest === null ? '–' : duration(slowest)) : '…'}
-        note="until in a block"
+        note="from acceptance to a block"
         line={{
           values: points.map(({ max_inclusion_ms }) => max_inclusion_ms),
           ...{ each, show: duration, color: '--orange' },

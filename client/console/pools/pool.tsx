@@ -11,7 +11,7 @@ import { chosenIn, perDay, useForm } from '../data/form.ts'
 import { count, exactly } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
 import { type PoolPage, type PoolTab, paths } from '../data/paths.ts'
-import { relayerState, useStatus, useSymbols } from '../data/resources.ts'
+import { useHealthOfId, useStatus, useSymbols } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { PoolFunding } from '../relayers/funding.tsx'
 import { Balance } from '../relayers/funds.tsx'
@@ -114,8 +114,8 @@ function Members({ pool }: { pool: PoolResource }) {
 }
 
 function Status({ relayer_id }: { relayer_id: string }) {
-  const { data } = useStatus(relayer_id)
-  return data ? <Badge state={relayerState(data)} /> : '…'
+  const health = useHealthOfId()(relayer_id)
+  return health === undefined ? '…' : <Badge state={health} />
 }
 
 function Unfinished({ relayer_id }: { relayer_id: string }) {

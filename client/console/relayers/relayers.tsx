@@ -11,7 +11,7 @@ import { Badge, TransactionState } from '../components/values.tsx'
 import { useAddressState } from '../data/address-state.ts'
 import { count, words } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
-import { relayerState, useHealthOf, useRelayersWithQueues, useSpending } from '../data/resources.ts'
+import { useHealthOf, useRelayersWithQueues, useSpending } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { FirstSteps } from '../overview/first-steps.tsx'
 import { Paid } from '../spending/costs.tsx'
@@ -44,8 +44,7 @@ export function RelayerTable({ rows, find, here, heading }: RelayerTableProps) {
     const withHealth = rows.map((row) => ({ ...row, health: healthOf(row.relayer) }))
     const found = withHealth.filter(
       ({ relayer, queue, health }) =>
-        (status === 'all' ||
-          (status === 'unfinished' ? (queue?.unfinished ?? 0) > 0 : relayerState(relayer) === status)) &&
+        (status === 'all' || (status === 'unfinished' ? (queue?.unfinished ?? 0) > 0 : health === status)) &&
         [relayer.id, relayer.name, relayer.network, relayer.address, health].some((its) =>
           its.toLowerCase().includes(wanted),
         ),

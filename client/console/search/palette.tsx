@@ -6,11 +6,11 @@ import { errorText, severities } from '../components/feedback.tsx'
 import { Badge } from '../components/values.tsx'
 import { count } from '../data/format.ts'
 import { press } from '../data/press-button.ts'
-import { isOpenProblem, useProblems } from '../data/resources.ts'
+import { isOpenProblem, useHealthOfId, useProblems } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { type RecentPage, recentPages } from '../data/storage.ts'
 import { problemPath } from '../problems/problems.tsx'
-import { type Found, useLeads, useSearchResults, useStates } from './search.ts'
+import { type Found, useLeads, useSearchResults } from './search.ts'
 import { isAsked, type SearchAction, useSearchActions } from './search-actions.ts'
 
 /** A page, or what can be done or seen on it. `keys`: what it is also found by. */
@@ -179,7 +179,7 @@ function useRecent(): Found[] {
   const { caller } = useSession()
   const [path] = useLocation()
   const leads = useLeads()
-  const stateOf = useStates()
+  const stateOf = useHealthOfId()
   return recentPages(caller.id)
     .filter(({ to }) => to !== path)
     .slice(0, maxRecent)

@@ -1,7 +1,7 @@
 import { Bell, Gift, KeyRound, Layers, type LucideIcon, Network, Wallet } from 'lucide-react'
 import { paths } from '../data/paths.ts'
 import {
-  relayerState,
+  useHealthOf,
   useNetworks,
   useNotifications,
   usePools,
@@ -45,6 +45,7 @@ export function useSearchActions(): SearchAction[] {
   const networks = useNetworks()
   const notifications = useNotifications()
   const signers = useSigners()
+  const healthOf = useHealthOf()
   const ofRelayer = ({ relayer: { id, paused }, queue }: RelayerRow): Verb[] => [
     ...(may('manage') ? [[paused ? 'Resume' : 'Pause'] as const] : []),
     ...(may('send') ? [['Send from', '', paths.sandboxOf(id)] as const] : []),
@@ -57,7 +58,7 @@ export function useSearchActions(): SearchAction[] {
   return [
     ...sorted(relayers.data).flatMap((row) => {
       const { id, name, network } = row.relayer
-      const thing = thingOf('relayer', Wallet, id, `${name} ${network}`, relayerState(row.relayer))
+      const thing = thingOf('relayer', Wallet, id, `${name} ${network}`, healthOf(row.relayer))
       return actionsOn(thing, paths.relayer(id), ofRelayer(row))
     }),
     ...shared(pools.data, ({ id, name }) => {

@@ -21,9 +21,9 @@ import { transactionName } from '../components/values.tsx'
 import { fixed, short } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
 import {
-  relayerState,
   useApiKeys,
   useFacilitators,
+  useHealthOfId,
   usePools,
   useRelayers,
   useSponsorships,
@@ -89,7 +89,7 @@ const resultOf = ({ id, relayer_id, status, nonce, reference, value, created_at 
 export function useSearchResults(q: string) {
   const { client } = useSession()
   const symbolOf = useSymbolsOfRelayers()
-  const stateOf = useStates()
+  const stateOf = useHealthOfId()
   const leads = useLeads()
   const others = useOthers(q)
   const [asked, setAsked] = useState('')
@@ -122,15 +122,6 @@ export function useSearchResults(q: string) {
     total: pagination.total_items + others.length,
     isKnown,
     error: search.error,
-  }
-}
-
-/** The state of a relayer, by its ID. */
-export function useStates(): (relayerId: string) => string | undefined {
-  const relayers = useRelayers().data
-  return (relayerId) => {
-    const relayer = relayers?.find(({ id }) => id === relayerId)
-    return relayer && relayerState(relayer)
   }
 }
 

@@ -98,9 +98,9 @@ function useSeverity(transaction: Transaction, { wait_reason }: Explanation): Se
   return problem?.severity ?? (onItsWay.has(wait_reason) && !isSlow(transaction) ? 'info' : 'warning')
 }
 
-/** Of a suggestion that has a primary button of its own. */
-export const isRemedy = ({ operation, body }: Suggestion): boolean =>
-  operation === 'reconcileRelayerNonce' || (operation === 'updateRelayer' && body !== null)
+/** Whether its price is what keeps it out of a block: a higher one is the first that the service suggests. */
+export const isPriced = ({ suggestions: [first], transaction_id }: Explanation): boolean =>
+  first?.operation === 'speedUpTransaction' && first.transaction_id === transaction_id
 
 /** The remedies that the service suggests, as buttons if the API key has the scope for them. */
 function Suggestions({ suggestions, of: its }: { suggestions: Suggestion[]; of: Transaction }) {

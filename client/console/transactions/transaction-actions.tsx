@@ -19,12 +19,12 @@ interface TransactionActionsProps {
   transaction: Transaction
   why: Explanation
   isEnded: boolean
-  /** Something else helps first: a suggested action, or blocks of the chain. */
-  hasRemedy: boolean
+  /** Its price is what keeps it out of a block. */
+  isPriced: boolean
 }
 
 /** The actions on a transaction that is not mined. */
-export function TransactionActions({ transaction, why, isEnded, hasRemedy }: TransactionActionsProps) {
+export function TransactionActions({ transaction, why, isEnded, isPriced }: TransactionActionsProps) {
   const { may } = useSession()
   const { id, relayer_id, status, to, value, nonce } = transaction
   const [speed, setSpeed] = useState<Speed>('fastest')
@@ -66,7 +66,7 @@ export function TransactionActions({ transaction, why, isEnded, hasRemedy }: Tra
       <Action
         label="Speed up"
         title={`Speed up ${name}`}
-        tone={hasRemedy ? undefined : 'primary'}
+        tone={isPriced ? 'primary' : undefined}
         effect={`Signs the same transaction again with nonce ${nonce}, at a higher price: at most the one shown here. Only one version can be mined.`}
         lack={lack}
         opened={open}

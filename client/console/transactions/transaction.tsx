@@ -26,7 +26,7 @@ import { useSession } from '../data/session.tsx'
 import { isFinal } from '../data/statuses.ts'
 import { zoneShortly } from '../data/times.ts'
 import { useIsStill } from '../relayers/relayer-troubles.tsx'
-import { ExplanationCard, isRemedy } from './explanation.tsx'
+import { ExplanationCard, isPriced } from './explanation.tsx'
 import { submissionText } from './submission.tsx'
 import { Timeline } from './timeline.tsx'
 import { TransactionActions } from './transaction-actions.tsx'
@@ -59,7 +59,7 @@ export function TransactionPage(path: { relayer_id: string; transaction_id: stri
             transaction={shown}
             why={whole.data.why}
             isEnded={isFinal(shown.status) || shown.is_canceling === true}
-            hasRemedy={isStill || whole.data.why.suggestions.some(isRemedy)}
+            isPriced={!isStill && isPriced(whole.data.why)}
           />
         )}
       </div>
