@@ -64,7 +64,7 @@ test('sets, shows, changes and takes away the budget of an API key', async () =>
     assets: [{ max_amount_per_day: `${wei}` }, other],
   })
 
-  await act(page, named(page, 'Take budget away'))
+  await act(page, named(page, 'Remove the budget'))
   await page.getByRole('heading', { name: 'No budget' }).waitFor()
   expect(await budget()).toBeNull()
 })

@@ -58,6 +58,13 @@ test('lists facilitators and their payments, and creates, changes and deletes th
   await page.keyboard.press('Escape')
   await named(dialog, 'Close').click()
   const listed = page.getByRole('table').getByRole('link', { name: 'library', exact: true })
+  await listed.waitFor()
+  await page.setViewportSize({ width: 375, height: 800 })
+  const cells = page.getByRole('row').filter({ has: listed }).locator('td')
+  const [paidTo, fees] = [cells.filter({ has: page.locator('.named') }), cells.filter({ hasText: 'ETH' }).first()]
+  const { y = 0, height = 0 } = (await paidTo.boundingBox()) ?? {}
+  expect((await fees.boundingBox())?.y).toBeGreaterThanOrEqual(y + height)
+  await page.setViewportSize({ width: 1280, height: 900 })
   await listed.click()
   await page.getByText('No payments yet').waitFor()
   await act(page, named(page, 'Delete'))

@@ -197,6 +197,11 @@ test('names addresses, calls, logs and errors by what the service knows', async 
     .waitFor()
   await why.getByTitle(`1${'0'.repeat(30)}`, { exact: true }).waitFor()
   await why.getByRole('link', { name: account.relayer_id }).waitFor()
+  await open(`/relayers/${account.relayer_id}/events`)
+  await page
+    .getByRole('table', { name: 'events' })
+    .getByText(`balance: ${balance} CNT, needed: 1,000,000,000,000 CNT`)
+    .waitFor()
   await open('/transactions')
   const row = page.getByRole('row').filter({ hasText: 'transfer on Shop token' })
   await row.getByTitle('1,000,000,000,000 CNT').getByText('1,000,000,000,000 CNT').waitFor()
@@ -228,7 +233,7 @@ test('groups the units of a token whose contract does not tell its decimals', as
 test('lists events of before the page was opened', async () => {
   const { page, open } = await start()
   await open(`/relayers/${account.relayer_id}/events`)
-  await page.getByText(/^\d+ rows of \d+ events, the newest first: .* Followed live\.$/).waitFor()
+  await page.getByText(/^The newest \d+ events, grouped by transaction\. New ones appear at once\.$/).waitFor()
   const events = page.getByRole('table', { name: 'events' })
   await events
     .getByRole('row', { name: /^nonce 0 confirmed .* mined, submitted, sent, pending/ })

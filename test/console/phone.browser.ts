@@ -83,6 +83,17 @@ test('has the filter on a line of its own, the download beside the number of row
   expect((await page.locator('.list tbody tr').first().boundingBox())?.y).toBeLessThan(300)
 })
 
+test('has the number of transactions in one line, above the buttons that leave it no room', async () => {
+  await stage.rig.proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
+  await account.send(1)
+  const { page } = await start('/transactions')
+  await named(page, 'Choose the 1 that can be changed').waitFor()
+  const total = await page.getByText(/^\d+ transactions?\b/).boundingBox()
+  expect(total?.height).toBeLessThan(touchPx)
+  await stage.rig.proxy.setFault(undefined)
+  await account.finished(() => stage.rig.chain.mine())
+})
+
 test('shows what a relayer spent in two lines', async () => {
   await account.send(1)
   await account.finished(() => stage.rig.chain.mine())

@@ -140,7 +140,7 @@ const shown = <Unit,>(
 
 const columns: Column<Limit>[] = [
   {
-    name: 'Of',
+    name: 'Budget for',
     cell: ({ asset }) =>
       asset.startsWith('0x') ? (
         <Address value={asset} network={undefined} what="Token" />
@@ -154,7 +154,7 @@ const columns: Column<Limit>[] = [
   { name: 'Left', isNumber: true, cell: ({ remaining }) => remaining },
   { name: 'Limit', isNumber: true, cell: ({ limit, per }) => `${limit} in ${per}` },
   { name: 'Per transaction', isNumber: true, cell: ({ most }) => most },
-  { name: 'Room again', cell: ({ resets_at }) => resets_at && <Until at={resets_at} /> },
+  { name: 'Resets', cell: ({ resets_at }) => resets_at && <Until at={resets_at} /> },
 ]
 
 const tokenParts = [
@@ -235,9 +235,9 @@ function ChangeBudget({ apiKey }: { apiKey: ApiKey }) {
 
 const EndBudget = ({ apiKey: { id, name, revision } }: { apiKey: ApiKey }) => (
   <Action
-    label="Take budget away"
+    label="Remove the budget"
     title={`Take the budget of ${name} away`}
-    confirm="Take budget away"
+    confirm="Remove the budget"
     tone="danger"
     message={`${name} has no budget any more.`}
     effect="From the next request on, the key moves whatever the policies of its relayers allow."

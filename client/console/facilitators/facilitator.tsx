@@ -73,7 +73,7 @@ function Rules({ facilitator }: { facilitator: Facilitator }) {
         'Fees in 24 hours': <Coins wei={usage.used} network={network} />,
         'Budget left': <Coins wei={usage.remaining} network={network} />,
         Budget: <Coins wei={usage.limit} network={network} />,
-        'Room again': usage.resets_at !== null && <Until at={usage.resets_at} />,
+        Resets: usage.resets_at !== null && <Until at={usage.resets_at} />,
         'Fee of one payment': (
           <>
             at most <Coins wei={max_fee} network={network} />

@@ -125,7 +125,7 @@ function HealthCallouts({ health, newest }: { health: NotificationHealth; newest
         <Callout of="warning">
           No attempt has succeeded for {age(health.failing_since)}.{' '}
           {refused && last && `The last response, to #${count(refused.sequence)}: ${answerText(last)}. `}
-          Deliveries are retried; one counts as failed when no attempt is left.
+          Deliveries are retried. After its last attempt, a delivery has failed.
         </Callout>
       )}
     </>

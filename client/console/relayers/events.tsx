@@ -1,18 +1,19 @@
 import { Radio } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { Link } from 'wouter'
-import type { Event } from '../../index.ts'
+import type { Event, Transaction } from '../../index.ts'
 import { EmptyState, SendOne } from '../components/feedback.tsx'
 import { type Column, Table, timeColumn } from '../components/table.tsx'
 import { Badge, nonceName, TransactionState } from '../components/values.tsx'
 import { followEvents } from '../data/events.ts'
 import { amount, counted, reasonText, words } from '../data/format.ts'
+import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
 import { relayerState, useSymbolsOfRelayers } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { stateOf } from '../data/statuses.ts'
 import { time } from '../data/times.ts'
-import { Reason } from '../transactions/reason.tsx'
+import { hasTokenAmounts, Reason } from '../transactions/reason.tsx'
 
 const maxEvents = 200
 
@@ -54,8 +55,7 @@ export function Events({ relayer_id }: { relayer_id: string }) {
   return (
     <section aria-label="Events">
       <p className="hint">
-        {counted(groups.length, 'row')} of {counted(events.length, 'event')}, the newest first: those of a transaction
-        are one row. Followed live.
+        The newest {counted(events.length, 'event')}, grouped by transaction. New ones appear at once.
       </p>
       <Table of="events" rows={groups} columns={columns} idOf={idOf} isPart />
     </section>
@@ -133,7 +133,7 @@ function Why({ event: { payload } }: { event: Event }) {
   switch (payload.payload_type) {
     case 'transaction':
     case 'transaction_waiting':
-      return payload.status_reason === null ? null : <Reason text={payload.status_reason} of={payload} />
+      return payload.status_reason === null ? null : <ReasonOf text={payload.status_reason} of={payload} />
     case 'relayer_disabled':
       return reasonText(payload.disabled_reason, symbolOf(payload.relayer.id))
     case 'relayer_funding':
@@ -147,4 +147,19 @@ function Why({ event: { payload } }: { event: Event }) {
     default:
       return null
   }
+}
+
+interface ReasonOfProps {
+  text: string
+  of: Pick<Transaction, 'id' | 'relayer_id' | 'to'>
+}
+
+/** An event does not have the call, which names the token of the amounts. */
+function ReasonOf({ text, of: { id, relayer_id, to } }: ReasonOfProps) {
+  const its = useGet(
+    '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}',
+    { path: { relayer_id, transaction_id: id } },
+    { scope: 'read', isEnabled: hasTokenAmounts(text), freshMs: Number.POSITIVE_INFINITY },
+  )
+  return its.isLoading ? '…' : <Reason text={text} of={its.data ?? { relayer_id, to }} />
 }

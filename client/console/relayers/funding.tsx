@@ -180,7 +180,7 @@ function FundingFigures({ network, known: { funding, usage }, more }: FiguresPro
       of={{
         'Refilled below': shown(funding.min_balance),
         'Up to': shown(funding.target_balance),
-        'Spent in 24 h': shown(usage.used),
+        'Refilled in 24 h': shown(usage.used),
         'Left of the limit per day': `${shown(usage.remaining)} of ${shown(usage.limit)}`,
         'Highest price of gas': `${gwei(funding.max_fee_per_gas)} gwei`,
         ...more,

@@ -187,8 +187,8 @@ const policyForms: Record<string, Partial<Record<PolicyName, PolicyForm>>> = {
     max_fee_multiplier: {
       title: 'price multiple',
       unit: 'number',
-      words: (value) => `Bumps fees up to ${value} times the market price.`,
-      none: 'Bumps fees up to 5 times the market price.',
+      words: (value) => `Raises fees up to ${value} times the market price.`,
+      none: 'Raises fees up to 5 times the market price.',
     },
     max_fee_per_transaction: {
       title: 'fee limit per transaction',
@@ -303,8 +303,8 @@ const policyForms: Record<string, Partial<Record<PolicyName, PolicyForm>>> = {
       title: 'allowed delegates',
       unit: 'lines',
       list: { one: 'delegate', parts: [contract('Delegate')] },
-      words: (value) => `Signs EIP-7702 authorizations for ${linesText(value, 'contract')} only.`,
-      none: 'Signs EIP-7702 authorizations for its allowed receivers, or for any contract while it has no limits.',
+      words: (value) => `Permitted EIP-7702 authorizations are for ${linesText(value, 'contract')} only.`,
+      none: 'Permitted EIP-7702 authorizations are for its allowed receivers, or for any contract while it has no limits.',
     },
     allow_blind_typed_data: permission(
       'permission for hashes of typed data',

@@ -109,8 +109,8 @@ function Head({ relayer }: { relayer: Relayer }) {
   return (
     <div className="head">
       <p className="hint copyable">
-        <Copyable value={address} whole /> <ExplorerLink to={explorer('address', address)} what="Address" />
-        <span>Send funds here.</span>
+        <span>Send funds to</span> <Copyable value={address} whole />{' '}
+        <ExplorerLink to={explorer('address', address)} what="Address" />
       </p>
       {system_disabled && (
         <Problem>

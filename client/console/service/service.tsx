@@ -35,7 +35,7 @@ export const Service = () => (
 function Facts({ not_ready, started_at, database, ...state }: ServiceState) {
   const figures: [string, string, string][] = [
     ['Status', not_ready.length === 0 ? 'Ready' : 'Not ready', `server ${state.name}`],
-    ['Runs for', age(started_at), `version ${state.version}, Node.js ${state.node_version}`],
+    ['Uptime', age(started_at), `version ${state.version}, Node.js ${state.node_version}`],
     [
       'Memory',
       size(state.memory_bytes),

@@ -65,7 +65,7 @@ const columns: Column<Sponsorship>[] = [
     name: 'Left',
     isNumber: true,
     cell: ({ usage, network }) => (
-      <span title={usage.resets_at === null ? undefined : `Room again ${time(usage.resets_at)}`}>
+      <span title={usage.resets_at === null ? undefined : `Resets ${time(usage.resets_at)}`}>
         <Coins wei={usage.remaining} network={network} />
       </span>
     ),

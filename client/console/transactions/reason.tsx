@@ -10,6 +10,8 @@ const argument = /(?<=[(,]\s?)(?:(\w+): )?(0x[\da-f]{40}|\d+)(?=[,)])/gi
 /** Of the errors of ERC-6093: the arguments that are amounts of the token. */
 const amounts = /^(?:balance|allowance|needed)$/
 
+export const hasTokenAmounts = (text: string): boolean => /\bERC20Insufficient\w+\(/.test(text)
+
 interface ReasonProps {
   text: string
   of: Pick<Transaction, 'relayer_id' | 'to' | 'call'>
@@ -23,8 +25,8 @@ interface ReasonProps {
 export function Reason({ text: said, of: its, isPlain = false }: ReasonProps) {
   const called = useToken(its.relayer_id, its.to ?? '')
   // Of another function, the error may be that of another token.
-  const isTokens = amountPlace(its.call) !== -1 && /\bERC20Insufficient\w+\(/.test(said)
-  const token = isTokens ? called : null
+  const isOfToken = hasTokenAmounts(said)
+  const token = isOfToken && amountPlace(its.call) !== -1 ? called : null
   const text = inCoins(said, useSymbolsOfRelayers()(its.relayer_id))
   if (token === undefined) return '…'
   const parts: ReactNode[] = []
@@ -37,7 +39,9 @@ export function Reason({ text: said, of: its, isPlain = false }: ReasonProps) {
     )
     end = found.index + whole.length
   }
-  return [...parts, withGroups(text.slice(end))]
+  parts.push(withGroups(text.slice(end)))
+  if (isOfToken && token === null) parts.push(' (amounts of the token in its smallest unit)')
+  return parts
 }
 
 function Value({ value, token, isPlain }: { value: string; token: Token | null; isPlain: boolean }) {

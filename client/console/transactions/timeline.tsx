@@ -37,11 +37,11 @@ export function Timeline({ transaction, attempts, why }: TimelineProps) {
   ]
   return (
     <ol className="timeline">
-      {steps.map(({ name, at, tone, more }, index) => (
+      {steps.map(({ name, at, isPlaced = false, tone, more }, index) => (
         <li key={`${name} ${at}`} className={tone}>
           <div className="step">
             <strong>{name}</strong>
-            <Since at={at} before={steps.slice(0, index).findLast((step) => step.at !== null)} />
+            {!isPlaced && <Since at={at} before={steps.slice(0, index).findLast(isMeasured)} />}
           </div>
           {at !== null && <RowTime at={at} />}
           {more}
@@ -58,10 +58,10 @@ export function Timeline({ transaction, attempts, why }: TimelineProps) {
 function inBlock(block: number, blockAt: string | null, before: string | null, endedAt: string | null): Step {
   const name = `In block ${count(block)}`
   const at = blockAt && between(blockAt, before, endedAt)
-  if (at === null || blockAt === null || clock(at) === clock(blockAt)) return { name, at }
+  const isPlaced = at !== blockAt
+  if (at === null || blockAt === null || clock(at) === clock(blockAt)) return { name, at, isPlaced }
   return {
-    name,
-    at,
+    ...{ name, at, isPlaced },
     more: (
       <div className="hint">
         block time <Time at={blockAt}>{clock(blockAt)}</Time>
@@ -78,6 +78,8 @@ function between(at: string, first: string | null, last: string | null): string 
   )
   return ms === Date.parse(at) ? at : new Date(ms).toISOString()
 }
+
+const isMeasured = ({ at, isPlaced = false }: Step): boolean => at !== null && !isPlaced
 
 const msOr = (at: string | null, none: number): number => (at === null ? none : Date.parse(at))
 
@@ -154,6 +156,8 @@ function useBlockTime(relayerId: string, block: number | undefined): string | nu
 interface Step {
   name: string
   at: string | null
+  /** Its time is a neighbor's: nobody measured how long after another step it was. */
+  isPlaced?: boolean
   tone?: Tone
   more?: ReactNode
 }
