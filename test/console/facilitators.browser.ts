@@ -60,7 +60,7 @@ test('lists facilitators and their payments, and creates, changes and deletes th
   const listed = page.getByRole('table').getByRole('link', { name: 'library', exact: true })
   await listed.waitFor()
   await page.setViewportSize({ width: 375, height: 800 })
-  const cells = page.getByRole('row').filter({ has: listed }).locator('td')
+  const cells = page.getByRole('row').filter({ hasText: 'library' }).locator('td')
   const [paidTo, fees] = [cells.filter({ has: page.locator('.named') }), cells.filter({ hasText: 'ETH' }).first()]
   const { y = 0, height = 0 } = (await paidTo.boundingBox()) ?? {}
   expect((await fees.boundingBox())?.y).toBeGreaterThanOrEqual(y + height)
