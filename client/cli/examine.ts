@@ -122,7 +122,7 @@ function balanceOf(part: string, { address, policies }: Relayer, { balance }: Re
   const min = BigInt(policies.min_balance ?? 0)
   if (BigInt(balance) < min)
     return problem(part, `the balance of ${balance} wei is below its min_balance of ${min} wei`, remedy)
-  return balance === '0' ? warning(part, 'the balance is 0', remedy) : fine(part, `the balance is ${balance} wei`)
+  return balance === '0' ? problem(part, 'the balance is 0', remedy) : fine(part, `the balance is ${balance} wei`)
 }
 
 /** The kinds that the other parts look at now; the service's list is up to a minute old. */
@@ -179,13 +179,13 @@ async function* healthOf(
 
   function stateOfDeliveries(): Finding {
     if (data.status === 'disabled')
-      return problem(
+      return warning(
         part,
         `disabled: ${data.disabled_reason}`,
         `Correct the endpoint, set its url again, then: ${again}`,
       )
     if (data.failing_since !== null)
-      return problem(
+      return warning(
         part,
         `every attempt failed since ${data.failing_since}`,
         `relayer deliveries list ${id} shows why.`,

@@ -18,13 +18,15 @@ import type { SponsorshipRow } from '../store/queries/sponsorships.ts'
 /** A transaction that is not mined after this time is a problem, even without a known reason. */
 const slowMs = 5 * 60_000
 const slowOnStillChainMs = 60_000
+/** The first retry of a delivery starts within 6 s of the failure. A failure that it ends is no problem. */
+const retriedMs = 10_000
 
 /** All problems, the most urgent first. Pure, but for the turns that it gives to other work. */
 export async function findProblems(facts: Facts): Promise<FoundProblem[]> {
   const byRowId = new Map(facts.relayers.map((relayer) => [relayer.row_id, relayer]))
   const problems = [
     ...facts.unready.map(({ of, message }) =>
-      problem('service', of, { summary: `The service does not work: ${of}`, reason: message }),
+      problem('service', of, { summary: `A part of the service does not work: ${of}`, reason: message }),
     ),
     ...[...facts.nodes].flatMap(([network, nodes]) => (nodes instanceof Error ? [] : ofNodes(network, nodes.nodes))),
     ...ofStillChains(facts),
@@ -45,7 +47,7 @@ export async function findProblems(facts: Facts): Promise<FoundProblem[]> {
     const relayer = byRowId.get(failures.relayer_row_id)
     if (relayer) problems.push(ofFailures(relayer, failures))
   }
-  problems.push(...facts.notifications.flatMap(ofNotification))
+  problems.push(...facts.notifications.flatMap((state) => ofNotification(state, facts.now)))
   problems.push(...facts.sponsorships.flatMap(ofSponsorship), ...facts.refusals.map(ofRefusals))
   return problems.sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || startOf(a.since) - startOf(b.since))
 }
@@ -67,7 +69,7 @@ function ofNodes(network: string, nodes: NetworkSeen['nodes']): FoundProblem[] {
   const isAll = bad.length === nodes.length
   const summary = isAll
     ? `${network}: no node is healthy`
-    : `${network}: ${bad.length} of ${nodes.length} nodes are not healthy`
+    : `${network}: ${bad.length} of ${nodes.length} nodes ${bad.length === 1 ? 'is' : 'are'} not healthy`
   const reason = bad.map(({ url, status, error }) => `${url}: ${words(status)}${error ? ` (${error})` : ''}`).join('; ')
   const its = { network_id: `evm:${network}`, summary, reason, count: bad.length }
   return [problem(isAll ? 'network_down' : 'node_unhealthy', '', its)]
@@ -88,8 +90,9 @@ function ofStillChains(facts: Facts): FoundProblem[] {
   return [...heads].map(([network, headAt]) =>
     problem('network_still', '', {
       network_id: `evm:${network}`,
-      summary: `${network}: no node shows a new block`,
-      reason: 'Transactions wait for its next one. No price helps: check the network and its nodes.',
+      summary: `${network}: no new blocks`,
+      reason:
+        'Transactions wait for the next block, and a higher price does not help. Check the network and its nodes.',
       since: new Date(headAt).toISOString(),
     }),
   )
@@ -101,13 +104,13 @@ function ofState({ id, paused, system_disabled, disabled_reason }: RelayerRow): 
     return [problem('relayer_disabled', '', { relayer_id: id, summary: `${id} is disabled`, reason })]
   }
   if (!paused) return []
-  const reason = 'It was paused: it signs and sends nothing until it is resumed.'
+  const reason = 'It signs and sends nothing until someone resumes it.'
   return [problem('relayer_paused', '', { relayer_id: id, summary: `${id} is paused`, reason })]
 }
 
 function ofFunding({ id }: RelayerRow, note: FundingNote | undefined): FoundProblem[] {
   if (!note || !isBlocked(note.status)) return []
-  const summary = `${id} is not refilled (${words(note.status)})`
+  const summary = `${id} is not being refilled (${words(note.status)})`
   return [
     problem('funding', note.status, {
       relayer_id: id,
@@ -177,17 +180,17 @@ function ofAccount(
     const reason = `The balance is ${balance} wei, below the minimum of ${min} wei: send funds to ${address}.`
     found.push(problem('balance_low', '', { relayer_id: id, summary: `${id} is low on funds`, reason }))
   } else if (balance === 0n) {
-    const reason = `Send funds to ${address}.`
+    const reason = `It cannot pay for a transaction. Send funds to ${address}.`
     found.push(problem('balance_empty', '', { relayer_id: id, summary: `${id} has no funds`, reason }))
   }
   if (nonces.status === 'in_step' || nonces.status === 'unreachable' || system_disabled) return found
-  const summary = `${id}: the nonces do not fit the chain (${words(nonces.status)})`
+  const summary = `${id}: its nonces do not match the chain (${words(nonces.status)})`
   return [...found, problem('nonces', nonces.status, { relayer_id: id, summary, reason: nonces.explanation })]
 }
 
 function ofFailures({ id }: RelayerRow, { count, transaction_id, reason: why }: Failures): FoundProblem {
   const summary = `${id}: ${count === 1 ? 'a transaction' : `${count} transactions`} failed in the last 24 hours`
-  const reason = why === null ? 'Its page says why.' : count === 1 ? why : `The last one: ${why}`
+  const reason = why === null ? 'Open it for the reason.' : count === 1 ? why : `The last one: ${why}`
   return problem('transactions_failed', transaction_id ?? '', {
     relayer_id: id,
     transaction_id,
@@ -197,30 +200,30 @@ function ofFailures({ id }: RelayerRow, { count, transaction_id, reason: why }: 
   })
 }
 
-function ofNotification(state: NotificationState): FoundProblem[] {
+function ofNotification(state: NotificationState, now: number): FoundProblem[] {
   const { id, created_by, disabled_reason, failing_since, pending, failed } = state
   const its = { notification_id: id, created_by, since: failing_since }
   if (disabled_reason !== null) {
     const summary = `Notification ${id} is disabled`
     return [problem('notification_disabled', '', { ...its, summary, reason: disabled_reason })]
   }
-  if (failing_since !== null) {
-    const reason = `${pending} deliveries wait. They are repeated, and all of them after the first success.`
-    const about = { ...its, summary: `Notification ${id} fails`, reason, count: Math.max(1, pending) }
+  if (failing_since !== null && now - Date.parse(failing_since) >= retriedMs) {
+    const reason = `${pending === 1 ? '1 delivery waits' : `${pending} deliveries wait`}. Each is retried later; once one succeeds, the others follow.`
+    const about = { ...its, summary: `Notification ${id} is failing`, reason, count: Math.max(1, pending) }
     return [problem('notification_failing', failing_since, about)]
   }
   if (failed === 0) return []
   const summary = `Notification ${id}: ${failed} deliveries failed`
-  const reason = 'All attempts failed. "Redeliver deliveries" sends them again.'
+  const reason = 'No attempts are left. "Redeliver deliveries" sends them again.'
   return [problem('deliveries_failed', `${failed}`, { ...its, summary, reason, count: failed })]
 }
 
 /** The next call may cost `max_fee`. */
 function ofSponsorship({ id, max_fee, paused, usage }: Facts['sponsorships'][number]): FoundProblem[] {
   if (paused || BigInt(usage.remaining) >= BigInt(max_fee)) return []
-  const room = usage.resets_at === null ? '' : ` It has room again from ${usage.resets_at}.`
-  const reason = `${usage.used} of ${usage.limit} wei count for the last 24 hours, and a call may cost ${max_fee} wei: calls are refused.${room}`
-  const summary = `The sponsorship ${id} has used up its budget`
+  const room = usage.resets_at === null ? '' : ` Calls are possible again at ${usage.resets_at}.`
+  const reason = `${usage.used} of ${usage.limit} wei were used in the last 24 hours, and a call may cost ${max_fee} wei, so calls are refused.${room}`
+  const summary = `Sponsorship ${id} has used up its budget`
   return [problem('sponsorship_used_up', '', { sponsorship_id: id, summary, reason })]
 }
 
@@ -229,13 +232,13 @@ function ofRefusals(its: Refusals): FoundProblem {
     its
   const at = (time: number) => new Date(time).toISOString()
   const times = count === 1 ? 'a request' : `${count} requests`
-  const changed = changed_at === null ? '' : ` Last change: by ${changed_by_name}, ${at(changed_at)}.`
+  const changed = changed_at === null ? '' : ` Last changed by ${changed_by_name}, ${at(changed_at)}.`
   return problem('requests_refused', `${rule} ${since}`, {
     [`${resource}_id`]: id,
     count,
     since: at(since),
     summary: `${id} refused ${times} (${words(rule)})`,
-    reason: `The last one, of ${caller_name}: ${its.reason || 'it is paused'}.${changed}`,
+    reason: `The last one, from ${caller_name}: ${its.reason || 'it is paused'}.${changed}`,
     refusal: {
       rule,
       last_at: at(last_at),
@@ -289,24 +292,27 @@ export interface Facts {
 
 const maxText = 1_000
 
-/** The most urgent first; the order of one severity is that of this list, and within a kind the longest standing is first. */
+/**
+ * The most urgent first: what keeps more from being sent. The order of one severity is that of this list, and within a kind the longest
+ * standing is first.
+ */
 const severities: Record<ProblemKind, Problem['severity']> = {
   service: 'critical',
   network_down: 'critical',
   network_still: 'critical',
   relayer_disabled: 'critical',
-  transaction_waiting: 'critical',
-  external_transactions: 'critical',
-  nonces: 'critical',
+  balance_empty: 'critical',
   balance_low: 'critical',
-  funding: 'critical',
-  transactions_failed: 'critical',
-  deliveries_failed: 'critical',
+  transaction_waiting: 'critical',
+  nonces: 'critical',
+  external_transactions: 'critical',
   sponsorship_used_up: 'critical',
-  requests_refused: 'warning',
+  funding: 'warning',
   transaction_slow: 'warning',
-  balance_empty: 'warning',
   node_unhealthy: 'warning',
+  transactions_failed: 'warning',
+  requests_refused: 'warning',
+  deliveries_failed: 'warning',
   notification_disabled: 'warning',
   notification_failing: 'warning',
   unchecked: 'warning',

@@ -253,7 +253,9 @@ function sightOf(caller: Caller, { relayers, accounts, nodes }: Facts): Sight {
   const unchecked = [
     ...uncheckedOf('The balance and nonces of relayers could not be read', faultsIn(accounts, ids)),
     ...uncheckedOf('The nodes of networks could not be asked', faultsIn(nodes, networks)),
-    ...(seesNotifications ? [] : uncheckedOf('Notifications are not checked', [['the API key', 'lacks their scope']])),
+    ...(seesNotifications
+      ? []
+      : uncheckedOf('Notifications are not checked', [['this API key', 'it lacks the scope "notifications"']])),
   ]
   return {
     unchecked,

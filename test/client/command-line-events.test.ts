@@ -122,7 +122,7 @@ test('reports each problem and its remedy with `doctor`, and none for a healthy 
     ...demo,
     body: { treasury_id: treasury, ...amounts, max_fee_per_gas: `${10n ** 11n}` },
   })
-  await expect.poll(problems).toContain('funding problem demo is not refilled (treasury short)')
+  await expect.poll(problems).toContain('funding warning demo is not being refilled (treasury short)')
 
   const stopped = await relayerCommand({ url: 'http://127.0.0.1:9', api_key: 'x' }).run(['doctor', '--json'])
   expect([stopped.code, JSON.parse(stopped.out)]).toEqual([9, [expect.objectContaining({ part: 'service' })]])

@@ -114,7 +114,7 @@ test('sets up the refills of a relayer, shows them, and keeps a pool', async () 
   await fill(page, 'Edit refills', { Minimum: '3', Target: '4', 'Limit per day': '3' }, page)
   await page.getByText('limit reached').waitFor()
   await open('/')
-  await page.getByRole('link', { name: /is not refilled/ }).click()
+  await page.getByRole('link', { name: /is not being refilled/ }).click()
   await page.getByText(/daily limit/).waitFor()
 
   await open('/pools')

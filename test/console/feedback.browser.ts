@@ -148,7 +148,7 @@ test('names a chain without blocks as a problem of its network, and offers no pr
   await page.getByText('The chain makes no blocks, so no price helps.').waitFor()
   expect(await speedUp.getAttribute('class')).not.toBe('primary')
   await open('/')
-  await page.getByRole('link', { name: /^local: no node shows a new block/ }).click()
+  await page.getByRole('link', { name: /^local: no new blocks/ }).click()
   await page.waitForURL(/#\/networks\/evm/)
   await account.finished(() => stage.rig.chain.mine())
 })

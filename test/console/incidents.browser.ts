@@ -301,12 +301,12 @@ const incidents: Record<string, () => Promise<Planted>> = {
     await account.send(1, { gas_limit: 50_000 })
     await submitted(account)
     stage.rig.clock.passed_ms += 20 * 60_000
-    return { seen: /local: no node shows a new block/, named: /Last block/, end: () => finish(account) }
+    return { seen: /local: no new blocks/, named: /Last block/, end: () => finish(account) }
   },
   'another program uses the key': async () => {
     const { relayer_id: id } = await foreign([0])
     return {
-      seen: new RegExp(`${id}: the nonces do not fit the chain`),
+      seen: new RegExp(`${id}: its nonces do not match the chain`),
       named: /chain ahead/,
       end: async (page) => confirm(page, named(page, 'Repair the nonces')),
     }
@@ -314,7 +314,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
   'another program sends several': async () => {
     const { relayer_id: id } = await foreign([0, 1, 2])
     return {
-      seen: new RegExp(`${id}: the nonces do not fit the chain`),
+      seen: new RegExp(`${id}: its nonces do not match the chain`),
       named: /chain ahead/,
       async end(page) {
         await page.goBack()
@@ -351,7 +351,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
   'a webhook endpoint answers 500': async () => {
     const receiver = await hooked(500, 'hook-500')
     return {
-      seen: /Notification hook-500 fails|hook-500: \d+ deliver/,
+      seen: /Notification hook-500 is failing|hook-500: \d+ deliver/,
       named: /HTTP 500/,
       end: async (page) => {
         receiver.answer(200)
@@ -385,7 +385,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
   'one of two nodes is down': async () => {
     await client().networks.update('evm:local', { rpc_urls: [rig.proxy.url, 'http://127.0.0.1:9'] }, { revision: '*' })
     return {
-      seen: /local: 1 of 2 nodes are not healthy/,
+      seen: /local: 1 of 2 nodes is not healthy/,
       named: /unreachable/,
       async end(page) {
         const row = page.getByRole('row').filter({ hasText: 'unreachable' })
@@ -450,7 +450,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
   'a sponsorship has used up its budget': async () => {
     await sponsored('used-up', { max_fee_per_day: '5' })
     return {
-      seen: /The sponsorship used-up has used up its budget/,
+      seen: /Sponsorship used-up has used up its budget/,
       named: /used-up/,
       async end(page) {
         const row = page.getByRole('row').filter({ hasText: 'used-up' })
@@ -476,7 +476,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
       .poll(async () => (await client().relayers.getFunding(account.relayer_id)).status)
       .not.toBe('sufficient')
     return {
-      seen: new RegExp(`${account.relayer_id} is not refilled \\(treasury short`),
+      seen: new RegExp(`${account.relayer_id} is not being refilled \\(treasury short`),
       named: /treasury short/,
       end: async () => {
         await fund(treasury.address)
@@ -487,7 +487,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
   'gas is too dear for a refill': async () => {
     const { treasury, account } = await refilled({ max_fee_per_gas: '1' })
     return {
-      seen: new RegExp(`${account.relayer_id} is not refilled \\(fee too high`),
+      seen: new RegExp(`${account.relayer_id} is not being refilled \\(fee too high`),
       named: /fee too high/,
       end: async (page) => {
         await confirm(page, named(page, 'Edit refills'), (its) => its.getByLabel('Highest price of gas').fill('100'))
@@ -498,7 +498,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
   'a refill is above its limit per day': async () => {
     const { treasury, account } = await refilled({ max_amount_per_day: '1' })
     return {
-      seen: new RegExp(`${account.relayer_id} is not refilled \\(limit reached`),
+      seen: new RegExp(`${account.relayer_id} is not being refilled \\(limit reached`),
       named: /limit reached/,
       end: async (page) => {
         await confirm(page, named(page, 'Edit refills'), (its) => its.getByLabel('Limit per day').fill('5'))

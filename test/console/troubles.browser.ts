@@ -135,7 +135,7 @@ test('a nonce that was used elsewhere: shows the reason, and repairs it', async 
   await stage.rig.chain.rpc('eth_sendRawTransaction', [raw])
   await stage.rig.chain.mine()
   const page = await overview()
-  await trouble(page, new RegExp(`${account.relayer_id}: the nonces do not fit the chain`)).click()
+  await trouble(page, new RegExp(`${account.relayer_id}: its nonces do not match the chain`)).click()
   await shown(page, /chain ahead/)
   await remedy(page, 'Repair the nonces')
   const nonce = async () =>
@@ -171,7 +171,7 @@ test('a webhook target that is down: shows its response, and redelivers', async 
   await patch(account, { paused: true })
   await expect.poll(() => receiver.bodies.length).toBeGreaterThan(0)
   const page = await overview()
-  await trouble(page, /Notification shop-events fails/).click()
+  await trouble(page, /Notification shop-events is failing/).click()
   await shown(page, /HTTP 500/)
   receiver.answer(200)
   const before = receiver.bodies.length

@@ -13,14 +13,16 @@ import { until } from '../support/until.ts'
 const file = join(import.meta.dirname, '..', '..', 'server', 'telemetry', 'alerts.yaml')
 const demo = { path: { relayer_id: 'demo' } }
 type Sample = { name: string; labels: Record<string, string>; value: number }
-let rules: Map<string, string>
+let rules: Map<string, { expression: string; severity: string }>
 
 beforeAll(() => {
   const text = readFileSync(file, 'utf8')
   const found = [
-    ...text.matchAll(/- alert: (\w+)\n +expr: (.+)\n +for: \d+m\n(?:.+\n)+? +summary: .+\n +description: /g),
+    ...text.matchAll(
+      /- alert: (\w+)\n +expr: (.+)\n +for: \d+m\n +labels: \{ severity: (\w+) \}\n(?:.+\n)+? +summary: .+\n +description: /g,
+    ),
   ]
-  rules = new Map(found.map(([, name, expression]) => [name as string, expression as string]))
+  rules = new Map(found.map(([, name = '', expression = '', severity = '']) => [name, { expression, severity }]))
   expect(rules.size).toBe(text.match(/- alert:/g)?.length)
 })
 
@@ -77,11 +79,18 @@ function valuesOf(term: string, before: Sample[], after: Sample[]): Map<string, 
   return new Map(wanted.map(({ labels, value }) => [JSON.stringify(labels), value]))
 }
 
-const fires = (name: string, after: Sample[], before: Sample[] = []) => holds(rules.get(name) as string, before, after)
+const fires = (name: string, after: Sample[], before: Sample[] = []) =>
+  holds(rules.get(name)?.expression as string, before, after)
 
-/** The named alerts, of all, that fire. */
-const firing = (after: Sample[], before: Sample[] = []) =>
-  [...rules.keys()].filter((name) => fires(name, after, before))
+/** The alerts, of all, that fire. One about a kind of problem is as severe as the problem. */
+function firing(after: Sample[], before: Sample[] = []): string[] {
+  for (const { name, labels } of after) {
+    if (name !== 'relayer_problems') continue
+    const rule = [...rules.values()].find(({ expression }) => expression.includes(`kind="${labels.kind}"`))
+    if (rule) expect(rule.severity, labels.kind).toBe(labels.severity)
+  }
+  return [...rules.keys()].filter((name) => fires(name, after, before))
+}
 
 /** A service with metrics on a chain, whose relayer has 1 ETH. */
 async function start(settings: Record<string, string> = {}, options: Parameters<typeof testChain>[0] = {}) {

@@ -11,6 +11,8 @@ const hourMs = 3_600_000
 const payment = { to: `0x${'5a'.repeat(20)}`, value: '2', gas_limit: 60_000 }
 /** Longer than a list, an account or a node is kept. */
 const laterMs = 61_000
+/** As long as a list is kept. */
+const snapshotMs = 3_000
 
 async function start(options: Parameters<typeof testRig>[0] = {}) {
   const rig = await testRig(options)
@@ -91,9 +93,16 @@ test('finds what waits, failed long after it was accepted, is paused, low, or ou
   expect(problems.find(({ kind }) => kind === 'transactions_failed')).toMatchObject({
     ...path,
     count: 1,
-    severity: 'critical',
+    severity: 'warning',
     transaction_id: failed?.id,
   })
+  expect(
+    problems.map(({ kind, severity }) => [kind, severity]),
+    'what cannot send is first',
+  ).toEqual([
+    ['balance_empty', 'critical'],
+    ['transactions_failed', 'warning'],
+  ])
   clock.passed_ms += 25 * hourMs
   expect(await kindsOf(account.relayer_id)).toEqual([])
 
@@ -106,7 +115,7 @@ test('finds what waits, failed long after it was accepted, is paused, low, or ou
 })
 
 test('a webhook that fails, and then is disabled, is a problem of those who may see it', async () => {
-  const { client, list, addAccount, url: serviceUrl } = await start({ settings: { WEBHOOK_TIME_SCALE: '0.01' } })
+  const { client, list, addAccount, clock, url: serviceUrl } = await start({ settings: { WEBHOOK_TIME_SCALE: '0.01' } })
   let status = 500
   const hook = createServer((_, response) => response.writeHead(status).end())
   onTestFinished(() => void hook.close())
@@ -118,12 +127,21 @@ test('a webhook that fails, and then is disabled, is a problem of those who may 
   await client.patch(relayers, { path: { relayer_id: account.relayer_id }, body: { notification_id: 'hook' } })
   await account.send(1)
   await account.finished()
+  const path = { notification_id: 'hook' }
+  const health = async () => (await client.get('/api/v1/notifications/{notification_id}/health', { path })).data
+  await until('an attempt failed', async () => (await health()).failing_since !== null)
+  clock.passed_ms += snapshotMs
+  const { data: early } = await client.get('/api/v1/problems')
+  expect(
+    early.map(({ kind }) => kind),
+    'its first retry is not due',
+  ).not.toContain('notification_failing')
   const problem = async (its?: RelayerClient) =>
     (await list(its)).problems.find(({ notification_id }) => notification_id === 'hook')
   await until('it fails', async () => (await problem())?.kind === 'notification_failing')
   status = 410
   await client.post('/api/v1/notifications/{notification_id}/redeliver', {
-    path: { notification_id: 'hook' },
+    path,
     body: { status: 'pending' },
   })
   await until('it is disabled', async () => (await problem())?.kind === 'notification_disabled')
@@ -243,7 +261,7 @@ test('what a policy or a pause refused since its last change is a problem: who, 
   await until('all are counted', async () => (await found())[0]?.count === 6)
   expect(await found()).toMatchObject([{ severity: 'warning', count: 6, refusal: ofPolicy, pool_id: null }])
   expect((await found())[0]?.reason).toMatch(
-    /^The last one, of payer: 2 wei is above the limit of 1 wei. Last change: by environment, 20.{22}\.$/,
+    /^The last one, from payer: 2 wei is above the limit of 1 wei. Last changed by environment, 20.{22}\.$/,
   )
 
   await rig.restart(() => undefined)

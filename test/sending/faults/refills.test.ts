@@ -106,6 +106,6 @@ test('a refill that a limit refuses, which another relayer used up meanwhile, is
   expect(await treasury.transactions()).toHaveLength(1)
   const { data: problems } = await client.get('/api/v1/problems')
   expect(problems).toContainEqual(
-    expect.objectContaining({ kind: 'funding', severity: 'critical', relayer_id: relayer.relayer_id }),
+    expect.objectContaining({ kind: 'funding', severity: 'warning', relayer_id: relayer.relayer_id }),
   )
 })
