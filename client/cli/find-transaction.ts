@@ -2,10 +2,8 @@ import type { Transaction } from '../../generated/client.ts'
 import { RelayerError } from '../error.ts'
 import type { Context } from './context.ts'
 import { CommandError, exitCodes } from './exit-codes.ts'
-import { collect } from './resources.ts'
 
 const onePath = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
-const maxRelayers = 100
 const hashForm = /^0x[0-9a-fA-F]{64}$/
 
 /**
@@ -33,14 +31,10 @@ async function withHash({ client, relayer_id }: Context, hash: string): Promise<
 async function withId({ client, relayer_id }: Context, transactionId: string): Promise<Transaction | undefined> {
   if (relayer_id !== undefined)
     return (await client.get(onePath, { path: { relayer_id, transaction_id: transactionId } })).data
-  for (const { id } of await collect(client.all('/api/v1/relayers'), maxRelayers)) {
-    const found = await client
-      .get(onePath, { path: { relayer_id: id, transaction_id: transactionId } })
-      .catch((error) => {
-        if (error instanceof RelayerError && error.status === 404) return undefined
-        throw error
-      })
-    if (found) return found.data
+  try {
+    return await client.transactions.getAny(transactionId)
+  } catch (error) {
+    if (error instanceof RelayerError && error.status === 404) return undefined
+    throw error
   }
-  return undefined
 }

@@ -46,8 +46,14 @@ export async function changeEach(
   const { print } = world
   const ofMany = { ...print, one: (item: unknown, brief = '') => print.line(item, brief) }
   const batch: Batch = { ...world, names, errors: [], print: names.length === 1 ? print : ofMany }
+  // A transaction that is named twice, by its id and a hash for example, is changed once.
+  const found = new Map<string, Transaction>()
+  for (const name of names)
+    for (const transaction of await attempt(batch, name, findTransaction(world, name)))
+      found.set(transaction.id, transaction)
   const planned: Planned[] = []
-  for (const name of names) planned.push(...(await attempt(batch, name, sayPlan(batch, name, { dryRun, ...wanted }))))
+  for (const [id, transaction] of found)
+    planned.push(...(await attempt(batch, id, sayPlan(batch, transaction, { dryRun, ...wanted }))))
   if (planned.length > 1) for (const total of totals(planned, wanted)) print.note(total)
   if (!dryRun) {
     const changed: Transaction[] = []
@@ -75,11 +81,11 @@ async function attempt<T>({ names, errors, print }: Batch, name: string, work: P
 /** A dry run prints the plan as its result. */
 async function sayPlan(
   world: Context,
-  name: string,
+  transaction: Transaction,
   { dryRun, ...wanted }: Wanted & { dryRun: boolean },
 ): Promise<Planned> {
-  const plan = await planChange(world, await findTransaction(world, name), wanted)
-  const { transaction, change, base_fee } = plan
+  const plan = await planChange(world, transaction, wanted)
+  const { change, base_fee } = plan
   if (dryRun) world.print.one({ transaction_id: transaction.id, ...change, base_fee }, inText(plan))
   else world.print.note(inText(plan))
   return plan

@@ -102,7 +102,11 @@ export function addRelayerActions(program: Command, context: () => Context): voi
     .option('--keep <amount>', 'what stays: 1ether, 5gwei, or the smallest unit')
     .action(async (to: string, given: string | undefined, { asset, keep }: { asset?: string; keep?: string }) => {
       const world = context()
-      const body: SweepRequest = { to, ...(asset && { asset }), ...(keep && { keep: `${readWei(keep)}` }) }
+      const body: SweepRequest = {
+        to,
+        ...(asset !== undefined && { asset }),
+        ...(keep !== undefined && { keep: `${readWei(keep)}` }),
+      }
       world.print.one(await world.client.relayers.sweep(given ?? (await world.relayerId()), body))
     })
 }

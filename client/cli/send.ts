@@ -44,20 +44,20 @@ export function addSend(program: Command, context: () => Context): void {
   addWait(command).action(async (values: string[], options: SendCommandOptions, its: Command) => {
     const world = context()
     const { client, print } = world
-    const { pool, orderingKey } = options
+    const { pool, orderingKey, idempotencyKey } = options
+    // An empty one is refused: a script whose variable is not set would send twice.
+    const once = idempotencyKey === undefined ? {} : { idempotencyKey }
     const body = { ...(await bodyOf(values, options)), ...(orderingKey !== undefined && { ordering_key: orderingKey }) }
     if (pool !== undefined) {
       onlyOne(pool, undefined, its)
       if (options.dryRun) return tellDryRun(print, await client.pools.dryRunTransaction(pool, body))
-      const key = options.idempotencyKey
-      const sent = await client.pools.sendTransaction(pool, body, key === undefined ? {} : { idempotencyKey: key })
+      const sent = await client.pools.sendTransaction(pool, body, once)
       return follow(world, null, sent, options)
     }
     const relayerId = await world.relayerId()
     if (options.dryRun)
       return tellDryRun(print, (await client.post(dryRunPath, { path: { relayer_id: relayerId }, body })).data)
-    const { idempotencyKey } = options
-    const sent = await client.transactions.send(relayerId, body, { ...(idempotencyKey && { idempotencyKey }) })
+    const sent = await client.transactions.send(relayerId, body, once)
     return follow(world, relayerId, sent, options)
   })
 }

@@ -1,6 +1,7 @@
 import type { FundingStatus } from '../../generated/openapi.ts'
 import { type CoinToken, unitOf } from './policies/token-calls.ts'
 import type { Funding } from './rows.ts'
+import { maxAmount } from './values.ts'
 
 /** The funding of a relayer: its own, or that of a pool. */
 export interface AppliedFunding {
@@ -13,7 +14,10 @@ const fine: FundingStatus[] = ['sufficient', 'refilling']
 /** In the coin's unit where the asset is the token that is the coin too: one balance. */
 export function asCoin(funding: Funding, coin: CoinToken): Funding {
   if (coin === null || funding.asset !== coin.address) return funding
-  const inWei = (amount: string) => `${BigInt(amount) * unitOf(coin)}`
+  const inWei = (amount: string) => {
+    const wei = BigInt(amount) * unitOf(coin)
+    return `${wei < maxAmount ? wei : maxAmount}`
+  }
   const { min_balance, target_balance, max_amount_per_day } = funding
   return {
     ...funding,

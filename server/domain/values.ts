@@ -2,7 +2,8 @@ import { getAddress } from 'ethers/address'
 import type { AmountInput } from '../../generated/openapi.ts'
 import { badRequest, type Field } from './errors.ts'
 
-const maxAmount = 2n ** 256n - 1n
+/** No balance is above it. */
+export const maxAmount = 2n ** 256n - 1n
 
 /** A decimal string without leading zeros. A number above 2^53 is refused, because it may have lost digits. */
 export function readAmount(input: AmountInput, field: Field): string {

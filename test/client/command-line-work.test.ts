@@ -78,6 +78,11 @@ test('sends through a pool, and checks before', async () => {
     err: expect.stringContaining('refused'),
   })
   expect((await run(['send', '--pool', 'none', '--to', to])).err).toContain('no pool has this id')
+
+  const { token } = await service.client.apiKeys.create({ name: 'pool', scopes: ['read'], pool_ids: ['payouts'] })
+  const limited = relayerCommand({ url: service.url, api_key: token })
+  expect(await limited.json(['tx', 'show', sent.id])).toMatchObject({ id: sent.id })
+  expect((await limited.run(['why', sent.id])).code).toBe(0)
 })
 
 test('sets amounts with units and members of lists, and lists the members in its help', async () => {

@@ -191,6 +191,16 @@ test('asks for the changes of all transactions before it waits for one of them',
   expect((await ending).code).toBe(0)
 })
 
+test('changes a transaction once that is named by its id and by a hash', async () => {
+  const { json, run } = await startOnChain({ noMining: true })
+  const { id } = await json<Transaction>(['send', '--to', to, '--value', '1', '--max-fee', '3gwei'])
+  const shown = () => json<Transaction>(['tx', 'show', id])
+  await expect.poll(async () => (await shown()).status).toBe('submitted')
+  const { code, out, err } = await run(['tx', 'speed-up', id, (await shown()).hash ?? ''])
+  expect([code, out]).toEqual([0, `${id}\n`])
+  expect(err).toMatch(new RegExp(`^${id}: a block can include it now: [^\n]+\n$`))
+})
+
 test('speeds a transaction up with its access list', async () => {
   const { service, json } = await startOnChain({ noMining: true })
   const accessList = [{ address: to, storage_keys: [`0x${'01'.repeat(32)}`] }]
@@ -308,6 +318,14 @@ test('returns an exit code for each kind of failure', async () => {
     [2, run(['send', '--to', to, '--call', 'transfer(address)']), /takes 1 arguments, and 0 are given/],
     [2, keyless.run(['relayers', 'list']), /RELAYER_API_KEY is not set: .* export RELAYER_API_KEY=/],
     [3, run(['send', '--to', '0x12']), /400 invalid_request: body\/to: must be an address/],
+    // A script whose variable is not set would send twice, or sweep something else.
+    [2, run(['sweep', to, 'demo', '--keep', '']), /1000, 2\.5gwei or 0\.1ether/],
+    [3, run(['sweep', to, 'demo', '--asset', '']), /400 invalid_request: body\/asset: /],
+    [
+      3,
+      run(['send', '--to', to, '--idempotency-key', '']),
+      /400 invalid_request: headers\/idempotency-key: must be 1 to 255/,
+    ],
     [4, run(['relayers', 'show', 'nobody']), /404 not_found: Relayer with ID nobody not found\n {2}request \S+/],
     [4, run(['tx', 'show', 'nothing']), /There is no transaction nothing/],
     [5, wrong.run(['relayers', 'list']), /401 unauthorized/],

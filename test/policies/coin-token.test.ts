@@ -127,6 +127,11 @@ test('sweeps and funds the coin where its token is named', async () => {
     body: { ...funding, max_fee_per_gas: '100000000000' },
   })
   expect(data.funding).toMatchObject({ asset: 'coin', min_balance: coins(5).value, target_balance: coins(9).value })
+  // In wei it would be above any amount.
+  const most = `${2n ** 256n - 1n}`
+  const unlimited = { ...funding, max_amount_per_day: most, max_fee_per_gas: '100000000000' }
+  const answer = await client.put(`${relayerPath}/funding`, { path, body: unlimited })
+  expect(answer.data).toMatchObject({ funding: { max_amount_per_day: most }, usage: { limit: most } })
   const { data: swept } = await client.post(`${relayerPath}/sweep`, {
     path,
     body: { to: receiver, asset: usdc, keep: six(7) },
