@@ -116,7 +116,8 @@ export async function reconcileNonce(
   relayerId: string,
   { chain_restarted, next_nonce, acknowledge_external }: Reconciliation,
 ): Promise<NonceState> {
-  const { background, nonces } = context
+  const { background, nonces, store } = context
+  const askedAt = store.now()
   const { relayer } = await find(context, nodes, relayerId)
   if (chain_restarted) {
     const client = await background.networkClient(relayer)
@@ -128,7 +129,8 @@ export async function reconcileNonce(
   context.pollNow(current.row_id, true)
   await context.runSender(current.row_id)
   const { relayer: reconciled } = await find(context, nodes, relayerId)
-  if (acknowledge_external) await context.store.acknowledgeUnknown(reconciled)
+  // The caller has not seen what was found since.
+  if (acknowledge_external) await store.acknowledgeUnknown(reconciled, askedAt)
   if (reconciled.system_disabled)
     throw errorOf('invalid_state', 'relayer', reconciled.disabled_reason ?? 'the relayer is disabled')
   return getNonce(context, nodes, relayerId)

@@ -109,9 +109,10 @@ const setForeignBlock = sql(`
   UPDATE accounts SET foreign_block = $block
   WHERE chain_id = $chain_id AND address = $address AND foreign_nonce = $nonce AND foreign_hash = $hash`)
 
-const acknowledge = sql(`
+/** The last transaction of the account that this service did not send is known to an operator. */
+export const acknowledgeForeign = sql(`
   UPDATE accounts SET foreign_acknowledged = 1
-  WHERE chain_id = $chain_id AND address = $address AND foreign_nonce IS NOT NULL`)
+  WHERE chain_id = $chain_id AND address = $address AND foreign_at <= $until`)
 const selectExternal = sql<ExternalTransactions>(`
   SELECT * FROM (
     SELECT chain_id, address, foreign_nonce AS nonce, foreign_hash AS hash, foreign_at AS noticed_at, foreign_acknowledged, (
@@ -131,10 +132,6 @@ export interface ExternalTransactions extends Account {
 }
 
 export const externalTransactions = ({ read }: Database): Promise<ExternalTransactions[]> => read.all(selectExternal)
-
-/** The last transaction of the account that this service did not send is known to an operator. */
-export const acknowledgeForeign = (session: Session, { chain_id, address }: Account): Promise<number> =>
-  session.run(acknowledge, { chain_id, address })
 
 const raise = sql(
   (engine) => `

@@ -60,7 +60,8 @@ const selectEqual = sql<Pick<UnknownRow, 'nonce' | 'hash'> & { address: string }
     ))
     AND (hash IS NULL OR ("to" IS NOT DISTINCT FROM $to::text AND value = $value AND data_hash = $data_hash))
   ORDER BY hash IS NULL, nonce LIMIT 1`)
-const deleteUnknownTransactionRow = sql(`DELETE FROM unknown_transactions WHERE ${ofAccount}`)
+const deleteUnknownTransactionRow = sql(`
+  DELETE FROM unknown_transactions WHERE ${ofAccount} AND noticed_at <= $until`)
 
 /** The account's count was compared: it knows none of the nonces `from` to below `below`. */
 export const noteCompared = (
@@ -130,9 +131,12 @@ export const possiblySent = (
 ): Promise<{ address: string; nonce: number; hash: string | null } | undefined> =>
   database.read.one(selectEqual, { chain_id, address, ...content })
 
-export const acknowledgeUnknown = (database: Database, { chain_id, address }: Account): Promise<void> =>
+/** `until`: in milliseconds since the Unix epoch. What was noticed later stays. */
+export const acknowledgeUnknown = (database: Database, account: Account, until: number): Promise<void> =>
   database.write(async (dbTransaction) => {
+    const { chain_id, address } = account
+    const noticed = { chain_id, address, until: new Date(until).toISOString() }
     await dbTransaction.lockRelayers({ accounts: [{ chain_id, address }] })
-    await dbTransaction.run(deleteUnknownTransactionRow, { chain_id, address })
-    await acknowledgeForeign(dbTransaction, { chain_id, address })
+    await dbTransaction.run(deleteUnknownTransactionRow, noticed)
+    await dbTransaction.run(acknowledgeForeign, noticed)
   })

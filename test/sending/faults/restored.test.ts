@@ -174,3 +174,30 @@ test.each([
     expect(await send(rig, account, 23)).toBe('accepted')
   },
 )
+
+test('acknowledges what was listed, and not what the same request finds', async () => {
+  const rig = await testRig({ chain: { noMining: true } })
+  const wallet = Wallet.createRandom()
+  await rig.chain.setBalance(wallet.address, 10n ** 20n)
+  const account = await rig.addAccount({ key: wallet.privateKey })
+  expect(await send(rig, account, 1)).toBe('accepted')
+  await account.finished(rig.chain.mine)
+  const pays = async (nonce: number, value: number) => {
+    const body = { to: receiver, value, nonce, gasLimit: 21_000, gasPrice: 10n ** 10n, chainId: 31_337, type: 0 }
+    await rig.chain.rpc('eth_sendRawTransaction', [await wallet.signTransaction(body)])
+    await rig.chain.mine()
+  }
+  await pays(1, 21)
+  await rig.restart()
+  expect(await send(rig, account, 21)).toBe('409 possibly_sent')
+  expect(await unknownOf(rig, account)).toMatchObject([{ nonce: 1, value: '21' }])
+  await pays(2, 22)
+  rig.clock.passed_ms += 2_000
+  await acknowledge(rig, account)
+  expect(await unknownOf(rig, account)).toMatchObject([{ nonce: 2, value: '22' }])
+  expect(await externalOf(rig, account)).toMatchObject([{ count: 1 }])
+  expect(await send(rig, account, 22)).toBe('409 possibly_sent')
+  expect(await send(rig, account, 21)).toBe('accepted')
+  await acknowledge(rig, account)
+  expect(await unknownOf(rig, account)).toEqual([])
+})
