@@ -1802,7 +1802,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "assets",
    "list of object (required)",
-   "The tokens in which payers may pay."
+   "The tokens in which payers may pay, at least one."
   ],
   [
    "pay_to",
@@ -1829,7 +1829,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "assets",
    "list of object",
-   "The tokens in which payers may pay."
+   "The tokens in which payers may pay, at least one."
   ],
   [
    "pay_to",

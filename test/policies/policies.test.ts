@@ -126,7 +126,8 @@ test('shows limits and lists in one form, merges them one by one, and refuses in
   }
   await patch(null)
   await patch({ max_value: 1, token_limits: [{ token: address }], allow_messages: false })
-  const merged = await patch({ max_value: null, token_limits: [], allow_messages: null, max_value_per_day: 2 })
-  expect(merged.policies).toEqual({ token_limits: [], max_value_per_day: '2' })
+  const others = { allowed_delegates: [], allow_messages: null, max_value_per_day: 2 }
+  const merged = await patch({ max_value: null, token_limits: null, ...others })
+  expect(merged.policies).toEqual({ allowed_delegates: [], max_value_per_day: '2' })
   expect((await client.get('/api/v1/relayers/{relayer_id}', { path })).data.policies).toEqual(merged.policies)
 })

@@ -231,8 +231,9 @@ export function readBudget({
   }
 }
 
-/** A budget after a change of it (RFC 7396); one that names no assets moves nothing. */
-export const mergeBudget = (before: ApiKeyBudget | null, change: Partial<ApiKeyBudget>): ApiKeyBudget => ({
-  ...(before ?? { assets: [], max_fee_per_day: null, max_transactions_per_hour: null, receivers: null }),
-  ...change,
-})
+/** A budget after a change of it (RFC 7396). Throws DomainError (400) for a new one that does not name what it may move. */
+export function mergeBudget(before: ApiKeyBudget | null, change: Partial<ApiKeyBudget>): ApiKeyBudget {
+  const { assets } = { ...before, ...change }
+  if (!assets) throw badRequest(['budget', 'assets'], 'is required for a key without a budget; [] lets it move nothing')
+  return { max_fee_per_day: null, max_transactions_per_hour: null, receivers: null, ...before, ...change, assets }
+}
