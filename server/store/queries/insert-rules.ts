@@ -261,8 +261,8 @@ export const answerOf = ({ row, warnings }: StoredAnswer, data: string | null): 
 /** The key may have been used for one transaction, or for a batch. */
 function mismatchOf(answer: string) {
   const [stored] = [JSON.parse(answer)].flat() as [StoredAnswer]
-  const { id, relayer_id } = answerOf(stored, null)
-  return { outcome: 'mismatch', sent: { id, relayer_id } } as const
+  const { id, relayer_id, pool_id } = answerOf(stored, null)
+  return { outcome: 'mismatch', sent: { id, relayer_id, pool_id } } as const
 }
 
 /** The response to a repeated batch. */

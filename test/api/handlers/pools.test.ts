@@ -281,8 +281,10 @@ test('an API key that is limited to a pool sends through it, and has no rights t
   const { data } = await create({ pool_ids: ['payouts'] })
   expect(data.api_key).toMatchObject({ relayer_ids: [], pool_ids: ['payouts'] })
   const limited = createRelayerClient({ baseUrl: rig.url(), token: data.token })
-  const { id } = await sendBy(limited)
+  const { id, relayer_id } = await sendBy(limited, {}, 'once')
   expect((await limited.transactions.getAny(id)).id).toBe(id)
+  const mismatch = { code: 'idempotency_mismatch', transaction: { id, relayer_id } }
+  await expect(sendBy(limited, { value: '2' }, 'once')).rejects.toMatchObject(mismatch)
   expect((await limited.get('/api/v1/transactions', { query: path })).data).toHaveLength(1)
   expect((await limited.get('/api/v1/api-keys/self')).data).toMatchObject({ relayer_ids: [], pool_ids: ['payouts'] })
   const relayer = { relayer_id: relayer_ids[0] as string }
