@@ -42,7 +42,7 @@ export function addPayouts(program: Command, context: () => Context): void {
     .description('send each line of a CSV file once: columns to, amount and, optionally, reference (-: standard input)')
     .requiredOption(
       '--run <name>',
-      'names these payouts: no line is paid twice under one name, by whichever relayer or pool',
+      'names these payouts: no line is paid twice on a chain under one name, by whichever relayer or pool',
     )
     .option('--pool <id>', 'send through this pool, in the place of a relayer')
     .option('--token <address>', 'an ERC-20 token instead of the native coin')
@@ -61,8 +61,9 @@ export function addPayouts(program: Command, context: () => Context): void {
       const { pools, transactions } = world.client
       const by = pool ?? (await world.relayerId())
       const send = pool === undefined ? transactions.send : pools.sendTransaction
-      const sent = await sendAll(world, payouts, { run: options.run, token, send: (body, key) => send(by, body, key) })
-      const outcomes = await waitForAll(world, sent, options.timeout)
+      const run: Run = { run: options.run, token, send: (body, key) => send(by, body, key) }
+      const sent = await sendAll(world, payouts, run)
+      const outcomes = await waitForAll(world, sent, run, options.timeout)
       world.print.list(outcomes as unknown as Record<string, unknown>[], columns)
       tellHowToGoOn(world, outcomes)
       process.exitCode = exitCodeOf(outcomes)
@@ -142,8 +143,7 @@ async function sendAll(world: Context, payouts: Payout[], run: Run): Promise<Sen
     const refused = (reason: string) => ({ payout, outcome: outcomeOf(payout, 'refused', null, reason) })
     if (!named) return refused('another API key sent this line in this run; this one may not read its transaction')
     const transaction = await world.client.transactions.getAny(named.id)
-    if (isOf(transaction, payout, run)) return { payout, transaction }
-    return refused(`this run has sent another payment for this line: transaction ${named.id} of ${named.relayer_id}`)
+    return isOf(transaction, payout, run) ? { payout, transaction } : refused(explainAnother(transaction))
   }
 
   const sent = await eachAtOnce(payouts, send)
@@ -152,11 +152,14 @@ async function sendAll(world: Context, payouts: Payout[], run: Run): Promise<Sen
   return sent
 }
 
+const explainAnother = ({ id, relayer_id }: Transaction): string =>
+  `this run has sent another payment for this line: transaction ${id} of ${relayer_id}`
+
 /** Whether the service may have accepted the request although it did not say so, or takes none now. */
 const isUnanswered = (error: unknown): boolean =>
   isUnknown(error) || (error instanceof RelayerError && error.status >= 500)
 
-async function waitForAll(world: Context, sent: Sent[], timeout: string): Promise<Outcome[]> {
+async function waitForAll(world: Context, sent: Sent[], run: Run, timeout: string): Promise<Outcome[]> {
   const signal = timeoutSignal(timeout)
   const counts = new Map<Outcome['status'], number>()
   const note = () => world.print.note([...counts].map(([status, count]) => `${count} ${status}`).join(', '))
@@ -172,6 +175,8 @@ async function waitForAll(world: Context, sent: Sent[], timeout: string): Promis
       // Others took the time; this one may be mined.
       last = await world.client.transactions.getAny(id)
     }
+    // Somebody may have replaced it since.
+    if (!isOf(last, one.payout, run)) return outcomeOf(one.payout, 'refused', null, explainAnother(last))
     return outcomeOf(one.payout, last.status, last, last.error?.message ?? last.status_reason)
   }
 

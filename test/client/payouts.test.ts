@@ -176,6 +176,22 @@ test('counts what is not mined after --timeout as unfinished, not as failed', as
   expect(err).not.toContain('failed')
 })
 
+test('does not call a line paid whose transaction was replaced by another one', async () => {
+  const { chain, json, run } = await start({ noMining: true })
+  const pay = (...parameters: string[]) =>
+    run(['payouts', '-', '--run', 'may', '--json', ...parameters], `to,amount\n${to},5\n`)
+  const [{ transaction_id: id }] = JSON.parse((await pay('--timeout', '1')).out)
+  await json(['tx', 'replace', id, '--to', to, '--value', '1'])
+  const again = pay('--timeout', '60')
+  const mine = setInterval(() => void chain.mine(), 300)
+  const { code, out } = await again
+  clearInterval(mine)
+  expect([code, JSON.parse(out)]).toEqual([
+    7,
+    [expect.objectContaining({ status: 'refused', error: expect.stringContaining(`transaction ${id} of demo`) })],
+  ])
+})
+
 test('pays nothing of a file with a fault, and names all faults with their lines', async () => {
   const { service, run } = await start()
   const wrong = checksummed.replace('C5', 'c5')
