@@ -98,7 +98,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "speed",
-   "safe_low | safeLow | average | fast | fastest",
+   "safe_low | average | fast | fastest",
    "The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees."
   ],
   [
@@ -217,7 +217,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "speed",
-   "safe_low | safeLow | average | fast | fastest",
+   "safe_low | average | fast | fastest",
    "The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees."
   ],
   [
@@ -329,7 +329,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "speed",
-   "safe_low | safeLow | average | fast | fastest",
+   "safe_low | average | fast | fastest",
    "The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees."
   ],
   [
@@ -1358,7 +1358,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "speed",
-   "safe_low | safeLow | average | fast | fastest",
+   "safe_low | average | fast | fastest",
    "The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees."
   ],
   [
@@ -1477,7 +1477,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "speed",
-   "safe_low | safeLow | average | fast | fastest",
+   "safe_low | average | fast | fastest",
    "The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees."
   ],
   [

@@ -3020,8 +3020,8 @@ export interface components {
         HashInput: string;
         /** @description A whole number below 2^256, as a decimal string. Each member says its unit, wei of the coin or the smallest unit of a token. */
         Amount: string;
-        /** @description A whole number below 2^256: a decimal string, or an integer written in digits only (not `1.0`, not `1e18`). Each member says its unit, wei of the coin or the smallest unit of a token. Integers of any size are read exactly; a client whose integers have 64 bits sends a larger amount as a string. */
-        AmountInput: string | number | bigint;
+        /** @description A whole number below 2^256 as a decimal string. Each member says its unit, wei of the coin or the smallest unit of a token. The service also reads an integer that is written in digits only (not `1.0`, not `1e18`), of any size exactly. */
+        AmountInput: string | bigint;
         /**
          * Format: uri
          * @description An http or https URL without user name and password.
@@ -3090,7 +3090,7 @@ export interface components {
             salt?: string;
         };
         /** @description A decimal string, hexadecimal digits with 0x, or an integer. */
-        TypedDataChainId: string | number | bigint;
+        TypedDataChainId: string | bigint | number;
         /** @description 1 to 64 letters, digits, `_` and `$`, not beginning with a digit. */
         TypedDataName: string;
         /** @description A member of a struct of EIP-712. */
@@ -3131,11 +3131,6 @@ export interface components {
          * @enum {string}
          */
         SpeedInput: "safe_low" | "average" | "fast" | "fastest";
-        /**
-         * @description A fee tier. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`.
-         * @enum {string}
-         */
-        SendSpeedInput: "safe_low" | "safeLow" | "average" | "fast" | "fastest";
         /**
          * @description The type of a transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code.
          * @enum {integer}
@@ -3451,7 +3446,7 @@ export interface components {
              */
             gas_limit?: number | null;
             /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`; answers have `safe_low`. */
-            speed?: components["schemas"]["SendSpeedInput"] | null;
+            speed?: components["schemas"]["SpeedInput"] | null;
             /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. */
             type?: components["schemas"]["TransactionTypeInput"] | null;
             /** @description The gas price of a transaction of type 0 or 1, in wei. The transaction is signed at this price, and never above it: while the chain requires more, it waits for `fee_too_low`. Excludes `max_fee_per_gas` and `max_priority_fee_per_gas`. Without prices the service chooses them by `speed`, and raises them later. */
@@ -3497,7 +3492,7 @@ export interface components {
              */
             gas_limit?: number | null;
             /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`; answers have `safe_low`. */
-            speed?: components["schemas"]["SendSpeedInput"] | null;
+            speed?: components["schemas"]["SpeedInput"] | null;
             /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. */
             type?: components["schemas"]["TransactionTypeInput"] | null;
             /** @description The gas price of a transaction of type 0 or 1, in wei. The transaction is signed at this price, and never above it: while the chain requires more, it waits for `fee_too_low`. Excludes `max_fee_per_gas` and `max_priority_fee_per_gas`. Without prices the service chooses them by `speed`, and raises them later. */
@@ -4448,7 +4443,7 @@ export interface components {
              */
             sequence: number;
         };
-        /** @description What the event is about. `payload_type` says which of these it is. */
+        /** @description What the event is about. Its members depend on `payload_type`: read it by the schema of that name, after a look at `event`. These are `TransactionPayload`, `TransactionWaitingPayload`, `RelayerDisabledPayload`, `RelayerEnabledPayload`, `RelayerLowBalancePayload`, `RelayerFundingPayload`, `PaymentSettledPayload`, `PaymentFailedPayload` and `TestPayload`. A later version may add some. */
         EventPayload: components["schemas"]["TransactionPayload"] | components["schemas"]["TransactionWaitingPayload"] | components["schemas"]["RelayerDisabledPayload"] | components["schemas"]["RelayerEnabledPayload"] | components["schemas"]["RelayerLowBalancePayload"] | components["schemas"]["RelayerFundingPayload"] | components["schemas"]["PaymentSettledPayload"] | components["schemas"]["PaymentFailedPayload"] | components["schemas"]["TestPayload"];
         /** @description The transaction at the time of the change. */
         TransactionPayload: {
@@ -8161,7 +8156,6 @@ export type TransactionStatus = components['schemas']['TransactionStatus'];
 export type TransactionStatusInput = components['schemas']['TransactionStatusInput'];
 export type Speed = components['schemas']['Speed'];
 export type SpeedInput = components['schemas']['SpeedInput'];
-export type SendSpeedInput = components['schemas']['SendSpeedInput'];
 export type TransactionTypeInput = components['schemas']['TransactionTypeInput'];
 export type TransactionSpeed = components['schemas']['TransactionSpeed'];
 export type Transaction = components['schemas']['Transaction'];
@@ -12042,7 +12036,6 @@ export const transactionStatusValues: ReadonlyArray<FlattenedDeepRequired<compon
 export const transactionStatusInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionStatusInput"]> = ["pending", "sent", "submitted", "mined", "confirmed", "failed", "canceled", "expired"];
 export const speedValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Speed"]> = ["safe_low", "average", "fast", "fastest"];
 export const speedInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SpeedInput"]> = ["safe_low", "average", "fast", "fastest"];
-export const sendSpeedInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendSpeedInput"]> = ["safe_low", "safeLow", "average", "fast", "fastest"];
 export const transactionTypeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionTypeInput"]> = [0, 1, 2, 4];
 export const submissionModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionMode"]> = ["public", "private", "private_then_public"];
 export const submissionModeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionModeInput"]> = ["public", "private", "private_then_public"];

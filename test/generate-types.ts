@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import openapiTS, { astToString, COMMENT_HEADER, type OpenAPITSOptions } from 'openapi-typescript'
+import openapiTS, { astToString, COMMENT_HEADER, type OpenAPI3, type OpenAPITSOptions } from 'openapi-typescript'
 import ts from 'typescript'
+import { ofThisVersion } from '../server/api/http/validator-document.ts'
 
 /**
  * Writes the contract's types: generated/openapi.ts as the server reads and writes JSON, and generated/client.ts as the client's callers
@@ -12,9 +13,15 @@ import ts from 'typescript'
  */
 const generated = join(import.meta.dirname, '..', 'generated')
 const published = readFileSync(join(generated, 'openapi.json'), 'utf8')
-// A value of an answer may be one that a later version adds; our own types name those of this version.
-const contract = JSON.parse(published.replaceAll('"x-extensible-enum":', '"enum":'))
-excludeSiblings(contract.components.schemas)
+// A later version adds to what the contract leaves open; our own types name what this version has.
+const contractOf = (isServer: boolean) => {
+  const contract = JSON.parse(published, (key, node) => {
+    if (key === 'x-also-accepted' && !isServer) return undefined
+    return typeof node === 'object' && node !== null && !Array.isArray(node) ? ofThisVersion(node) : node
+  })
+  excludeSiblings(contract.components.schemas)
+  return contract
+}
 
 interface Schema {
   $ref?: string
@@ -33,23 +40,26 @@ const hex = ts.factory.createTemplateLiteralType(ts.factory.createTemplateHead('
   ts.factory.createTemplateLiteralTypeSpan(keyword(ts.SyntaxKind.StringKeyword), ts.factory.createTemplateTail('')),
 ])
 const hexOrNull = ts.factory.createUnionTypeNode([hex, ts.factory.createLiteralTypeNode(ts.factory.createNull())])
-const amount = ts.factory.createUnionTypeNode(
-  [ts.SyntaxKind.StringKeyword, ts.SyntaxKind.NumberKeyword, ts.SyntaxKind.BigIntKeyword].map((kind) =>
-    keyword(kind as ts.KeywordTypeSyntaxKind),
-  ),
-)
+const textOrBigint = [keyword(ts.SyntaxKind.StringKeyword), keyword(ts.SyntaxKind.BigIntKeyword)]
+const amount = ts.factory.createUnionTypeNode(textOrBigint)
+const chainId = ts.factory.createUnionTypeNode([...textOrBigint, keyword(ts.SyntaxKind.NumberKeyword)])
 
 const isAnsweredHex = ({ pattern = '' }: Schema) => pattern.startsWith('^0x') && !pattern.includes('A-F')
 
-await write('openapi.ts', () => undefined)
-await write('client.ts', (schema, { path }) => {
-  if (/\/(?:AmountInput|TypedDataChainId)$/.test(path ?? '')) return amount
+await write('openapi.ts', contractOf(true), () => undefined)
+await write('client.ts', contractOf(false), (schema, { path }) => {
+  if (path?.endsWith('/AmountInput')) return amount
+  if (path?.endsWith('/TypedDataChainId')) return chainId
   if (!isAnsweredHex(schema as Schema)) return undefined
   return Array.isArray((schema as Schema).type) ? hexOrNull : hex
 })
 
-async function write(name: string, transform: NonNullable<OpenAPITSOptions['transform']>): Promise<void> {
-  const nodes = await openapiTS(structuredClone(contract), {
+async function write(
+  name: string,
+  contract: object,
+  transform: NonNullable<OpenAPITSOptions['transform']>,
+): Promise<void> {
+  const nodes = await openapiTS(contract as OpenAPI3, {
     silent: true,
     rootTypes: true,
     rootTypesNoSchemaPrefix: true,

@@ -12,11 +12,23 @@ const baseUrl = 'http://127.0.0.1:8080'
 export default function samplesPlugin() {
   return {
     id: 'samples',
+    typeExtension: { oas3: addOpenUnions },
     decorators: {
       oas3: { 'code-samples': addSamples, returns: addReturns, values: addValues, 'one-line': joinDescriptions },
     },
   }
 }
+
+interface NodeType {
+  properties: Record<string, unknown>
+}
+
+/** `x-extensible-one-of` refers to schemas, as a discriminator does. */
+const addOpenUnions = ({ Schema, ...types }: { Schema: NodeType }) => ({
+  ...types,
+  Schema: { ...Schema, properties: { ...Schema.properties, 'x-extensible-one-of': 'OpenUnion' } },
+  OpenUnion: { properties: { propertyName: { type: 'string' }, mapping: 'NamedSchemas' } },
+})
 
 const addSamples = () => ({
   Root: {

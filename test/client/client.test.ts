@@ -119,7 +119,9 @@ test('accepts an amount as a bigint, and rejects a number that has lost digits b
     return healthy()
   }
   const client = createRelayerClient({ baseUrl, token, fetch })
-  const send = (value: string | number | bigint) => client.post(sendPath, { ...demo, body: { to, value } })
+  // A program in JavaScript passes a number.
+  const send = (value: string | number | bigint) =>
+    client.post(sendPath, { ...demo, body: { to, value: value as string } })
   for (const value of [10n ** 24n, 7, '007']) await send(value)
   expect(bodies.map((body) => JSON.parse(body).value)).toEqual([`1${'0'.repeat(24)}`, 7, '007'])
   await expect(send(2 ** 53)).rejects.toThrow('value: 9007199254740992 is above Number.MAX_SAFE_INTEGER')

@@ -94,7 +94,10 @@ test('reports each problem and its remedy with `doctor`, and none for a healthy 
     client.patch('/api/v1/networks/{network_id}', { path: { network_id: 'evm:local' }, body: { rpc_urls: rpcUrls } })
   await nodes([chain.url])
   await client.post('/api/v1/notifications', { body: { id: 'hook', url: 'http://127.0.0.1:9/' } })
-  await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { paused: true, policies: { min_balance: 1 } } })
+  await client.patch('/api/v1/relayers/{relayer_id}', {
+    ...demo,
+    body: { paused: true, policies: { min_balance: 1n } },
+  })
   expect(await problems()).toEqual([
     'relayer demo warning paused',
     'relayer demo problem the balance of 0 wei is below its min_balance of 1 wei',

@@ -206,7 +206,7 @@ test('speeds a transaction up with its access list', async () => {
   const accessList = [{ address: to, storage_keys: [`0x${'01'.repeat(32)}`] }]
   const { data: sent } = await service.client.post('/api/v1/relayers/{relayer_id}/transactions', {
     path: { relayer_id: 'demo' },
-    body: { to, value: '1', access_list: accessList, gas_limit: 60_000, max_fee_per_gas: 3_000_000_000 },
+    body: { to, value: '1', access_list: accessList, gas_limit: 60_000, max_fee_per_gas: 3_000_000_000n },
   })
   const prices = ['--max-fee', '9gwei', '--priority-fee', '3gwei']
   expect(await json(['tx', 'speed-up', sent.id, ...prices])).toMatchObject({ access_list: accessList, value: '1' })

@@ -35,7 +35,7 @@ const confirmed = /^confirmed 0x[0-9a-f]{64}\n$/
 test('typed client: sends a transaction, and prints a refusal', async () => {
   const { client, env } = await start()
   expect(await runExample(folder, node, ['client.mjs'], env)).toMatch(confirmed)
-  await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { policies: { max_value: 1 } } })
+  await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { policies: { max_value: 1n } } })
   const refused = await runExample(folder, node, ['client.mjs'], env)
   expect(refused).toBe('403 policy_violation policies/max_value: 1000000000000000 wei is above the limit of 1 wei\n')
 })

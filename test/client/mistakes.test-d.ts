@@ -38,6 +38,8 @@ export const mistakes = (client: RelayerClient) => [
   () => client.transactions.send('demo', { to, gasLimit: 21_000 }),
   // @ts-expect-error a deadline with a unit
   () => client.transactions.get('demo', 'id', { timeoutMs: '5s' }),
+  // @ts-expect-error a number loses digits above 2^53
+  () => client.transactions.send('demo', { to, value: 1e18 }),
   // @ts-expect-error a list is iterated, not awaited
   async () => (await client.relayers.list()).length,
   // @ts-expect-error a path that does not exist
@@ -48,8 +50,6 @@ export const mistakes = (client: RelayerClient) => [
 
 // These compile, because no type of TypeScript tells them from a right call.
 export const unseen = (client: RelayerClient) => [
-  // The contract takes whole numbers: this one is too large to be exact, and the client throws RangeError before it sends anything.
-  () => client.transactions.send('demo', { to, value: 1e18 }),
   // A text that is no address: a template type would refuse every address that a program reads as text. The service answers 400.
   () => client.transactions.send('demo', { to: 'treasury' }),
   // No receiver, and no code of a new contract: the contract has both optional. The service answers 400.

@@ -98,7 +98,6 @@ test('refuses the mistakes that compile', async () => {
   const { client } = await startTestService()
   const refused = (body: Parameters<typeof client.transactions.send>[1]) =>
     client.transactions.send('demo', body).catch(({ name, message }: Error) => `${name}: ${message}`)
-  expect(await refused({ to, value: 1e18 })).toMatch(/^RangeError: value: 1000000000000000000 is above/)
   expect(await refused({ to: 'treasury' })).toMatch(/^RelayerError: body\/to: /)
   expect(await refused({ value: 1n })).toMatch(/^RelayerError: body\/(?:data|to)/)
 })

@@ -1,5 +1,5 @@
 import type { RelayerClient } from '../../client/index.ts'
-import type { paths } from '../../generated/openapi.ts'
+import type { paths } from '../../generated/client.ts'
 import { randomFrom } from '../support/random.ts'
 import { available } from './callers.ts'
 

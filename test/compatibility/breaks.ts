@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { ofThisVersion } from '../../server/api/http/validator-document.ts'
 
 /** The contract of the last release, without examples. `npm run release-contract` renews it. */
 export const releasedFile = join(import.meta.dirname, 'released.json')
@@ -20,15 +22,25 @@ export async function breaksBetween(base: string, revision: string): Promise<str
   const config = join(import.meta.dirname, 'redocly.yaml')
   // A client ignores values that it does not know (docs/compatibility.md), so a new one breaks none.
   const skipped = ['--skip-rule', 'enum-values-added']
-  const command = ['diff', base, revision, '--config', config, '--format', 'json', '--fail-on', 'none', ...skipped]
-  const run = promisify(execFile)
-  const { stdout } = await run(join(root, 'node_modules', '.bin', 'redocly'), command, { maxBuffer: 2 ** 28 })
+  const contracts = [base, revision].map((file) => JSON.parse(readFileSync(file, 'utf8'), withUnions))
+  const folder = mkdtempSync(join(tmpdir(), 'contracts-'))
+  const files = ['base.json', 'revision.json'].map((name) => join(folder, name))
+  for (const [index, file] of files.entries()) writeFileSync(file, JSON.stringify(contracts[index]))
+  const command = ['diff', ...files, '--config', config, '--format', 'json', '--fail-on', 'none', ...skipped]
+  const redocly = join(root, 'node_modules', '.bin', 'redocly')
+  const { stdout } = await promisify(execFile)(redocly, command, { maxBuffer: 2 ** 28 }).finally(() =>
+    rmSync(folder, { recursive: true }),
+  )
   const { changes }: Report = JSON.parse(stdout)
   const verdicts = changes.filter(({ path }) => !newPayload.test(path)).flatMap((change) => change.verdicts)
   const found = verdicts.filter(({ impact }) => impact === 'major').map(({ message }) => message)
-  const [before, after] = [base, revision].map((file) => JSON.parse(readFileSync(file, 'utf8')))
+  const [before, after] = contracts
   return [...new Set([...found, ...lostBetween(before, after)])]
 }
+
+/** `redocly diff` compares what a union refers to, so open ones become unions. */
+const withUnions = (_: string, node: unknown) =>
+  isNode(node) && 'x-extensible-one-of' in node ? ofThisVersion(node) : node
 
 type Node = Record<string, unknown>
 

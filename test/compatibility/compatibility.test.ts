@@ -6,8 +6,7 @@ import { breaksBetween, presentFile, releasedFile, unannounced } from './breaks.
 
 interface Schema {
   properties: Record<string, object>
-  oneOf: object[]
-  discriminator: { mapping: Record<string, string> }
+  'x-extensible-one-of': { mapping: Record<string, { $ref: string }> }
   required: string[]
   enum: string[]
   'x-extensible-enum': string[]
@@ -105,8 +104,8 @@ const breaking: [string, (contract: Contract) => void, RegExp][] = [
     /Header `[\w-]+` of a webhook/,
   ],
   [
-    'a removed value of a discriminator',
-    (its) => void Reflect.deleteProperty(schemaOf(its, 'EventPayload').discriminator.mapping, 'test'),
+    'a removed type of event',
+    (its) => void Reflect.deleteProperty(schemaOf(its, 'EventPayload')['x-extensible-one-of'].mapping, 'test'),
     /Value `test` of the discriminator of `EventPayload`/,
   ],
 ]
@@ -115,8 +114,8 @@ const additive: ((contract: Contract) => void)[] = [
   function addTypeOfEvent(its) {
     const { schemas } = its.components
     schemas.LaterPayload = structuredClone(schemas.RelayerEnabledPayload) as Schema
-    schemaOf(its, 'EventPayload').oneOf.push({ $ref: '#/components/schemas/LaterPayload' })
-    schemaOf(its, 'EventPayload').discriminator.mapping.later = '#/components/schemas/LaterPayload'
+    const { mapping } = schemaOf(its, 'EventPayload')['x-extensible-one-of']
+    mapping.later = { $ref: '#/components/schemas/LaterPayload' }
   },
   function addMemberOfAnswer(its) {
     Object.assign(schemaOf(its, 'Relayer').properties, { extra: { type: 'string' } })

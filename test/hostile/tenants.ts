@@ -74,7 +74,7 @@ export async function answerTooMuch(scene: Scene): Promise<Reached> {
       const send = () =>
         attacker.post('/api/v1/relayers/{relayer_id}/transactions', {
           path,
-          body: { to: `0x${'5a'.repeat(20)}`, value: 1 },
+          body: { to: `0x${'5a'.repeat(20)}`, value: 1n },
         })
       await Promise.allSettled([balance(), send(), balance(), send()])
       growthMb = Math.max(growthMb, memoryOf(child.pid as number) - beforeMb)

@@ -392,7 +392,7 @@ test('npm run chain: resets the relayers of an earlier chain, and makes blocks a
   const first = await start('--port', '0', '--block-time', '0.2')
   expect(first.line).toContain('a block every 0.2 s')
   await client.networks.update('evm:local', { rpc_urls: [{ url: `http://127.0.0.1:${first.port}` }] })
-  const body = { to: '0x70997970c51812dc3a010c7d01b50e0d17dc79c8', value: 1 }
+  const body = { to: '0x70997970c51812dc3a010c7d01b50e0d17dc79c8', value: 1n }
   const { id } = await client.transactions.send('demo', body)
   expect((await client.transactions.wait('demo', id)).nonce).toBe(0)
   first.run.process.kill('SIGTERM')

@@ -39,7 +39,7 @@ test('makes, shows, lists, changes and deletes a facilitator with its key', asyn
   expect(facilitator).toMatchObject({ ...rules, network: 'local', wait_seconds: 20, usage: { used: '0', limit: '40' } })
   expect(await client.facilitators.get('shop')).toEqual(facilitator)
   expect((await Array.fromAsync(client.facilitators.list())).map(({ id }) => id)).toEqual(['shop'])
-  const { revision } = await client.facilitators.update('shop', { max_fee_per_day: 41 })
+  const { revision } = await client.facilitators.update('shop', { max_fee_per_day: 41n })
   expect(await outcomeOf(client.facilitators.update('shop', { pay_to: token }))).toBe(
     '428 precondition_required /headers/if-match',
   )

@@ -14,15 +14,42 @@ function close(node: unknown, isNames = false): unknown {
   if (typeof node !== 'object' || node === null) return node
   if ('allOf' in node && !isNames) throw new Error('A schema of the contract has allOf')
   const closed = Object.fromEntries(
-    Object.entries(node).map(([key, child]) => {
+    Object.entries(isNames ? node : ofThisVersion(node)).map(([key, child]) => {
       if (examples.has(key) && !isNames) return [key, child]
-      return [key === 'x-extensible-enum' ? 'enum' : key, close(child, !isNames && key === 'properties')]
+      return [key, close(child, !isNames && key === 'properties')]
     }),
   )
   return 'properties' in closed && !isNames ? { additionalProperties: false, ...closed } : closed
 }
 
 const examples: ReadonlySet<string> = new Set(['example', 'examples'])
+
+/** What the published contract leaves open, because a later version adds to it, or does not promise. */
+interface Open {
+  description?: string
+  /** The values of an answer. */
+  'x-extensible-enum'?: unknown[]
+  /** The schemas of an object, by the value of one of its members. */
+  'x-extensible-one-of'?: { propertyName: string; mapping: Record<string, { $ref: string }> }
+  /** What the service takes beside what it promises: the clients of others send it. */
+  'x-also-accepted'?: object
+}
+
+/** The schema as this version of the service has it. Other nodes stay as they are. */
+export function ofThisVersion(node: object): object {
+  const { 'x-extensible-enum': values, 'x-extensible-one-of': types, 'x-also-accepted': also, ...schema } = node as Open
+  const { description } = schema
+  if (types) {
+    const mapping = Object.entries(types.mapping).map(([value, { $ref }]) => [value, $ref])
+    return {
+      description,
+      oneOf: Object.values(types.mapping),
+      discriminator: { ...types, mapping: Object.fromEntries(mapping) },
+    }
+  }
+  if (also) return { description, anyOf: [schema, also] }
+  return values ? { ...schema, enum: values } : node
+}
 
 /**
  * A copy of the contract for the validator, without prose. References are resolved: the validator compiles every schema that is
