@@ -124,7 +124,10 @@ function addChanges(group: Command, context: () => Context): void {
       .description('sign transactions again at a higher price, with the content that they have then')
       .addOption(new Option('--speed <tier>', 'the fee tier').choices(speedValues).default('fastest'))
       .option('--max-fee <amount>', 'the highest price per unit of gas, now and later, for example 30gwei')
-      .option('--priority-fee <amount>', 'the highest priority fee')
+      .option(
+        '--priority-fee <amount>',
+        'the highest priority fee; what is said before, and --dry-run, do not consider it',
+      )
       .option('--dry-run', dryRunAbout),
   ).action(async (names: string[], { speed, maxFee, priorityFee, dryRun, ...options }: SpeedUpOptions) => {
     const body = pricesOf({ speed, maxFee, priorityFee } as PriceOptions) as SpeedUpRequest
