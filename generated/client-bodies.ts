@@ -523,11 +523,13 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "next_nonce",
    "integer",
    "The transaction count of the address from a source that the operator trusts."
-  ],
+  ]
+ ],
+ "post /api/v1/relayers/{relayer_id}/external-transactions/acknowledge": [
   [
-   "acknowledge_external",
-   "boolean",
-   "What the service has listed as external transactions was compared with what should be sent."
+   "transactions",
+   "list of object (required)",
+   "The transactions that were compared, as the list showed them."
   ]
  ],
  "post /api/v1/notifications": [

@@ -67,6 +67,8 @@ export interface GeneratedMethods {
     reconcileNonce(relayerId: string, body?: Body<'/api/v1/relayers/{relayer_id}/nonce/reconcile', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/nonce/reconcile', 'post'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/nonce/reconcile', 'post'>>
     /** List the transactions that the database does not know. */
     listExternalTransactions(relayerId: string, options?: Options<'/api/v1/relayers/{relayer_id}/external-transactions', 'get'>): AsyncGenerator<ItemOf<'/api/v1/relayers/{relayer_id}/external-transactions'>, void, undefined>
+    /** Acknowledge external transactions. */
+    acknowledgeExternalTransactions(relayerId: string, body: Body<'/api/v1/relayers/{relayer_id}/external-transactions/acknowledge', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/external-transactions/acknowledge', 'post'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/external-transactions/acknowledge', 'post'>>
     /** List relayers. */
     list(options?: Options<'/api/v1/relayers', 'get'>): AsyncGenerator<ItemOf<'/api/v1/relayers'>, void, undefined>
     /** Create a relayer. */
@@ -283,6 +285,7 @@ export const methods = {
     getNonce: ['get', '/api/v1/relayers/{relayer_id}/nonce', 'plain'],
     reconcileNonce: ['post', '/api/v1/relayers/{relayer_id}/nonce/reconcile', 'body'],
     listExternalTransactions: ['get', '/api/v1/relayers/{relayer_id}/external-transactions', 'list'],
+    acknowledgeExternalTransactions: ['post', '/api/v1/relayers/{relayer_id}/external-transactions/acknowledge', 'body'],
     list: ['get', '/api/v1/relayers', 'list'],
     create: ['post', '/api/v1/relayers', 'body'],
     get: ['get', '/api/v1/relayers/{relayer_id}', 'plain'],

@@ -848,8 +848,6 @@ export interface paths {
          *
          *     `{"chain_restarted": true}` is for a test chain that was reset. Unfinished transactions end with a reason, the `nonce` of every earlier transaction becomes null, the next nonce is that of the new chain, and the relayer is enabled again. The request is refused with 409 if the network is not a test network (`is_testnet`, or chain id 1337 or 31337), or if the chain was not reset.
          *
-         *     `{"acknowledge_external": true}`: what [List the transactions that the database does not know](#/relayers/listexternaltransactions) lists was compared with what should be sent. The list becomes empty, equal requests are accepted again, and the problem `external_transactions` ends. What this request itself finds stays listed.
-         *
          *     **Returns** 200: The nonce state. `data` is `NonceState`.
          */
         post: operations["reconcileRelayerNonce"];
@@ -874,15 +872,45 @@ export interface paths {
         };
         /**
          * List the transactions that the database does not know
-         * @description Lists the transactions of the address that this service found when it started, on chain or in a node's pool, and that its database does not know, by nonce: the database was restored from an older backup, or another program uses the key.
+         * @description Lists the transactions of the address that the chain or a node's pool has and this service's database does not know, by nonce: the database was restored from an older backup, or another program uses the key. Of those that were noticed while the service ran, only the last one is listed.
          *
-         *     Until they are acknowledged ([Repair a relayer's nonces](#/relayers/reconcilerelayernonce) with `acknowledge_external`), a request with the receiver, value and data of one of them is refused with 409 `possibly_sent`, also through the relayer's pools. While one of them is not found (its `hash` is null), every request is.
+         *     Until they are acknowledged ([Acknowledge external transactions](#/relayers/acknowledgeexternaltransactions)), a request with the receiver, value and data of one of them is refused with 409 `possibly_sent`, also through the relayer's pools. While one that was found at the start is not found on chain (its `hash` is null), every request is.
          *
          *     **Returns** 200: Transactions that the database does not know. `data` is a list of `ExternalTransaction`.
          */
         get: operations["listExternalTransactions"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/relayers/{relayer_id}/external-transactions/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Acknowledge external transactions
+         * @description Says that the named transactions of [List the transactions that the database does not know](#/relayers/listexternaltransactions) were compared with what should be sent. They leave the list, and requests that equal them are accepted again. The problem `external_transactions` ends with the last one.
+         *
+         *     Name each as you read it, with its nonce and hash. What the list has gained since, such as the hash of a transaction that was not found then, stays in it and still refuses equal requests: read the list again while `remaining` is above 0. What is not in the list any more is passed over.
+         *
+         *     **Returns** 200: How many were acknowledged. `data` is `ExternalAcknowledgement`.
+         */
+        post: operations["acknowledgeExternalTransactions"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2676,6 +2704,12 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
+        ExternalAcknowledgementResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["ExternalAcknowledgement"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
         ExplanationResponse: {
             success: components["schemas"]["Succeeded"];
             data: components["schemas"]["Explanation"];
@@ -4014,11 +4048,6 @@ export interface components {
              * @description The transaction count of the address from a source that the operator trusts. The nonce counter is raised to it, and the next transaction gets this nonce. If absent, the nodes alone determine the count.
              */
             next_nonce?: number;
-            /**
-             * @description What the service has listed as external transactions was compared with what should be sent.
-             * @default false
-             */
-            acknowledge_external?: boolean;
         };
         /** @description The body of [Set the funding of a relayer](#/relayers/replacerelayerfunding) and [Set the funding of a pool](#/pools/replacepoolfunding). */
         ReplaceFundingRequest: {
@@ -4158,7 +4187,7 @@ export interface components {
             summary: string;
             /** @description The relayer's unmined transaction with the lowest nonce, while it waits. All later transactions wait for it. Null while nothing blocks. */
             blocking: components["schemas"]["BlockingTransaction"] | null;
-            /** @description The last transaction of this address that the chain or a node has and this service did not send: another program uses the key, or another copy of this service's database is or was in use. Null when none was seen, and after it was acknowledged ([Repair a relayer's nonces](#/relayers/reconcilerelayernonce) with `acknowledge_external`). */
+            /** @description The last transaction of this address that the chain or a node has and this service did not send: another program uses the key, or another copy of this service's database is or was in use. Null when none was seen, and after it was acknowledged ([Acknowledge external transactions](#/relayers/acknowledgeexternaltransactions)). */
             external: components["schemas"]["LastExternalTransaction"] | null;
         };
         /** @description The last transaction of the address that this service did not send. */
@@ -4182,7 +4211,7 @@ export interface components {
             nonce: number;
             /** @description When the service noticed it. */
             noticed_at: components["schemas"]["Timestamp"];
-            /** @description Null while no node shows the transaction. The members below are null too then. */
+            /** @description Null while no node shows the transaction. The members below are null too then, and of one that was noticed while the service ran. */
             hash: `0x${string}` | null;
             /** @description The receiver. Null also for a transaction that creates a contract. */
             to: `0x${string}` | null;
@@ -4190,6 +4219,34 @@ export interface components {
             value: string | null;
             /** @description The keccak-256 of the data. */
             data_hash: `0x${string}` | null;
+        };
+        /** @description The body of [Acknowledge external transactions](#/relayers/acknowledgeexternaltransactions). */
+        AcknowledgeExternalTransactionsRequest: {
+            /** @description The transactions that were compared, as the list showed them. */
+            transactions: components["schemas"]["ComparedTransactionInput"][];
+        };
+        /** @description An external transaction, as the list showed it. */
+        ComparedTransactionInput: {
+            /**
+             * Format: int64
+             * @description Its nonce.
+             */
+            nonce: number;
+            /** @description Its hash, or null where the list had none. It is acknowledged only while the list shows the same. */
+            hash: string | null;
+        };
+        /** @description What was acknowledged, and what is left to compare. */
+        ExternalAcknowledgement: {
+            /**
+             * Format: int64
+             * @description How many of the named transactions left the list.
+             */
+            acknowledged: number;
+            /**
+             * Format: int64
+             * @description How many the list still has.
+             */
+            remaining: number;
         };
         /** @description The transaction for which all later ones of its relayer wait. */
         BlockingTransaction: {
@@ -5604,7 +5661,7 @@ export interface components {
         };
         /**
          * @description `network_down`: no node of a network is healthy. `network_still`: none of its nodes shows a new block, and transactions wait for one. `node_unhealthy`: some nodes are not healthy. `relayer_disabled`, `relayer_paused`. `transaction_waiting`: the first transaction in line waits, and all behind it. `transaction_slow`: it is not mined after 5 minutes, for no known reason; while the chain makes no blocks, after one minute. `nonces`: service and chain disagree on a relayer's nonces. `balance_low`: the balance is below the policy `min_balance`. `balance_empty`: it is
-         *     0. `funding`: the balance is below the minimum of its funding, and no refill starts. `notification_disabled`. `notification_failing`: deliveries still fail after the time of the first retry. `deliveries_failed`: deliveries ended without success. `transactions_failed`: transactions failed in the last 24 hours. `external_transactions`: the chain or a node has transactions of a relayer's key that this service did not send; it ends when they are acknowledged ([Repair a relayer's nonces](#/relayers/reconcilerelayernonce)). `sponsorship_used_up`: its budget has no room for another call. `requests_refused`: a policy, a limit or a pause of a relayer, pool or sponsorship refused requests since it was last changed; the problem ends with a change of it, or when it is acknowledged, until another request is refused. `service`: a part of the service does not work. `unchecked`: something could not be found out, as the balances while no node answers, or the notifications for an API key without their scope. A later version may add values.
+         *     0. `funding`: the balance is below the minimum of its funding, and no refill starts. `notification_disabled`. `notification_failing`: deliveries still fail after the time of the first retry. `deliveries_failed`: deliveries ended without success. `transactions_failed`: transactions failed in the last 24 hours. `external_transactions`: the chain or a node has transactions of a relayer's key that this service did not send; it ends when they are acknowledged ([Acknowledge external transactions](#/relayers/acknowledgeexternaltransactions)). `sponsorship_used_up`: its budget has no room for another call. `requests_refused`: a policy, a limit or a pause of a relayer, pool or sponsorship refused requests since it was last changed; the problem ends with a change of it, or when it is acknowledged, until another request is refused. `service`: a part of the service does not work. `unchecked`: something could not be found out, as the balances while no node answers, or the notifications for an API key without their scope. A later version may add values.
          * @enum {string}
          */
         ProblemKind: "external_transactions" | "requests_refused" | "sponsorship_used_up" | "network_down" | "network_still" | "node_unhealthy" | "relayer_disabled" | "relayer_paused" | "transaction_waiting" | "transaction_slow" | "nonces" | "balance_low" | "balance_empty" | "funding" | "notification_disabled" | "notification_failing" | "deliveries_failed" | "transactions_failed" | "service" | "unchecked";
@@ -7386,6 +7443,18 @@ export interface components {
                 "application/json": components["schemas"]["ExternalTransactionListResponse"];
             };
         };
+        /** @description How many were acknowledged. */
+        ExternalTransactionsAcknowledged: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ExternalAcknowledgementResponse"];
+            };
+        };
         /** @description The explanation. */
         ExplanationSuccess: {
             headers: {
@@ -8079,6 +8148,7 @@ export type TransactionListResponse = components['schemas']['TransactionListResp
 export type AuthorizationResponse = components['schemas']['AuthorizationResponse'];
 export type TransactionAttemptListResponse = components['schemas']['TransactionAttemptListResponse'];
 export type ExternalTransactionListResponse = components['schemas']['ExternalTransactionListResponse'];
+export type ExternalAcknowledgementResponse = components['schemas']['ExternalAcknowledgementResponse'];
 export type ExplanationResponse = components['schemas']['ExplanationResponse'];
 export type NotificationResponse = components['schemas']['NotificationResponse'];
 export type NotificationHealthResponse = components['schemas']['NotificationHealthResponse'];
@@ -8230,6 +8300,9 @@ export type SweepRequest = components['schemas']['SweepRequest'];
 export type NonceState = components['schemas']['NonceState'];
 export type LastExternalTransaction = components['schemas']['LastExternalTransaction'];
 export type ExternalTransaction = components['schemas']['ExternalTransaction'];
+export type AcknowledgeExternalTransactionsRequest = components['schemas']['AcknowledgeExternalTransactionsRequest'];
+export type ComparedTransactionInput = components['schemas']['ComparedTransactionInput'];
+export type ExternalAcknowledgement = components['schemas']['ExternalAcknowledgement'];
 export type BlockingTransaction = components['schemas']['BlockingTransaction'];
 export type NotificationType = components['schemas']['NotificationType'];
 export type NotificationTypeInput = components['schemas']['NotificationTypeInput'];
@@ -8459,6 +8532,7 @@ export type ResponseTransactionList = components['responses']['TransactionList']
 export type ResponseAuthorizationSuccess = components['responses']['AuthorizationSuccess'];
 export type ResponseAttemptList = components['responses']['AttemptList'];
 export type ResponseExternalTransactionList = components['responses']['ExternalTransactionList'];
+export type ResponseExternalTransactionsAcknowledged = components['responses']['ExternalTransactionsAcknowledged'];
 export type ResponseExplanationSuccess = components['responses']['ExplanationSuccess'];
 export type ResponseNotificationSuccess = components['responses']['NotificationSuccess'];
 export type ResponseNotificationHealthSuccess = components['responses']['NotificationHealthSuccess'];
@@ -9620,6 +9694,37 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    acknowledgeExternalTransactions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AcknowledgeExternalTransactionsRequest"];
+            };
+        };
+        responses: {
+            200: components["responses"]["ExternalTransactionsAcknowledged"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];

@@ -29,7 +29,7 @@ Exit codes:
   6  the service is unavailable or not reached, or a limit is reached (429, 5xx): try again
   7  the transaction ended as failed, canceled or expired
   8  the transaction was not finished within --timeout
-  9  doctor found problems, or verify-release a file that was changed`
+  9  doctor found problems, verify-release a file that was changed, or reconcile external transactions that the file lacks`
 
 /** An error that the user can correct; shown without a stack trace. */
 export class CommandError extends Error {

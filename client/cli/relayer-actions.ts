@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import type { ReplaceFundingRequest, SweepRequest } from '../index.ts'
+import type { RelayerClient, ReplaceFundingRequest, SweepRequest } from '../index.ts'
 import { readWei } from './amounts.ts'
 import { type BodyOptions, readBody, repeated } from './body.ts'
-import type { Context } from './context.ts'
-import { CommandError } from './exit-codes.ts'
-import { listOfMembers } from './resources.ts'
+import { type Context, parseJson, readInput } from './context.ts'
+import { CommandError, exitCodes } from './exit-codes.ts'
+import { collect, listOfMembers } from './resources.ts'
 
 interface OfPool {
   pool?: string
@@ -16,8 +16,26 @@ export function onlyOne(pool: string, given: string | undefined, command: Comman
   if (relayer !== undefined) throw new CommandError(`Give one of the relayer ${relayer} and --pool ${pool}`)
 }
 
+const externalPath = '/api/v1/relayers/{relayer_id}/external-transactions'
+const acknowledgedAtOnce = 1_000
+
+/** Acknowledges what the file names, as it was listed. Resolves to how many the list has besides. */
+async function acknowledge(client: RelayerClient, relayerId: string, file: string): Promise<number> {
+  const listed = parseJson(await readInput(file), file)
+  if (!Array.isArray(listed) || listed.length === 0)
+    throw new CommandError(`${file} must be a list of transactions, as relayer external ${relayerId} --json writes it`)
+  let left = 0
+  for (let start = 0; start < listed.length; start += acknowledgedAtOnce) {
+    const compared: { nonce: number; hash: string | null }[] = listed.slice(start, start + acknowledgedAtOnce)
+    // The service checks the members.
+    const transactions = compared.map(({ nonce, hash }) => ({ nonce, hash }))
+    left = (await client.relayers.acknowledgeExternalTransactions(relayerId, { transactions })).remaining
+  }
+  return left
+}
+
 /**
- * `nonce`, `reconcile`, `pause`, `resume`, `drain`, `funding`, `fund`, `unfund` and `sweep` of a relayer: the one that is named, or that of --relayer or
+ * `nonce`, `external`, `reconcile`, `pause`, `resume`, `drain`, `funding`, `fund`, `unfund` and `sweep` of a relayer: the one that is named, or that of --relayer or
  * RELAYER_ID.
  */
 export function addRelayerActions(program: Command, context: () => Context): void {
@@ -34,17 +52,28 @@ export function addRelayerActions(program: Command, context: () => Context): voi
     const { status, summary, ...others } = await client.relayers.getNonce(id)
     print.one({ status, summary, ...others }, `${status}: ${summary}`)
   })
+  add('external', 'list the transactions with its key that this service did not send', async ({ client, print }, id) =>
+    print.list(await collect(client.all(externalPath, { path: { relayer_id: id } })), [
+      ...(['nonce', 'hash', 'to', 'value', 'noticed_at'] as const),
+    ]),
+  )
   program
     .command('reconcile [relayer]')
     .description("reconcile the relayer's nonces with the chain now")
     .option(
-      '--acknowledge-external',
-      'what this service did not send was compared, for example after a restore of its database',
+      '--acknowledge-external <file>',
+      'the transactions in this file, from `relayer external --json`, were compared with what was to be sent (-: standard input)',
     )
-    .action(async (given: string | undefined, { acknowledgeExternal }: { acknowledgeExternal?: true }) => {
+    .action(async (given: string | undefined, { acknowledgeExternal: file }: { acknowledgeExternal?: string }) => {
       const { client, print, relayerId } = context()
-      const body = acknowledgeExternal && { acknowledge_external: acknowledgeExternal }
-      print.one(await client.relayers.reconcileNonce(given ?? (await relayerId()), body))
+      const id = given ?? (await relayerId())
+      const remaining = file === undefined ? 0 : await acknowledge(client, id, file)
+      print.one(await client.relayers.reconcileNonce(id))
+      if (remaining > 0)
+        throw new CommandError(
+          `${remaining} external ${remaining === 1 ? 'transaction of' : 'transactions of'} ${id} ${remaining === 1 ? 'is' : 'are'} not in the file: relayer external ${id}`,
+          exitCodes.problems,
+        )
     })
   add('pause', 'let the relayer sign and send nothing', async ({ client, print }, id) =>
     print.one(await client.relayers.update(id, { paused: true }), `${id} is paused; to continue: relayer resume ${id}`),

@@ -106,7 +106,6 @@ interface Reconciliation {
   chain_restarted?: boolean
   /** The account's transaction count, as the operator knows it. */
   next_nonce?: number
-  acknowledge_external?: boolean
 }
 
 /** Reconciles the nonces with the chain now, even when there is nothing to send. Throws DomainError (409). */
@@ -114,10 +113,9 @@ export async function reconcileNonce(
   context: AccountContext,
   { nodes, auditEntry }: { nodes: NodeAccess; auditEntry: PendingAuditEntry },
   relayerId: string,
-  { chain_restarted, next_nonce, acknowledge_external }: Reconciliation,
+  { chain_restarted, next_nonce }: Reconciliation,
 ): Promise<NonceState> {
-  const { background, nonces, store } = context
-  const askedAt = store.now()
+  const { background, nonces } = context
   const { relayer } = await find(context, nodes, relayerId)
   if (chain_restarted) {
     const client = await background.networkClient(relayer)
@@ -129,8 +127,6 @@ export async function reconcileNonce(
   context.pollNow(current.row_id, true)
   await context.runSender(current.row_id)
   const { relayer: reconciled } = await find(context, nodes, relayerId)
-  // The caller has not seen what was found since.
-  if (acknowledge_external) await store.acknowledgeUnknown(reconciled, askedAt)
   if (reconciled.system_disabled)
     throw errorOf('invalid_state', 'relayer', reconciled.disabled_reason ?? 'the relayer is disabled')
   return getNonce(context, nodes, relayerId)

@@ -127,11 +127,9 @@ const isOn = ({ chain_id, address }: RelayerRow, its: ExternalTransactions) =>
 /** Of another program, or of another copy of the database. */
 function ofExternal({ id }: RelayerRow, { nonce, hash, noticed_at, unknown }: ExternalTransactions): FoundProblem {
   const last = nonce === null ? '' : `The last one has nonce ${nonce}${hash === null ? '' : ` and hash ${hash}`}. `
-  const compare =
-    unknown > 0 ? `compare the ${unknown} that GET /api/v1/relayers/${id}/external-transactions lists, and ` : ''
   const reason =
-    `${last}Stop the other program that uses the key, or the other copy of this database. After a restore of this database: ${compare}` +
-    `acknowledge them with POST /api/v1/relayers/${id}/nonce/reconcile {"acknowledge_external": true}, or relayer reconcile ${id} --acknowledge-external.`
+    `${last}Stop the other program that uses the key, or the other copy of this database. After a restore of this database, compare those that GET /api/v1/relayers/${id}/external-transactions lists, and ` +
+    `acknowledge them with POST /api/v1/relayers/${id}/external-transactions/acknowledge, or relayer reconcile ${id} --acknowledge-external FILE.`
   return problem('external_transactions', `${nonce}`, {
     relayer_id: id,
     count: Math.max(1, unknown),

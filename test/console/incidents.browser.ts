@@ -2,6 +2,7 @@ import { Wallet } from 'ethers'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, expect, test } from 'vitest'
 import type { RelayerPoliciesPatch } from '../../client/index.ts'
+import { acknowledgeExternal } from '../support/external-transactions.ts'
 import type { Account } from '../support/rig.ts'
 import { act, type Console, named, openConsole, press, startStage } from './browser.ts'
 import { startReceiver } from './receiver.ts'
@@ -326,8 +327,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
   'the notice of another program stays': async () => {
     // Problems of one kind are one line: those of the incidents before are ended first.
     for (const { kind, relayer_id } of (await client().get('/api/v1/problems', { query: { per_page: 1_000 } })).data)
-      if (kind === 'external_transactions' && relayer_id !== null)
-        await client().relayers.reconcileNonce(relayer_id, { acknowledge_external: true })
+      if (kind === 'external_transactions' && relayer_id !== null) await acknowledgeExternal(client(), relayer_id)
     const { relayer_id: id } = await foreign([0])
     await client().relayers.reconcileNonce(id)
     return {

@@ -220,6 +220,9 @@ export const table: Record<string, Make> = {
   })),
   getRelayerNonce: get('/relayers/full/nonce', '/relayers/demo/nonce'),
   listExternalTransactions: get(`/relayers/full/external-transactions?${page}&page={last}`),
+  acknowledgeExternalTransactions: send('POST', '/relayers/full/external-transactions/acknowledge', () => ({
+    transactions: Array.from({ length: 1_000 }, (_, nonce) => ({ nonce, hash: null })),
+  })),
   reconcileRelayerNonce: send('POST', '/relayers/full/nonce/reconcile'),
   streamRelayerEvents: () => [
     { name: 'all events', method: 'GET', path: '/api/v1/relayers/full/events', stream: true },

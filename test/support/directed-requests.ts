@@ -156,6 +156,7 @@ async function callNode(relayer: string, ask: Ask): Promise<void> {
     })
   await ask('callRelayerJsonRpc', [relayer], { jsonrpc: '2.0', id: 1, method: 'eth_accounts', params: [] })
   await ask('reconcileRelayerNonce', [relayer], {})
+  await ask('acknowledgeExternalTransactions', [relayer], { transactions: [{ nonce: 1, hash: null }] })
 }
 
 async function fund(network: string, relayer: string, ask: Ask): Promise<void> {

@@ -5,6 +5,7 @@ const texts: Record<string, string> = {
   deleteApiKey: 'Revoke API key',
   deleteRelayerFunding: 'End refills',
   reconcileRelayerNonce: 'Repair nonces',
+  acknowledgeExternalTransactions: 'Mark as compared',
   updateProblem: 'Acknowledge problem',
   replaceRelayerFunding: 'Set up refills',
 }

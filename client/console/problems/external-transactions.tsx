@@ -5,7 +5,7 @@ import { Copyable } from '../components/values.tsx'
 import { amount, count, counted } from '../data/format.ts'
 import { useAnswer } from '../data/get.ts'
 
-const maxShown = 20
+const maxShown = 100
 
 /** Ends the notice of another sender, after a restore of one's own database for example. Shows what was found. */
 export function Compared({ relayer_id, symbol }: { relayer_id: string; symbol: string }) {
@@ -15,15 +15,20 @@ export function Compared({ relayer_id, symbol }: { relayer_id: string; symbol: s
     { path: { relayer_id }, query: { per_page: maxShown } },
     { isEnabled: isOpen },
   )
+  const shown = found.data?.data ?? []
+  const transactions = shown.map(({ nonce, hash }) => ({ nonce, hash }))
   return (
     <Action
       label="Mark as compared"
       title={`Mark the transactions of ${relayer_id} as compared`}
       tone="quiet"
       opened={() => open(true)}
-      effect={`Says that what ${relayer_id} sent without this service, for example before its database was restored, was compared with what is still to be sent. Until then, an equal request is refused. The next transaction that this service does not know is told again.`}
-      run={(client) => client.relayers.reconcileNonce(relayer_id, { acknowledge_external: true })}
-      message={`The transactions of ${relayer_id} are marked as compared.`}
+      effect={`Says that these transactions, which ${relayer_id} sent without this service, for example before its database was restored, were compared with what is still to be sent. Until then, an equal request is refused. What is found after this list was read stays to be compared.`}
+      lack={shown.length === 0 ? 'Nothing is listed.' : undefined}
+      run={(client) => client.relayers.acknowledgeExternalTransactions(relayer_id, { transactions })}
+      message={({ acknowledged, remaining }) =>
+        `${counted(acknowledged, 'transaction')} of ${relayer_id} marked as compared${remaining > 0 ? `; ${count(remaining)} more to compare` : ''}.`
+      }
     >
       {isOpen && (
         <Loaded query={found} lines={2}>
@@ -44,7 +49,7 @@ export function Compared({ relayer_id, symbol }: { relayer_id: string; symbol: s
                     )}
                   </li>
                 ))}
-                {total_items > data.length && <li>and {count(total_items - data.length)} more</li>}
+                {total_items > data.length && <li>{count(total_items - data.length)} more are listed after these</li>}
               </ul>
             </>
           )}

@@ -286,7 +286,7 @@ function Remedy({ problem }: { problem: Problem }) {
         <WaitingRemedy transaction_id={transaction_id} />
       </Suspense>
     )
-  if (kind === 'external_transactions' && may('send')) return <Compared relayer_id={relayer_id} symbol={symbol} />
+  if (kind === 'external_transactions' && may('manage')) return <Compared relayer_id={relayer_id} symbol={symbol} />
   if (kind === 'relayer_paused' && may('manage'))
     return (
       <Action

@@ -30,7 +30,7 @@ export function RelayerTroubles({ relayer_id }: { relayer_id: string }) {
       {transaction_id !== null && (
         <Link to={paths.transaction({ relayer_id, id: transaction_id })}>Open the transaction</Link>
       )}
-      {kind === 'external_transactions' && may('send') && <Compared relayer_id={relayer_id} symbol={symbol} />}
+      {kind === 'external_transactions' && may('manage') && <Compared relayer_id={relayer_id} symbol={symbol} />}
     </Callout>
   ))
 }

@@ -53,6 +53,10 @@ export const accounts = (context: ServicesContext) =>
         (row) => row,
       )
     },
+    async acknowledgeExternalTransactions({ path, body }) {
+      const relayer = await context.keyring.findRelayer(path.relayer_id)
+      return context.store.acknowledgeUnknown(relayer, body.transactions)
+    },
     reconcileRelayerNonce: ({ path, body, auditEntry, nodes }) =>
       reconcileNonce(context, { nodes, auditEntry }, path.relayer_id, body),
   }) satisfies Partial<Handlers>

@@ -109,10 +109,17 @@ const setForeignBlock = sql(`
   UPDATE accounts SET foreign_block = $block
   WHERE chain_id = $chain_id AND address = $address AND foreign_nonce = $nonce AND foreign_hash = $hash`)
 
-/** The last transaction of the account that this service did not send is known to an operator. */
-export const acknowledgeForeign = sql(`
-  UPDATE accounts SET foreign_acknowledged = 1
-  WHERE chain_id = $chain_id AND address = $address AND foreign_at <= $until`)
+/** The last transaction of the account that this service did not send is known to an operator, if it is one of these. */
+export const acknowledgeForeign = sql({
+  sqlite: `
+    UPDATE accounts SET foreign_acknowledged = 1
+    WHERE chain_id = $chain_id AND address = $address AND foreign_nonce = $nonce
+      AND (foreign_hash IS NULL OR foreign_hash = $hash)`,
+  postgres: `
+    UPDATE accounts SET foreign_acknowledged = 1 FROM json_to_recordset($rows::json) AS compared (nonce bigint, hash text)
+    WHERE chain_id = $chain_id AND address = $address AND foreign_nonce = compared.nonce
+      AND (foreign_hash IS NULL OR foreign_hash = compared.hash)`,
+})
 const selectExternal = sql<ExternalTransactions>(`
   SELECT * FROM (
     SELECT chain_id, address, foreign_nonce AS nonce, foreign_hash AS hash, foreign_at AS noticed_at, foreign_acknowledged, (

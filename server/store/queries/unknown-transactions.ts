@@ -42,9 +42,16 @@ const insertContent = sql(`
 const setContent = sql(`
   UPDATE unknown_transactions SET hash = $hash, "to" = $to::text, value = $value, data_hash = $data_hash
   WHERE ${ofAccount} AND nonce = $nonce`)
-const selectPage = sql<UnknownRow>(`
-  SELECT ${unknownTransactionColumns} FROM unknown_transactions WHERE ${ofAccount} ORDER BY nonce LIMIT $limit OFFSET $offset`)
-const count = sql<{ count: number }>(`SELECT count(*) AS count FROM unknown_transactions WHERE ${ofAccount}`)
+/** With the last one that was noticed while the service ran: nobody has looked at its content. */
+const listed = `
+  SELECT ${unknownTransactionColumns} FROM unknown_transactions WHERE ${ofAccount}
+  UNION ALL
+  SELECT foreign_nonce, foreign_at, foreign_hash, NULL, NULL, NULL FROM accounts
+  WHERE ${ofAccount} AND foreign_nonce IS NOT NULL AND foreign_acknowledged = 0 AND NOT EXISTS (
+    SELECT 1 FROM unknown_transactions AS its
+    WHERE its.chain_id = accounts.chain_id AND its.address = accounts.address AND its.nonce = foreign_nonce)`
+const selectPage = sql<UnknownRow>(`SELECT * FROM (${listed}) AS listed ORDER BY nonce LIMIT $limit OFFSET $offset`)
+const count = sql<{ count: number }>(`SELECT count(*) AS count FROM (${listed}) AS listed`)
 const selectUnfound = sql<{ nonce: number }>(`
   SELECT nonce FROM unknown_transactions WHERE ${ofAccount} AND hash IS NULL ORDER BY nonce DESC LIMIT $limit`)
 const any = sql('SELECT 1 FROM unknown_transactions LIMIT 1')
@@ -60,8 +67,15 @@ const selectEqual = sql<Pick<UnknownRow, 'nonce' | 'hash'> & { address: string }
     ))
     AND (hash IS NULL OR ("to" IS NOT DISTINCT FROM $to::text AND value = $value AND data_hash = $data_hash))
   ORDER BY hash IS NULL, nonce LIMIT 1`)
-const deleteUnknownTransactionRow = sql(`
-  DELETE FROM unknown_transactions WHERE ${ofAccount} AND noticed_at <= $until`)
+// Only as it was read: what has been found since is to be compared too.
+const deleteUnknownTransactionRow = sql({
+  sqlite: `
+    DELETE FROM unknown_transactions WHERE ${ofAccount} AND nonce = $nonce AND hash IS NOT DISTINCT FROM $hash`,
+  postgres: `
+    DELETE FROM unknown_transactions USING json_to_recordset($rows::json) AS compared (nonce bigint, hash text)
+    WHERE ${ofAccount} AND unknown_transactions.nonce = compared.nonce
+      AND unknown_transactions.hash IS NOT DISTINCT FROM compared.hash`,
+})
 
 /** The account's count was compared: it knows none of the nonces `from` to below `below`. */
 export const noteCompared = (
@@ -131,12 +145,19 @@ export const possiblySent = (
 ): Promise<{ address: string; nonce: number; hash: string | null } | undefined> =>
   database.read.one(selectEqual, { chain_id, address, ...content })
 
-/** `until`: in milliseconds since the Unix epoch. What was noticed later stays. */
-export const acknowledgeUnknown = (database: Database, account: Account, until: number): Promise<void> =>
+/** Transactions as an operator has read them were compared. What differs from that by now stays. */
+export const acknowledgeUnknown = (
+  database: Database,
+  { chain_id, address }: Account,
+  compared: readonly Pick<UnknownRow, 'nonce' | 'hash'>[],
+): Promise<{ acknowledged: number; remaining: number }> =>
   database.write(async (dbTransaction) => {
-    const { chain_id, address } = account
-    const noticed = { chain_id, address, until: new Date(until).toISOString() }
-    await dbTransaction.lockRelayers({ accounts: [{ chain_id, address }] })
-    await dbTransaction.run(deleteUnknownTransactionRow, noticed)
-    await dbTransaction.run(acknowledgeForeign, noticed)
+    const account = { chain_id, address }
+    const rows = compared.map(({ nonce, hash }) => ({ nonce, hash: hash?.toLowerCase() ?? null }))
+    await dbTransaction.lockRelayers({ accounts: [account] })
+    const before = (await dbTransaction.one(count, account))?.count ?? 0
+    await dbTransaction.runOf(deleteUnknownTransactionRow, rows, account)
+    await dbTransaction.runOf(acknowledgeForeign, rows, account)
+    const remaining = (await dbTransaction.one(count, account))?.count ?? 0
+    return { acknowledged: before - remaining, remaining }
   })

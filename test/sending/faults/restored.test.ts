@@ -1,6 +1,8 @@
 import { Wallet } from 'ethers'
 import { expect, test } from 'vitest'
-import { RelayerError } from '../../../client/index.ts'
+import { createRelayerClient, type RelayerClient, RelayerError } from '../../../client/index.ts'
+import { acknowledgeExternal } from '../../support/external-transactions.ts'
+import { relayerCommand } from '../../support/relayer-command.ts'
 import type { Account, Rig } from '../../support/rig.ts'
 import { backUp, restore } from '../../support/service-database.ts'
 import { testRig } from '../../support/test-rig.ts'
@@ -36,9 +38,6 @@ const externalOf = async (rig: Rig, { relayer_id }: Account) => {
   const { data } = await rig.client().get('/api/v1/problems', { query: { per_page: 1_000 } })
   return data.filter((problem) => problem.kind === 'external_transactions' && problem.relayer_id === relayer_id)
 }
-
-const acknowledge = (rig: Rig, { relayer_id }: Account) =>
-  rig.client().post(`${relayer}/nonce/reconcile`, { path: { relayer_id }, body: { acknowledge_external: true } })
 
 const payments = Array.from({ length: 10 }, (_, index) => 1_000 + index)
 const paid = BigInt(payments.reduce((sum, value) => sum + value))
@@ -82,7 +81,7 @@ test.each([
     // It is remembered, and so is its acknowledgement.
     await rig.restart()
     expect(await send(rig, account, 1_000)).toBe('409 possibly_sent')
-    await acknowledge(rig, account)
+    await acknowledgeExternal(rig.client(), account.relayer_id)
     await rig.restart()
     expect([await unknownOf(rig, account), await externalOf(rig, account)]).toEqual([[], []])
     const { data: nonces } = await rig.client().get(`${relayer}/nonce`, { path: { relayer_id: account.relayer_id } })
@@ -175,11 +174,11 @@ test.each([
   },
 )
 
-test('acknowledges what was listed, and not what the same request finds', async () => {
+test('acknowledges what was read: what the list has gained since stays in it, and is not paid again', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const wallet = Wallet.createRandom()
-  await rig.chain.setBalance(wallet.address, 10n ** 20n)
   const account = await rig.addAccount({ key: wallet.privateKey })
+  const { relayer_id } = account
   expect(await send(rig, account, 1)).toBe('accepted')
   await account.finished(rig.chain.mine)
   const pays = async (nonce: number, value: number) => {
@@ -190,14 +189,29 @@ test('acknowledges what was listed, and not what the same request finds', async 
   await pays(1, 21)
   await rig.restart()
   expect(await send(rig, account, 21)).toBe('409 possibly_sent')
-  expect(await unknownOf(rig, account)).toMatchObject([{ nonce: 1, value: '21' }])
+  const read = await unknownOf(rig, account)
+  expect(read).toMatchObject([{ nonce: 1, value: '21' }])
   await pays(2, 22)
-  rig.clock.passed_ms += 2_000
-  await acknowledge(rig, account)
-  expect(await unknownOf(rig, account)).toMatchObject([{ nonce: 2, value: '22' }])
+  await rig.restart()
+  await until('both are listed', async () => (await unknownOf(rig, account))[1]?.hash != null)
+
+  const acknowledge = (client: RelayerClient, nonce: number, hash: string | null) =>
+    client.relayers.acknowledgeExternalTransactions(relayer_id, { transactions: [{ nonce, hash }] })
+  // As if it was read before its hash was found.
+  expect(await acknowledge(rig.client(), 1, null)).toEqual({ acknowledged: 0, remaining: 2 })
+  const { token } = await rig.client().apiKeys.create({ name: 'sender', scopes: ['send', 'read'] })
+  const sender = createRelayerClient({ baseUrl: rig.url(), token })
+  expect(await acknowledge(sender, 1, read[0]?.hash ?? null).catch(told)).toBe('403 forbidden')
+
+  const cli = relayerCommand({ url: rig.url(), api_key: rig.api_key })
+  const compare = (listed: unknown) =>
+    cli.run(['reconcile', relayer_id, '--acknowledge-external', '-'], JSON.stringify(listed))
+  expect(await compare(read)).toMatchObject({ code: 9, err: expect.stringContaining('1 external transaction') })
+  expect(await unknownOf(rig, account)).toMatchObject([{ nonce: 2, to: receiver, value: '22' }])
   expect(await externalOf(rig, account)).toMatchObject([{ count: 1 }])
   expect(await send(rig, account, 22)).toBe('409 possibly_sent')
   expect(await send(rig, account, 21)).toBe('accepted')
-  await acknowledge(rig, account)
-  expect(await unknownOf(rig, account)).toEqual([])
+  expect(await compare(await cli.json(['external', relayer_id]))).toMatchObject({ code: 0 })
+  expect([await unknownOf(rig, account), await externalOf(rig, account)]).toEqual([[], []])
+  expect(await send(rig, account, 22)).toBe('accepted')
 })
