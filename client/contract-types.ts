@@ -118,8 +118,8 @@ export interface ClientByPath {
 
 /** What the generator writes of an operation: its HTTP method and path, and how it is called. */
 export type Described = readonly [method: Method, path: string, form: Form]
-/** `list`: page by page. `body`: has a body. `once`: has a body and an Idempotency-Key. */
-export type Form = 'plain' | 'list' | 'body' | 'once'
+/** `list`: page by page. `body`: has a body. `once`: has an Idempotency-Key. */
+export type Form = 'plain' | 'list' | 'body' | 'once' | 'once without body'
 
 /** Any input of an operation. */
 export interface AnyInput extends CallOptions {

@@ -33,6 +33,7 @@ interface AnyOptions extends Once, MadeFrom, CallOptions {}
 function byName(client: ClientByPath, send: Send, [method, path, form]: Described) {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string)
   const hasBody = form === 'body' || form === 'once'
+  const isOnce = form === 'once' || form === 'once without body'
 
   return (...values: unknown[]) => {
     const inPath = Object.fromEntries(names.map((name, index) => [name, values[index] as string]))
@@ -42,7 +43,7 @@ function byName(client: ClientByPath, send: Send, [method, path, form]: Describe
       path: inPath,
       query,
       header: {
-        ...(form === 'once' && { 'Idempotency-Key': idempotencyKey }),
+        ...(isOnce && { 'Idempotency-Key': idempotencyKey }),
         ...(revision !== undefined && ifMatch(revision)),
       },
       ...(hasBody && { body: values[names.length] }),
@@ -51,7 +52,7 @@ function byName(client: ClientByPath, send: Send, [method, path, form]: Describe
       ...(attemptTimeoutMs !== undefined && { attemptTimeoutMs }),
     }
     if (form === 'list') return client.all(path as never, input as never)
-    const answered = send(method, path, input, form === 'once')
+    const answered = send(method, path, input, isOnce)
     // An answer of x402 has no envelope.
     return apiPromise(answered.then(({ data, ...others }) => ({ ...others, data: 'data' in data ? data.data : data })))
   }

@@ -313,14 +313,14 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    ""
   ],
   [
-   "value",
-   "amount in wei, or with a unit (1ether, 50gwei)",
-   "The amount of the coin to send, in wei."
-  ],
-  [
    "data",
    "text",
    "Call data, at most 130,848 bytes of hex, with or without 0x."
+  ],
+  [
+   "value",
+   "amount in wei, or with a unit (1ether, 50gwei)",
+   "The amount of the coin to send, in wei."
   ],
   [
    "gas_limit",
@@ -363,19 +363,9 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "Your own reference, for example an order number."
   ],
   [
-   "deduplication_id",
-   "text",
-   "At most one transaction of the chain is accepted with this id, whichever relayer, pool or API key sends it and whatever became of it: a second one is refused with 409 `already_sent`, which names the first if the API key may read it."
-  ],
-  [
    "metadata",
    "object",
    "Your own names and values, for example the customer and the purpose."
-  ],
-  [
-   "ordering_key",
-   "text",
-   "For a pool: while a transaction with this key is unfinished, this one takes the same relayer, so their order on chain is the order of acceptance."
   ],
   [
    "submission.mode",
@@ -433,16 +423,6 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "max_priority_fee_per_gas",
    "amount in wei, or with a unit (1ether, 50gwei)",
    "The highest priority fee per unit of gas, in wei, as `max_fee_per_gas`."
-  ],
-  [
-   "submission.mode",
-   "public | private | private_then_public",
-   "Which nodes get the signed bytes."
-  ],
-  [
-   "submission.after_blocks",
-   "integer",
-   "Required with `private_then_public`, and not permitted otherwise."
   ]
  ],
  "post /api/v1/relayers/{relayer_id}/sign-authorization": [

@@ -45,6 +45,8 @@ export interface GeneratedMethods {
     cancel(relayerId: string, transactionId: string, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'delete'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'delete'>>
     /** Speed up a transaction. */
     speedUp(relayerId: string, transactionId: string, body: Body<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/speed-up', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/speed-up', 'post'> & Once): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/speed-up', 'post'>>
+    /** Publish a private transaction. */
+    publish(relayerId: string, transactionId: string, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/publish', 'post'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/publish', 'post'>>
     /** List the signed versions of a transaction. */
     listAttempts(relayerId: string, transactionId: string, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/attempts', 'get'>): AsyncGenerator<ItemOf<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/attempts'>, void, undefined>
   }
@@ -150,7 +152,7 @@ export interface GeneratedMethods {
     /** Test a transaction of a pool without sending it. */
     dryRunTransaction(poolId: string, body: Body<'/api/v1/pools/{pool_id}/transactions/dry-run', 'post'>, options?: Options<'/api/v1/pools/{pool_id}/transactions/dry-run', 'post'>): ApiPromise<Data<'/api/v1/pools/{pool_id}/transactions/dry-run', 'post'>>
     /** Move a waiting transaction to another relayer. */
-    moveTransaction(poolId: string, transactionId: string, options?: Options<'/api/v1/pools/{pool_id}/transactions/{transaction_id}/move', 'post'>): ApiPromise<Data<'/api/v1/pools/{pool_id}/transactions/{transaction_id}/move', 'post'>>
+    moveTransaction(poolId: string, transactionId: string, options?: Options<'/api/v1/pools/{pool_id}/transactions/{transaction_id}/move', 'post'> & Once): ApiPromise<Data<'/api/v1/pools/{pool_id}/transactions/{transaction_id}/move', 'post'>>
     /** Get the funding of a pool. */
     getFunding(poolId: string, options?: Options<'/api/v1/pools/{pool_id}/funding', 'get'>): ApiPromise<Data<'/api/v1/pools/{pool_id}/funding', 'get'>>
     /** Set the funding of a pool. */
@@ -273,6 +275,7 @@ export const methods = {
     replace: ['put', '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'body'],
     cancel: ['delete', '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'plain'],
     speedUp: ['post', '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/speed-up', 'once'],
+    publish: ['post', '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/publish', 'plain'],
     listAttempts: ['get', '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/attempts', 'list'],
   },
   relayers: {
@@ -330,7 +333,7 @@ export const methods = {
     sendTransaction: ['post', '/api/v1/pools/{pool_id}/transactions', 'once'],
     sendTransactionBatch: ['post', '/api/v1/pools/{pool_id}/transactions/batch', 'once'],
     dryRunTransaction: ['post', '/api/v1/pools/{pool_id}/transactions/dry-run', 'body'],
-    moveTransaction: ['post', '/api/v1/pools/{pool_id}/transactions/{transaction_id}/move', 'plain'],
+    moveTransaction: ['post', '/api/v1/pools/{pool_id}/transactions/{transaction_id}/move', 'once without body'],
     getFunding: ['get', '/api/v1/pools/{pool_id}/funding', 'plain'],
     replaceFunding: ['put', '/api/v1/pools/{pool_id}/funding', 'body'],
     deleteFunding: ['delete', '/api/v1/pools/{pool_id}/funding', 'plain'],

@@ -422,8 +422,6 @@ export interface paths {
          *
          *     `If-Match` is required (428): the `revision` of the transaction that the replacement was made from, or `*`. When somebody has replaced the content since, nothing is changed (412). Without it, a body is taken only if it states `to`, `value` and `data` (or `call`), and only as long as nobody has replaced the content: so the OpenZeppelin SDK's call stays as it is. To change only the price, use [Speed up a transaction](#/transactions/speeduptransaction). Each replacement sends the event `transaction_update`, with the new revision.
          *
-         *     A body with nothing but `{"submission": {"mode": "public"}}` replaces nothing: the public nodes get the signed bytes of a private transaction. Of one that is being canceled or expires they get the cancellation, which holds nothing of the transaction; its own bytes stay with the private relays. This applies to the calls of sponsorships too.
-         *
          *     **Returns** 200: The transaction. `data` is `Transaction`.
          */
         put: operations["replaceTransaction"];
@@ -475,6 +473,39 @@ export interface paths {
          *     **Returns** 200: The transaction, to be signed at the new price. `data` is `Transaction`.
          */
         post: operations["speedUpTransaction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/publish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+                /**
+                 * @description The transaction's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
+                 */
+                transaction_id: components["parameters"]["transaction_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Publish a private transaction
+         * @description Gives the signed bytes of a private transaction to the public nodes, as they are. It cannot be taken back. Of one that is being canceled or expires they get the cancellation, which holds nothing of the transaction; its own bytes stay with the private relays. This applies to the calls of sponsorships too. One that is public already is refused with 409.
+         *
+         *     **Returns** 200: The transaction. `data` is `Transaction`.
+         */
+        post: operations["publishTransaction"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1609,7 +1640,9 @@ export interface paths {
         put?: never;
         /**
          * Move a waiting transaction to another relayer
-         * @description For a transaction of the pool that was never signed and waits behind others of a stuck relayer. In one commit, it is canceled there (its `status_reason` names the new one), and accepted again for another relayer of the pool, with a new id and nonce; the response is the new transaction. All checks are those of a new transaction.
+         * @description For a transaction of the pool that was never signed and waits behind others of a stuck relayer. In one commit, it is canceled there (its `moved_to_transaction_id` names the new one), and accepted again for another relayer of the pool, with a new id and nonce; the response is the new transaction. All checks are those of a new transaction.
+         *
+         *     **Idempotency-Key**: the same key returns the first response again.
          *
          *     One that was signed is never moved, since its bytes could still be sent (409); neither is one with an `ordering_key`. A nonce that it leaves between others is used up by a transfer of nothing.
          *
@@ -3186,6 +3219,8 @@ export interface components {
             /** @description The id of the transaction, which never changes. */
             id: components["schemas"]["Id"];
             call?: components["schemas"]["DecodedCall"];
+            /** @description The name of the network that it is on. */
+            network: components["schemas"]["NetworkName"];
             /** @description The relayer that sends it. */
             relayer_id: components["schemas"]["Id"];
             /** @description The hash of the version that was signed last, or that is in a block. Null until it is signed. Earlier hashes keep leading to the transaction. */
@@ -3204,6 +3239,11 @@ export interface components {
              */
             nonce: number | null;
             /**
+             * @description The type (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. One of `0`, `1`, `2`, `4`. A later version may add values.
+             * @enum {integer}
+             */
+            type: 0 | 1 | 2 | 4;
+            /**
              * Format: int64
              * @description The gas limit. Null while it is not known.
              */
@@ -3221,6 +3261,13 @@ export interface components {
             wait_reason?: components["schemas"]["WaitReason"];
             /** @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
             is_canceling?: boolean;
+            /**
+             * Format: date-time
+             * @description The time after which it is not mined, as the caller gave it. Null when it gave none.
+             */
+            valid_until: string | null;
+            /** @description The transaction that another relayer of the pool sends in its place ([Move a waiting transaction to another relayer](#/pools/movepooltransaction)). Null when it was not moved. */
+            moved_to_transaction_id: string | null;
             /** @description When it was accepted. */
             created_at: components["schemas"]["Timestamp"];
             /**
@@ -3461,8 +3508,6 @@ export interface components {
             max_fee_per_gas?: components["schemas"]["AmountInput"];
             /** @description The highest priority fee per unit of gas, in wei, as `max_fee_per_gas`. */
             max_priority_fee_per_gas?: components["schemas"]["AmountInput"];
-            /** @description How it reaches the chain from now on. If absent, as before. */
-            submission?: components["schemas"]["SubmissionInput"];
         };
         /** @description A transaction with `data`, or with `call` in its place. */
         SendTransactionRequest: components["schemas"]["SendDataRequest"] | components["schemas"]["SendCallRequest"];
@@ -3548,6 +3593,92 @@ export interface components {
             metadata?: components["schemas"]["Metadata"] | null;
             /** @description For a pool: while a transaction with this key is unfinished, this one takes the same relayer, so their order on chain is the order of acceptance. A single relayer keeps the order of all its transactions, so it ignores the key. */
             ordering_key?: string | null;
+            /** @description If absent, the network's `submission`; a replacement without it keeps the previous. Once public, a transaction stays public. */
+            submission?: components["schemas"]["SubmissionInput"] | null;
+            /** @description The addresses and storage keys that the transaction uses (EIP-2930). With `gas_price`, the transaction has type 1. Policies do not check the list, because a listed address is not called. */
+            access_list?: components["schemas"]["AccessListInput"] | null;
+            /** @description Signed authorizations of accounts (EIP-7702). The transaction then has type 4, and requires `to`, EIP-1559 prices and the policy `allow_authorizations`. An authorization of the relayer's own address is refused, because it would use the next nonce. */
+            authorization_list?: components["schemas"]["AuthorizationListInput"] | null;
+            /** @description Blob transactions (EIP-4844) are not supported. Any value but null is refused. */
+            blob_versioned_hashes?: string[] | null;
+            data?: never;
+        };
+        /** @description A transaction in the place of another one, with `data`, or with `call` in its place. */
+        ReplaceTransactionRequest: components["schemas"]["ReplaceDataRequest"] | components["schemas"]["ReplaceCallRequest"];
+        /** @description A replacement whose call data is given as bytes, if it has any. */
+        ReplaceDataRequest: {
+            /** @description The recipient: 20 bytes of hex with 0x. Absent or null creates a contract from `data`. */
+            to?: string | null;
+            /** @description Call data, at most 130,848 bytes of hex, with or without 0x. Nodes accept transactions of at most 131,072 bytes; the other fields and the signature take up to 224 of them. */
+            data?: string | null;
+            /** @description The amount of the coin to send, in wei. If absent, 0. */
+            value?: components["schemas"]["AmountInput"];
+            /**
+             * Format: int64
+             * @description The gas limit. If absent, the nodes estimate it, and the service raises it when they require more before the transaction is mined. A given limit is tried at a node, and never changed: 422 (`gas_limit_too_low`) if the transaction needs more.
+             */
+            gas_limit?: number | null;
+            /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`; answers have `safe_low`. */
+            speed?: components["schemas"]["SendSpeedInput"] | null;
+            /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. */
+            type?: components["schemas"]["TransactionTypeInput"] | null;
+            /** @description The gas price of a transaction of type 0 or 1, in wei. The transaction is signed at this price, and never above it: while the chain requires more, it waits for `fee_too_low`. Excludes `max_fee_per_gas` and `max_priority_fee_per_gas`. Without prices the service chooses them by `speed`, and raises them later. */
+            gas_price?: components["schemas"]["AmountInput"] | null;
+            /** @description The highest price per unit of gas of a transaction of type 2 or 4, in wei, including the priority fee. The transaction is never signed above it: while the base fee is higher, it waits for `fee_too_low`. */
+            max_fee_per_gas?: components["schemas"]["AmountInput"] | null;
+            /** @description The highest priority fee per unit of gas of a transaction of type 2 or 4, in wei. The transaction is never signed above it. */
+            max_priority_fee_per_gas?: components["schemas"]["AmountInput"] | null;
+            /**
+             * Format: date-time
+             * @description After this time (RFC 3339) the transaction is not sent. It becomes `expired` if its nonce can be used again; otherwise it is canceled on the chain first. A replacement without it keeps the previous time; null removes it.
+             */
+            valid_until?: string | null;
+            /** @description Your own reference, for example an order number. Every response shows it with the transaction, and lists can be filtered by it. It need not be unique. A replacement without a reference keeps the previous one. */
+            reference?: string | null;
+            /** @description Your own names and values, for example the customer and the purpose. Every response and event shows them with the transaction, and lists can be filtered by them. At most 4096 bytes of JSON. A replacement without metadata keeps the previous. */
+            metadata?: components["schemas"]["Metadata"] | null;
+            /** @description If absent, the network's `submission`; a replacement without it keeps the previous. Once public, a transaction stays public. */
+            submission?: components["schemas"]["SubmissionInput"] | null;
+            /** @description The addresses and storage keys that the transaction uses (EIP-2930). With `gas_price`, the transaction has type 1. Policies do not check the list, because a listed address is not called. */
+            access_list?: components["schemas"]["AccessListInput"] | null;
+            /** @description Signed authorizations of accounts (EIP-7702). The transaction then has type 4, and requires `to`, EIP-1559 prices and the policy `allow_authorizations`. An authorization of the relayer's own address is refused, because it would use the next nonce. */
+            authorization_list?: components["schemas"]["AuthorizationListInput"] | null;
+            /** @description Blob transactions (EIP-4844) are not supported. Any value but null is refused. */
+            blob_versioned_hashes?: string[] | null;
+            call?: never;
+        };
+        /** @description A replacement that calls a function by name. */
+        ReplaceCallRequest: {
+            /** @description The contract. */
+            to: components["schemas"]["AddressInput"];
+            /** @description The call of the contract by name. */
+            call: components["schemas"]["ContractCall"];
+            /** @description The amount of the coin to send, in wei. If absent, 0. */
+            value?: components["schemas"]["AmountInput"];
+            /**
+             * Format: int64
+             * @description The gas limit. If absent, the nodes estimate it, and the service raises it when they require more before the transaction is mined. A given limit is tried at a node, and never changed: 422 (`gas_limit_too_low`) if the transaction needs more.
+             */
+            gas_limit?: number | null;
+            /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`; answers have `safe_low`. */
+            speed?: components["schemas"]["SendSpeedInput"] | null;
+            /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. */
+            type?: components["schemas"]["TransactionTypeInput"] | null;
+            /** @description The gas price of a transaction of type 0 or 1, in wei. The transaction is signed at this price, and never above it: while the chain requires more, it waits for `fee_too_low`. Excludes `max_fee_per_gas` and `max_priority_fee_per_gas`. Without prices the service chooses them by `speed`, and raises them later. */
+            gas_price?: components["schemas"]["AmountInput"] | null;
+            /** @description The highest price per unit of gas of a transaction of type 2 or 4, in wei, including the priority fee. The transaction is never signed above it: while the base fee is higher, it waits for `fee_too_low`. */
+            max_fee_per_gas?: components["schemas"]["AmountInput"] | null;
+            /** @description The highest priority fee per unit of gas of a transaction of type 2 or 4, in wei. The transaction is never signed above it. */
+            max_priority_fee_per_gas?: components["schemas"]["AmountInput"] | null;
+            /**
+             * Format: date-time
+             * @description After this time (RFC 3339) the transaction is not sent. It becomes `expired` if its nonce can be used again; otherwise it is canceled on the chain first. A replacement without it keeps the previous time; null removes it.
+             */
+            valid_until?: string | null;
+            /** @description Your own reference, for example an order number. Every response shows it with the transaction, and lists can be filtered by it. It need not be unique. A replacement without a reference keeps the previous one. */
+            reference?: string | null;
+            /** @description Your own names and values, for example the customer and the purpose. Every response and event shows them with the transaction, and lists can be filtered by them. At most 4096 bytes of JSON. A replacement without metadata keeps the previous. */
+            metadata?: components["schemas"]["Metadata"] | null;
             /** @description If absent, the network's `submission`; a replacement without it keeps the previous. Once public, a transaction stays public. */
             submission?: components["schemas"]["SubmissionInput"] | null;
             /** @description The addresses and storage keys that the transaction uses (EIP-2930). With `gas_price`, the transaction has type 1. Policies do not check the list, because a listed address is not called. */
@@ -3839,8 +3970,6 @@ export interface components {
             max_fee_per_gas?: components["schemas"]["Amount"];
             /** @description The highest priority fee to ask for, in wei per unit of gas. */
             max_priority_fee_per_gas?: components["schemas"]["Amount"];
-            /** @description Which nodes should get the signed bytes. */
-            submission?: components["schemas"]["Submission"];
         };
         /** @description The policies that the request raises. */
         SuggestionPolicies: {
@@ -4517,6 +4646,8 @@ export interface components {
             /** @description The id of the transaction, which never changes. */
             id: components["schemas"]["Id"];
             call?: components["schemas"]["DecodedCall"];
+            /** @description The name of the network that it is on. */
+            network: components["schemas"]["NetworkName"];
             /** @description The relayer that sends it. */
             relayer_id: components["schemas"]["Id"];
             /** @description The hash of the version that was signed last, or that is in a block. Null until it is signed. Earlier hashes keep leading to the transaction. */
@@ -4535,6 +4666,11 @@ export interface components {
              */
             nonce: number | null;
             /**
+             * @description The type (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. One of `0`, `1`, `2`, `4`. A later version may add values.
+             * @enum {integer}
+             */
+            type: 0 | 1 | 2 | 4;
+            /**
              * Format: int64
              * @description The gas limit. Null while it is not known.
              */
@@ -4552,6 +4688,13 @@ export interface components {
             wait_reason?: components["schemas"]["WaitReason"];
             /** @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
             is_canceling?: boolean;
+            /**
+             * Format: date-time
+             * @description The time after which it is not mined, as the caller gave it. Null when it gave none.
+             */
+            valid_until: string | null;
+            /** @description The transaction that another relayer of the pool sends in its place ([Move a waiting transaction to another relayer](#/pools/movepooltransaction)). Null when it was not moved. */
+            moved_to_transaction_id: string | null;
             /** @description When it was accepted. */
             created_at: components["schemas"]["Timestamp"];
             /**
@@ -4609,6 +4752,8 @@ export interface components {
             /** @description The id of the transaction, which never changes. */
             id: components["schemas"]["Id"];
             call?: components["schemas"]["DecodedCall"];
+            /** @description The name of the network that it is on. */
+            network: components["schemas"]["NetworkName"];
             /** @description The relayer that sends it. */
             relayer_id: components["schemas"]["Id"];
             /** @description The hash of the version that was signed last, or that is in a block. Null until it is signed. Earlier hashes keep leading to the transaction. */
@@ -4627,6 +4772,11 @@ export interface components {
              */
             nonce: number | null;
             /**
+             * @description The type (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. One of `0`, `1`, `2`, `4`. A later version may add values.
+             * @enum {integer}
+             */
+            type: 0 | 1 | 2 | 4;
+            /**
              * Format: int64
              * @description The gas limit. Null while it is not known.
              */
@@ -4644,6 +4794,13 @@ export interface components {
             wait_reason: components["schemas"]["WaitReason"];
             /** @description Present while a transfer of 0 wei is to use the nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
             is_canceling?: boolean;
+            /**
+             * Format: date-time
+             * @description The time after which it is not mined, as the caller gave it. Null when it gave none.
+             */
+            valid_until: string | null;
+            /** @description The transaction that another relayer of the pool sends in its place ([Move a waiting transaction to another relayer](#/pools/movepooltransaction)). Null when it was not moved. */
+            moved_to_transaction_id: string | null;
             /** @description When it was accepted. */
             created_at: components["schemas"]["Timestamp"];
             /**
@@ -5315,10 +5472,14 @@ export interface components {
             /** @description The API key. It verifies and settles payments of this facilitator and does nothing else. */
             token: string;
         };
-        /** @description A payment that was accepted. `settled`: `hash` carried it out, ours or somebody else's. `failed`: it was not carried out, and `error_reason` says why. `pending`: it is not known yet; `hash` may be mined. */
+        /** @description A payment that was accepted. `settled`: `hash` carried it out, ours or somebody else's. `failed`: it was not carried out, and `error_reason` says why. `pending`: it is not known yet; `hash` may be mined. `error_reason` is a word of x402, as [Settle a payment](#/facilitators/settlepayment) answers it; the `error` of the transaction says more. */
         Payment: {
             /** @description The SHA-256 of its payload. */
             id: components["schemas"]["Hash"];
+            /** @description The facilitator that took it. */
+            facilitator_id: components["schemas"]["Id"];
+            /** @description The name of the network that it is on. */
+            network: components["schemas"]["NetworkName"];
             /**
              * @description What became of it. One of `pending`, `settled`, `failed`. A later version may add values.
              * @enum {string}
@@ -5336,7 +5497,7 @@ export interface components {
             transaction_id: components["schemas"]["Id"];
             /** @description The hash of the transaction. Null until one is signed. */
             hash: `0x${string}` | null;
-            /** @description A word of x402. */
+            /** @description Why it failed, as `errorReason` of x402, for example `invalid_exact_evm_nonce_already_used`. Null for others. */
             error_reason: string | null;
             /** @description When it was accepted. */
             created_at: components["schemas"]["Timestamp"];
@@ -5538,6 +5699,10 @@ export interface components {
         /** @description A call of a user, and what became of it. */
         SponsoredCall: {
             id: components["schemas"]["CallId"];
+            /** @description The sponsorship that pays for it. */
+            sponsorship_id: components["schemas"]["Id"];
+            /** @description The name of the network that it is on. */
+            network: components["schemas"]["NetworkName"];
             /** @description The transaction that carries the call out. */
             transaction_id: components["schemas"]["Id"];
             /** @description The relayer that sends it. */
@@ -5553,10 +5718,8 @@ export interface components {
             hash: `0x${string}` | null;
             /** @description What was paid, in wei. Null until it is mined. */
             fee: string | null;
-            /** @description Why it was rejected or reverted. */
-            message: string | null;
-            /** @description The revert data, for decoding custom errors. Null when there is none. */
-            revert_data: `0x${string}` | null;
+            /** @description Why it was rejected or reverted, as the `error` of its transaction; the codes `canceled` and `expired` name how a transaction without an error ended. Null for other calls. */
+            error: components["schemas"]["TransactionError"] | null;
             /** @description When it was accepted. */
             created_at: components["schemas"]["Timestamp"];
         };
@@ -8252,6 +8415,9 @@ export type SpeedUpRequest = components['schemas']['SpeedUpRequest'];
 export type SendTransactionRequest = components['schemas']['SendTransactionRequest'];
 export type SendDataRequest = components['schemas']['SendDataRequest'];
 export type SendCallRequest = components['schemas']['SendCallRequest'];
+export type ReplaceTransactionRequest = components['schemas']['ReplaceTransactionRequest'];
+export type ReplaceDataRequest = components['schemas']['ReplaceDataRequest'];
+export type ReplaceCallRequest = components['schemas']['ReplaceCallRequest'];
 export type ContractCall = components['schemas']['ContractCall'];
 export type AbiEntry = components['schemas']['AbiEntry'];
 export type AbiObject = components['schemas']['AbiObject'];
@@ -9128,7 +9294,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SendTransactionRequest"];
+                "application/json": components["schemas"]["ReplaceTransactionRequest"];
             };
         };
         responses: {
@@ -9229,6 +9395,37 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    publishTransaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+                /**
+                 * @description The transaction's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
+                 */
+                transaction_id: components["parameters"]["transaction_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["TransactionSuccess"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];
@@ -10777,7 +10974,13 @@ export interface operations {
     movePoolTransaction: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. An operation that does not list this header refuses it (400).
+                 * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
+                 */
+                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
             path: {
                 /**
                  * @description The id of the pool.
@@ -12142,6 +12345,7 @@ export const transactionStatusInputValues: ReadonlyArray<FlattenedDeepRequired<c
 export const speedValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Speed"]> = ["safe_low", "average", "fast", "fastest"];
 export const speedInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SpeedInput"]> = ["safe_low", "average", "fast", "fastest"];
 export const transactionTypeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionTypeInput"]> = [0, 1, 2, 4];
+export const transactionTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Transaction"]["type"]> = [0, 1, 2, 4];
 export const submissionModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionMode"]> = ["public", "private", "private_then_public"];
 export const submissionModeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionModeInput"]> = ["public", "private", "private_then_public"];
 export const transactionWarningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWarning"]["code"]> = ["price_below_base_fee", "price_limited_by_cap", "low_balance_after", "long_queue", "cap_below_base_fee", "account_has_code", "balance_not_checked"];
@@ -12165,7 +12369,9 @@ export const filterEventNameInputValues: ReadonlyArray<FlattenedDeepRequired<com
 export const waitReasonValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitReason"]> = ["price_cap", "fee_multiplier", "fee_budget", "base_fee", "fee_too_low", "replacement_underpriced", "funds", "node", "unreachable", "nonce_conflict", "uncertain_nonce", "missing_receipt", "awaiting_quorum", "earlier_nonce", "paused", "disabled", "key_service", "private_relay", "other"];
 export const explanationReasonValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ExplanationReason"]> = ["price_cap", "fee_multiplier", "fee_budget", "base_fee", "fee_too_low", "replacement_underpriced", "funds", "node", "unreachable", "nonce_conflict", "uncertain_nonce", "missing_receipt", "awaiting_quorum", "earlier_nonce", "paused", "disabled", "key_service", "private_relay", "other", "signature", "acceptance", "block", "confirmations"];
 export const transactionPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionPayload"]["payload_type"]> = ["transaction"];
+export const transactionPayloadTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionPayload"]["type"]> = [0, 1, 2, 4];
 export const transactionWaitingPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWaitingPayload"]["payload_type"]> = ["transaction_waiting"];
+export const transactionWaitingPayloadTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWaitingPayload"]["type"]> = [0, 1, 2, 4];
 export const relayerDisabledPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerDisabledPayload"]["payload_type"]> = ["relayer_disabled"];
 export const relayerEnabledPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerEnabledPayload"]["payload_type"]> = ["relayer_enabled"];
 export const relayerLowBalancePayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerLowBalancePayload"]["payload_type"]> = ["relayer_low_balance"];

@@ -70,7 +70,8 @@ for (const [path, item] of Object.entries<Record<string, unknown>>(contract.path
     const isOnce = (operation.parameters ?? []).some((one) => lookUp(one).name === 'Idempotency-Key')
     const data = lookUp(lookUp(schema).properties?.data ?? {})
     const isList = method === 'get' && data.type === 'array' && hasPages(operation)
-    const form = isList ? 'list' : isOnce ? 'once' : operation.requestBody ? 'body' : 'plain'
+    const once = operation.requestBody ? 'once' : 'once without body'
+    const form = isList ? 'list' : isOnce ? once : operation.requestBody ? 'body' : 'plain'
     if (operation.requestBody) parameters.push(`body${operation.requestBody.required ? '' : '?'}: Body<${key}>`)
     parameters.push(`options?: Options<${key}>${isOnce ? ' & Once' : ''}`)
     const answer = isList ? `AsyncGenerator<ItemOf<'${path}'>, void, undefined>` : `ApiPromise<Data<${key}>>`

@@ -16,7 +16,6 @@ export function onlyOne(pool: string, given: string | undefined, command: Comman
   if (relayer !== undefined) throw new CommandError(`Give one of the relayer ${relayer} and --pool ${pool}`)
 }
 
-const externalPath = '/api/v1/relayers/{relayer_id}/external-transactions'
 const acknowledgedAtOnce = 1_000
 
 /** Acknowledges what the file names, as it was listed. Resolves to how many the list has besides. */
@@ -53,7 +52,7 @@ export function addRelayerActions(program: Command, context: () => Context): voi
     print.one({ status, summary, ...others }, `${status}: ${summary}`)
   })
   add('external', 'list the transactions with its key that this service did not send', async ({ client, print }, id) =>
-    print.list(await collect(client.all(externalPath, { path: { relayer_id: id } })), [
+    print.list(await collect(client.relayers.listExternalTransactions(id)), [
       ...(['nonce', 'hash', 'to', 'value', 'noticed_at'] as const),
     ]),
   )

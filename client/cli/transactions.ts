@@ -142,12 +142,11 @@ function addChanges(group: Command, context: () => Context): void {
     })
   })
   group
-    .command('release <id>')
+    .command('publish <id>')
     .description('give a private transaction to the public nodes')
     .action(async (name: string) => {
       const world = context()
-      const body = { submission: { mode: 'public' as const } }
-      const { data } = await world.client.put(onePath, { path: await pathOf(world, name), body })
+      const { data } = await world.client.post(`${onePath}/publish`, { path: await pathOf(world, name) })
       world.print.one(data, inOneLine(data))
     })
   const other = group

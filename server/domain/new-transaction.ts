@@ -7,6 +7,7 @@ export type NewTransaction = Pick<
   WholeTransactionRow,
   | 'id'
   | 'relayer_row_id'
+  | 'network'
   | 'relayer_id'
   | 'chain_id'
   | 'from'

@@ -30,6 +30,7 @@ export type ShownColumns = Omit<Transaction, Derived> &
 /** A row as the contract shows it. */
 export const shownTransaction = (row: ShownColumns): Transaction => ({
   id: row.id,
+  network: row.network,
   relayer_id: row.relayer_id,
   hash: row.hash,
   from: row.from,
@@ -38,6 +39,7 @@ export const shownTransaction = (row: ShownColumns): Transaction => ({
   data: row.data,
   ...(row.call && row.data && { call: row.call }),
   nonce: row.nonce,
+  type: row.type,
   gas_limit: row.gas_limit,
   gas_price: row.gas_price,
   max_fee_per_gas: row.max_fee_per_gas,
@@ -46,6 +48,8 @@ export const shownTransaction = (row: ShownColumns): Transaction => ({
   status_reason: shownReason(row),
   ...(row.wait_reason !== null && { wait_reason: row.wait_reason }),
   ...(row.intent !== 'send' && isUnmined(row.status) && { is_canceling: true as const }),
+  valid_until: row.valid_until,
+  moved_to_transaction_id: row.moved_to_transaction_id,
   created_at: row.created_at,
   sent_at: row.sent_at,
   confirmed_at: row.confirmed_at,

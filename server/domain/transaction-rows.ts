@@ -54,7 +54,6 @@ export interface TransactionRow extends Omit<Transaction, 'data' | Derived> {
   data_row_id: number | null
   relayer_row_id: number
   chain_id: number
-  valid_until: string | null
   intent: Intent
   /** It never changes, except by a replacement request. */
   type: TransactionType

@@ -252,24 +252,33 @@ function transactionIdOf(callId: string): string | undefined {
 const ofExecution: ReadonlySet<string> = new Set(['reverted', 'out_of_gas', 'not_delegated', 'not_forwarded'])
 
 /** A transaction as the call that it carries out. */
-export function shownCallOf(row: TransactionRow): SponsoredCall {
-  const { id, relayer_id, receipt, error, hash, created_at, status_reason } = shownTransaction({ ...row, data: null })
+export function shownCallOf({ id: sponsorshipId }: Pick<SponsorshipRow, 'id'>, row: TransactionRow): SponsoredCall {
+  const shown = shownTransaction({ ...row, data: null })
+  const { id, network, relayer_id, receipt, error, hash, created_at, status_reason } = shown
   const isReverted =
     receipt !== null && (ofExecution.has(error?.code ?? '') || (row.status === 'failed' && row.intent === 'send'))
   const status = isReverted ? 'reverted' : callStatusOf(row)
   return {
     id: callIdOf(id),
+    sponsorship_id: sponsorshipId,
+    network,
     transaction_id: id,
     relayer_id,
     user: row.sponsored?.user ?? null,
     status,
     hash,
     fee: receipt?.fee ?? null,
-    message: error?.message ?? (status === 'rejected' ? (status_reason ?? row.status) : null),
-    revert_data: error?.revert_data ?? null,
+    error: error ?? (status === 'rejected' ? endedAs(row.status, status_reason ?? row.status) : null),
     created_at,
   }
 }
+
+/** Of a transaction that ended without an error. */
+const endedAs = (status: string, message: string) => ({
+  code: status === 'failed' ? 'other' : status,
+  message,
+  revert_data: null,
+})
 
 function callStatusOf({ status, wait_reason }: TransactionRow): Exclude<SponsoredCall['status'], 'reverted'> {
   // In a block, and no node shows what it did there.

@@ -64,9 +64,9 @@ export async function historyFolder(bench: Bench): Promise<string> {
 /** Rows as full as they become: mined, signed, with their prices. */
 const insert = `
   WITH RECURSIVE counted (sequence) AS (SELECT 1 UNION ALL SELECT sequence + 1 FROM counted WHERE sequence < $last)
-  INSERT INTO transactions (caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, hash, "from", "to", value, nonce, gas_limit,
+  INSERT INTO transactions (network, caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, hash, "from", "to", value, nonce, gas_limit,
     max_fee_per_gas, max_priority_fee_per_gas, status, created_at, sent_at, confirmed_at, signature, speed)
-  SELECT 'test', 2, '2026-01-01T00:00:00.000Z', format('018f6e2c-%04x-7000-8000-%012x', relayers.row_id, sequence), relayers.row_id, relayers.id, sequence, chain_id,
+  SELECT network, 'test', 2, '2026-01-01T00:00:00.000Z', format('018f6e2c-%04x-7000-8000-%012x', relayers.row_id, sequence), relayers.row_id, relayers.id, sequence, chain_id,
     format('0x%064x', sequence), address, address, '1000000000000000000', sequence - 1, 21000, '2000000000',
     '1000000000', 'confirmed', '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:01.000Z', '2026-01-01T00:00:02.000Z',
     format('{"r":"0x%064x","s":"0x%064x","sig":"0x%0130x","v":27}', sequence, sequence, sequence),

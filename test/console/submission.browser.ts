@@ -61,7 +61,7 @@ test('sets the private relays of a network, and sends to them', async () => {
   const content = page.getByRole('region', { name: 'Content' })
   await content.getByText('private', { exact: true }).waitFor()
 
-  await act(page, named(page, 'Speed up'), (dialog) => dialog.getByLabel('Submission').selectOption('public'))
+  await act(page, named(page, 'Publish'))
   await content.getByText('Public since').waitFor()
   await account.finished(() => stage.rig.chain.mine())
   await page.getByText('confirmed').first().waitFor()

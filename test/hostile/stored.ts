@@ -61,10 +61,10 @@ function withoutTriggers(db: Database.Database, fill: () => void): void {
 /** Confirmed transactions, one in a thousand failed, all to one address with one reference. */
 const fillTransactions = (db: Database.Database, rows: number) =>
   db.exec(`${numbers(rows)}
-    INSERT INTO transactions (caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, hash, "from", "to", value, nonce, gas_limit,
+    INSERT INTO transactions (network, caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, hash, "from", "to", value, nonce, gas_limit,
       max_fee_per_gas, max_priority_fee_per_gas, status, created_at, sent_at, confirmed_at, reference,
       block_number, block_hash)
-    SELECT 'test', 2, '2026-01-01T00:00:00.000Z', 'full-' || n, row_id, id, n, chain_id, '0x' || hex(zeroblob(32)), address, '0x${'5a'.repeat(20)}', '1000000000000000000', n, 21000,
+    SELECT network, 'test', 2, '2026-01-01T00:00:00.000Z', 'full-' || n, row_id, id, n, chain_id, '0x' || hex(zeroblob(32)), address, '0x${'5a'.repeat(20)}', '1000000000000000000', n, 21000,
       '30000000000', '1000000000', iif(n % 1000 = 0, 'failed', 'confirmed'), ${time}, ${time}, ${time}, 'order-7',
       n, '0x' || hex(zeroblob(32))
     FROM relayers, numbers WHERE id = 'full'`)

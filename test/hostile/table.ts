@@ -163,6 +163,7 @@ export const table: Record<string, Make> = {
     speed: 'fast',
   })),
   speedUpTransaction: send('POST', '/relayers/demo/transactions/{unfinished}/speed-up', () => ({})),
+  publishTransaction: send('POST', '/relayers/demo/transactions/{unfinished}/publish', undefined, { succeeds: false }),
   cancelTransaction: send('DELETE', '/relayers/demo/transactions/{unfinished}'),
   listTransactions: get(
     `/relayers/full/transactions/?${page}&page={last}`,

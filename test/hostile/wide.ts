@@ -122,9 +122,9 @@ const numbers = (count: number) =>
 
 function fillTransactions(db: Database.Database, id: string, dataCharacters: number): void {
   db.prepare(`${numbers(rows)}
-    INSERT INTO transactions (caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, hash, "from", "to", value, nonce, gas_limit,
+    INSERT INTO transactions (network, caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, hash, "from", "to", value, nonce, gas_limit,
       max_fee_per_gas, max_priority_fee_per_gas, status, created_at, sent_at, confirmed_at, signature, speed)
-    SELECT 'test', 2, '2026-01-01T00:00:00.000Z', id || '-' || n, row_id, id, n, chain_id, '0x' || hex(zeroblob(32)), address, address, '1000000000000000000',
+    SELECT network, 'test', 2, '2026-01-01T00:00:00.000Z', id || '-' || n, row_id, id, n, chain_id, '0x' || hex(zeroblob(32)), address, address, '1000000000000000000',
       n, 21000, '30000000000', '1000000000', 'confirmed', '2026-01-01T00:00:00.000Z',
       '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z', NULL, NULL
     FROM relayers, numbers WHERE id = $id`).run({ id })

@@ -10,8 +10,8 @@ const each = 1_000
 async function plant(stored: Stored, address: string) {
   for (const statement of [
     `WITH RECURSIVE counted (value) AS (SELECT 0 UNION ALL SELECT value + 1 FROM counted WHERE value < ${2 * each - 1})
-    INSERT INTO transactions (caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, hash, "from", "to", value, data_bytes, nonce, status, created_at)
-    SELECT 'test', 2, '2026-01-01T00:00:00.000Z', 'planted-' || value, 1, 'demo', value + 1, 31337, CASE WHEN value < ${each} THEN '0x' || substr('${'0'.repeat(64)}' || value, length('' || value) + 1) END, '${address}',
+    INSERT INTO transactions (network, caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, hash, "from", "to", value, data_bytes, nonce, status, created_at)
+    SELECT 'local', 'test', 2, '2026-01-01T00:00:00.000Z', 'planted-' || value, 1, 'demo', value + 1, 31337, CASE WHEN value < ${each} THEN '0x' || substr('${'0'.repeat(64)}' || value, length('' || value) + 1) END, '${address}',
       '${address}', '0', 2048, value, CASE WHEN value < ${each} THEN 'submitted' ELSE 'pending' END,
       '2026-01-01T00:00:00.000Z'
     FROM counted`,

@@ -59,6 +59,7 @@ async function openWithRelayer() {
   const wanted = (id: string): NewTransaction => ({
     ...{
       id,
+      network: 'local',
       relayer_row_id: relayer.row_id,
       relayer_id: 'r',
       chain_id: 31_337,

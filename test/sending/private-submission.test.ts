@@ -218,7 +218,7 @@ test('tells what relays have dropped by their rules, and gives it to them again'
   const { data } = await client.get('/api/v1/transactions/{transaction_id}/explanation', { path: pathOf(sent) })
   expect(data).toMatchObject({
     wait_reason: 'private_relay',
-    suggestions: [{ operation: 'replaceTransaction', body: { submission: { mode: 'public' } } }, {}],
+    suggestions: [{ operation: 'publishTransaction', body: null }, {}],
   })
   const [last] = (await events(({ payload_type }) => payload_type === 'transaction_waiting')).slice(-1)
   expect(last).toMatchObject({ wait_reason: 'private_relay' })
@@ -242,6 +242,31 @@ test('waits for a relay that is down, and falls back only by the caller’s word
   })
   await rig.chain.mine()
   await become(id, { status: 'confirmed' })
+})
+
+test('publishes a private transaction by an operation of its own, which takes nothing else', async () => {
+  const { rig, send, get, become, replace, isPublic, pathOf, client } = await start({ mode: 'private' })
+  const sent = await send({ max_fee_per_gas: `${10n * gwei}`, max_priority_fee_per_gas: `${gwei}` })
+  for (const member of ['deduplication_id', 'ordering_key'])
+    expect(await refusal(replace(sent, { [member]: 'order' }))).toMatchObject({
+      ...{ status: 400, detail: { path: `/body/${member}` } },
+    })
+  const one = { path: pathOf(sent) }
+  const only = client.put('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', {
+    ...one,
+    body: { submission: { mode: 'public' } },
+  })
+  expect(await refusal(only)).toMatchObject({ status: 400 })
+  expect(isPublic(sent.hash)).toBe(false)
+  const publish = () => client.post('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/publish', one)
+  expect((await publish()).data).toMatchObject({
+    hash: sent.hash,
+    submission: { mode: 'public', public_since: expect.any(String) },
+  })
+  await until('a public node has it', async () => isPublic((await get(sent)).hash))
+  expect(await refusal(publish())).toMatchObject({ status: 409 })
+  await rig.chain.mine()
+  await become(sent, { status: 'confirmed' })
 })
 
 test('broadcasts again what a relay may have lost, when it cannot say whether it has it', async () => {

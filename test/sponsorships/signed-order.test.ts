@@ -93,7 +93,7 @@ test('does not price a call again after the deadline that its user signed: it is
   )
   expect(await known(its, await newest())).toMatchObject({ to: its.relayer.address, input: '0x' })
   await until('it has ended', async () => (await shown(its, id)).status === 'rejected', its.rig.chain.mine)
-  expect(await shown(its, id)).toMatchObject({ message: 'valid_until has passed' })
+  expect(await shown(its, id)).toMatchObject({ error: { code: 'expired', message: 'valid_until has passed' } })
   expect(await transactionOf(its, id)).toMatchObject({ status: 'expired', receipt: { gas_used: 21_000 } })
   expect(await its.plays()).toBe(0n)
 })

@@ -216,7 +216,7 @@ test('shows a call as rejected that the nodes refuse for good, although a transf
   )
   expect(await shown()).toMatchObject({
     status: 'rejected',
-    message: 'All healthy endpoints refused it: invalid sender',
+    error: { code: 'rejected', message: 'All healthy endpoints refused it: invalid sender', revert_data: null },
   })
   expect(await its.plays()).toBe(0n)
 })
@@ -391,7 +391,7 @@ test('refuses to replace the transaction of a call, by REST and by JSON-RPC, and
   await until('it is canceled', async () => (await read()).status === 'canceled')
   expect(await its.calls.sponsorships.getSponsoredCall('game', call.id)).toMatchObject({
     status: 'rejected',
-    message: 'Canceled by request',
+    error: { code: 'canceled', message: 'Canceled by request', revert_data: null },
   })
 })
 

@@ -33,9 +33,9 @@ function openStore(file = join(temporaryFolder(), 'a.sqlite')) {
 }
 
 const insert = `
-  INSERT INTO transactions (caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, "from", value, status, created_at, nonce, "to",
+  INSERT INTO transactions (network, caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, "from", value, status, created_at, nonce, "to",
     reference, metadata, pool_row_id)
-  VALUES ('test', 2, '2026-01-01T00:00:00.000Z', 't' || $relayer_row_id || '-' || $sequence, $relayer_row_id, 'r', $sequence, 1, $relayer_row_id, '1', $status, $created_at,
+  VALUES ('local', 'test', 2, '2026-01-01T00:00:00.000Z', 't' || $relayer_row_id || '-' || $sequence, $relayer_row_id, 'r', $sequence, 1, $relayer_row_id, '1', $status, $created_at,
     $nonce, $to, $reference, $metadata, $pool_row_id)`
 const insertMetadata = `
   INSERT INTO transaction_metadata (relayer_row_id, name, value, sequence, transaction_row_id, pool_row_id)
@@ -250,8 +250,8 @@ test('reads a bounded part of the file for a filtered page, at any depth', async
   const count = 100_000
   db.prepare(`
     WITH RECURSIVE numbers (sequence) AS (SELECT 1 UNION ALL SELECT sequence + 1 FROM numbers WHERE sequence < ${count})
-    INSERT INTO transactions (caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, "from", value, status, created_at)
-    SELECT 'test', 2, '2026-01-01T00:00:00.000Z', 't' || sequence, 7, 'r', sequence, 1, '0x', '1', 'confirmed', strftime('%Y-%m-%dT%H:%M:%fZ', 1767225600 + sequence, 'unixepoch')
+    INSERT INTO transactions (network, caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, "from", value, status, created_at)
+    SELECT 'local', 'test', 2, '2026-01-01T00:00:00.000Z', 't' || sequence, 7, 'r', sequence, 1, '0x', '1', 'confirmed', strftime('%Y-%m-%dT%H:%M:%fZ', 1767225600 + sequence, 'unixepoch')
     FROM numbers`).run()
   db.pragma('wal_checkpoint(TRUNCATE)')
   const filters: [number, TransactionFilter][] = [

@@ -46,8 +46,8 @@ test('gives every transaction its lower nonce, in their order, although each pro
   db.exec(`
     INSERT INTO accounts (chain_id, address, next_nonce) VALUES (7, '${address}', ${count * 2});
     ${numbers(count)}
-    INSERT INTO transactions (caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, "from", value, nonce, status, created_at)
-    SELECT 'test', 2, '2026-01-01T00:00:00.000Z', 't' || n, 1, 'a', n, 7, '${address}', '0', n + n / 2, 'pending', '2026-01-01T00:00:00.000Z' FROM numbers`)
+    INSERT INTO transactions (network, caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, "from", value, nonce, status, created_at)
+    SELECT 'local', 'test', 2, '2026-01-01T00:00:00.000Z', 't' || n, 1, 'a', n, 7, '${address}', '0', n + n / 2, 'pending', '2026-01-01T00:00:00.000Z' FROM numbers`)
   const nonces = () =>
     db.prepare<[], number>('SELECT nonce FROM transactions WHERE nonce IS NOT NULL ORDER BY sequence').pluck().all()
   const counter = () => db.prepare<[], number>('SELECT next_nonce FROM accounts').pluck().get() as number

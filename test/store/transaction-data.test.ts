@@ -19,9 +19,9 @@ function filledDatabase(): string {
   const own = `'${address}', '${address}', '1', 'confirmed', '${time}', 'c', 0`
   db.exec(`
     INSERT INTO transaction_data VALUES (1, x'abcd');
-    INSERT INTO transactions (id, relayer_row_id, relayer_id, sequence, chain_id, data_bytes, data_row_id, nonce, "from", "to", value,
+    INSERT INTO transactions (network, id, relayer_row_id, relayer_id, sequence, chain_id, data_bytes, data_row_id, nonce, "from", "to", value,
       status, created_at, caller, type, changed_at) VALUES
-      ('t1', 1, 'r', 1, 1, 2, 1, 0, ${own}, '${time}'), ('t2', 1, 'r', 2, 1, 0, NULL, 1, ${own}, '${later}');
+      ('local', 't1', 1, 'r', 1, 1, 2, 1, 0, ${own}, '${time}'), ('local', 't2', 1, 'r', 2, 1, 0, NULL, 1, ${own}, '${later}');
     INSERT INTO events (id, relayer_row_id, sequence, event, subject, body, data_row_id, created_at)
       VALUES ('e1', 1, 1, 'transaction_update', 't1', '${body}', 1, '${time}');
     INSERT INTO idempotency (caller, relayer_row_id, idempotency_key, body_hash, transaction_row_id, answer, data_row_id)

@@ -250,6 +250,7 @@ async function sendAndCancel(relayer: string, ask: Ask): Promise<void> {
   await ask('listExternalTransactions', [relayer])
   await ask('replaceTransaction', [relayer, id], example('replaceTransaction', {}))
   await ask('speedUpTransaction', [relayer, id], example('speedUpTransaction', {}))
+  await ask('publishTransaction', [relayer, id])
   await ask('cancelTransaction', [relayer, id])
   await ask('sendTransactionBatch', [relayer], example('sendTransactionBatch', {}))
   await ask('cancelPendingTransactions', [relayer])

@@ -70,7 +70,7 @@ export const recountTransactions = `
   GROUP BY relayer_row_id, level, sequence / size`
 
 const into = `
-  INSERT INTO transactions (id, relayer_row_id, relayer_id, sequence, chain_id, "from", "to", value, nonce, status, created_at,
+  INSERT INTO transactions (network, id, relayer_row_id, relayer_id, sequence, chain_id, "from", "to", value, nonce, status, created_at,
     changed_at, caller, type)`
 
 const insert = `
@@ -78,11 +78,11 @@ const insert = `
     SELECT $first UNION ALL SELECT sequence + 1 FROM counted WHERE sequence < $last
   )
   ${into}
-  SELECT format('%s-%08d', relayers.id, sequence), relayers.row_id, relayers.id, sequence, chain_id, address, address, '1',
+  SELECT network, format('%s-%08d', relayers.id, sequence), relayers.row_id, relayers.id, sequence, chain_id, address, address, '1',
     sequence - 1, 'confirmed', '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z', 'test', 2
   FROM counted, relayers WHERE relayers.id = $relayer_id`
 
 const insertInPostgres = ({ relayer_id, first, last }: { relayer_id: string; first: number; last: number }) => `${into}
-  SELECT relayers.id || '-' || lpad(sequence::text, 8, '0'), relayers.row_id, relayers.id, sequence, chain_id, address, address, '1',
+  SELECT network, relayers.id || '-' || lpad(sequence::text, 8, '0'), relayers.row_id, relayers.id, sequence, chain_id, address, address, '1',
     sequence - 1, 'confirmed', '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z', 'test', 2
   FROM generate_series(${first}, ${last}) AS sequence, relayers WHERE relayers.id = '${relayer_id}' ORDER BY sequence`

@@ -273,8 +273,8 @@ test('fires RelayerDisabled, RelayerNonceGap and those of a budget for such stat
 
   const now = new Date().toISOString()
   await change(`INSERT INTO transactions
-    (caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, "from", "to", value, nonce, status, created_at)
-    SELECT 'test', 2, '${now}', 't', row_id, id, 1, chain_id, address, address, '1', 3, 'pending', '${now}'
+    (network, caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, "from", "to", value, nonce, status, created_at)
+    SELECT network, 'test', 2, '${now}', 't', row_id, id, 1, chain_id, address, address, '1', 3, 'pending', '${now}'
     FROM relayers`)
   await change('INSERT INTO accounts (chain_id, address, next_nonce) SELECT chain_id, address, 10 FROM relayers')
   expect(firing(await scrape(service))).toEqual(['RelayerNonceGap'])

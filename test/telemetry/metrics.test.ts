@@ -130,8 +130,8 @@ test('counts nonces that no transaction holds as gaps', async () => {
   const insert = (nonce: number) =>
     rowsOf(
       service,
-      `INSERT INTO transactions (caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, "from", "to", value, nonce, status, created_at)
-      SELECT 'test', 2, '2026-01-01T00:00:00.000Z', 't${nonce}', row_id, id, ${nonce}, chain_id, address, address, '1', ${nonce}, 'pending', '2026-01-01T00:00:00.000Z'
+      `INSERT INTO transactions (network, caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, "from", "to", value, nonce, status, created_at)
+      SELECT network, 'test', 2, '2026-01-01T00:00:00.000Z', 't${nonce}', row_id, id, ${nonce}, chain_id, address, address, '1', ${nonce}, 'pending', '2026-01-01T00:00:00.000Z'
       FROM relayers`,
     )
   // The relayer is paused, or the service would begin to send.

@@ -1,13 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import type {
-  RelayerPoliciesPatch,
-  SendTransactionRequest,
-  Speed,
-  SpeedUpRequest,
-  Suggestion,
-  Transaction,
-} from '../../index.ts'
+import type { RelayerPoliciesPatch, Speed, SpeedUpRequest, Suggestion, Transaction } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { about, Copyable, Receiver, RelayerLink } from '../components/values.tsx'
 import { gasPrice } from '../data/format.ts'
@@ -76,17 +69,17 @@ export function SuggestedAction({
           tone={tone}
         />
       )
-    case 'replaceTransaction':
+    case 'publishTransaction':
       if (!may('send')) return null
-      if (isAbove) return <span className="hint">“Speed up”</span>
+      if (isAbove) return <span className="hint">“Publish”</span>
       return (
         <Action
           {...whileOpen}
-          label="Release it"
+          label="Publish it"
           tone={tone}
           effect="Gives the signed bytes to the public nodes. Everybody sees them."
-          run={(client) => client.transactions.replace(relayer_id, id, body as SendTransactionRequest)}
-          message={<>{link} is released to the public nodes.</>}
+          run={(client) => client.transactions.publish(relayer_id, id)}
+          message={<>{link} is given to the public nodes.</>}
         >
           <ReceiverOf relayer_id={relayer_id} id={id} />
         </Action>

@@ -11,7 +11,6 @@ import { paths } from '../data/paths.ts'
 import { usePools, useSymbolOf } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { cancelTo, changeIn, lackOfChange, type Operation, PriceChange, speedUpTo } from './price-change.tsx'
-import { SubmissionFields, submissionOf, submissionStart, submissionText } from './submission.tsx'
 
 const speeds = ['average', 'fast', 'fastest'] as const
 
@@ -29,7 +28,6 @@ export function TransactionActions({ transaction, why, isEnded, isPriced }: Tran
   const { id, relayer_id, status, to, value, nonce } = transaction
   const [speed, setSpeed] = useState<Speed>('fastest')
   const other = useForm({ to: to ?? '', value: exactly(value) })
-  const submission = useForm(submissionStart)
   // What is confirmed is the content and the prices of the moment at which a dialog was opened.
   const [opened, setOpened] = useState({ transaction, why })
   const open = () => setOpened({ transaction, why })
@@ -37,8 +35,6 @@ export function TransactionActions({ transaction, why, isEnded, isPriced }: Tran
   if (!may('send') || isEnded || status === 'mined') return null
   const name = nonce === null ? 'transaction' : `nonce ${nonce}`
   const link = <Link to={paths.transaction(transaction)}>{nonce === null ? 'The transaction' : `Nonce ${nonce}`}</Link>
-  const released = submissionOf(submission.values)
-  const way = released && { submission: released }
   /** What nothing could be signed for then may be possible meanwhile. */
   const offered = (operation: Operation) => {
     const change = changeIn(opened.why, operation, speed)
@@ -51,16 +47,10 @@ export function TransactionActions({ transaction, why, isEnded, isPriced }: Tran
   const price = (
     <>
       <Select label="Price" values={speeds} value={speed} onChange={({ target }) => setSpeed(target.value as Speed)} />
-      {transaction.submission?.public_since === null && (
-        <SubmissionFields
-          bind={submission.bind}
-          none={`stays ${submissionText(transaction.submission)}`}
-          only={['public']}
-        />
-      )}
       <PriceChange of={faster} relayer_id={relayer_id} />
     </>
   )
+  const isPrivate = transaction.submission?.public_since === null
   return (
     <div className="buttons actions">
       <Action
@@ -71,7 +61,7 @@ export function TransactionActions({ transaction, why, isEnded, isPriced }: Tran
         lack={lack}
         opened={open}
         run={(client, idempotencyKey) => {
-          const body = { ...speedUpTo(speed, faster ?? { price: null }), ...way }
+          const body = speedUpTo(speed, faster ?? { price: null })
           return client.transactions.speedUp(relayer_id, id, body, { idempotencyKey })
         }}
         message={<>{link} is sped up. The timeline shows what the nodes answer.</>}
@@ -95,7 +85,6 @@ export function TransactionActions({ transaction, why, isEnded, isPriced }: Tran
             id,
             {
               ...contentOf(opened.transaction),
-              ...way,
               ...priceOf(opened.transaction, faster?.price),
               speed,
               to: other.values.to.trim() || null,
@@ -109,6 +98,17 @@ export function TransactionActions({ transaction, why, isEnded, isPriced }: Tran
         <Field kind="amount" label={`Value in ${symbol}`} {...other.bind('value')} />
         {price}
       </Action>
+      {isPrivate && (
+        <Action
+          label="Publish"
+          title={`Publish ${name}`}
+          effect="Gives the signed bytes to the public nodes. Everybody sees them, and it cannot be taken back."
+          run={(client) => client.transactions.publish(relayer_id, id)}
+          message={<>{link} is given to the public nodes.</>}
+        >
+          <Receiver of={transaction} />
+        </Action>
+      )}
       <Action
         label="Cancel"
         title={`Cancel ${name}`}
@@ -153,8 +153,8 @@ function MoveAction({ transaction, pool_id, isOnly }: { transaction: Transaction
     <Action
       label={isOnly ? 'Move' : `Move in ${pool_id}`}
       effect={`Cancels it here, where it was never signed, and accepts it again at another relayer of the pool ${pool_id}, with a new ID and nonce. Its sender changes. The page of the new transaction is shown.`}
-      run={async (client) => {
-        const moved = await client.pools.moveTransaction(pool_id, id)
+      run={async (client, idempotencyKey) => {
+        const moved = await client.pools.moveTransaction(pool_id, id, { idempotencyKey })
         go(paths.transaction(moved))
         return moved
       }}

@@ -57,10 +57,11 @@ export function pools(context: ServicesContext) {
       return shownDryRun(await dryRunInPool(context, request, pool, request.body))
     },
 
-    async movePoolTransaction({ path, caller, auditEntry, authorize, nodes }) {
+    async movePoolTransaction({ path, caller, idempotency, auditEntry, authorize, nodes }) {
       const { pool, row, relayer } = await findInPool(context, path, caller)
       const mayUse = async () => findPool(context, path.pool_id, await authorize())
-      return moveInPool(context, { auditEntry, nodes, authorize: mayUse }, pool, { from: await relayer(), row })
+      const asker = { idempotency, auditEntry, nodes, authorize: mayUse }
+      return moveInPool(context, asker, pool, { from: await relayer(), row })
     },
 
     async streamPoolEvents({ path, header, caller, authorize, onClose }) {

@@ -61,12 +61,13 @@ export function sponsorships(context: ServicesContext) {
       const { row_id } = await keyring.findRelayer(relayer_id)
       const row = await store.getTransaction(row_id, id)
       if (!row) throw transactionNotFound(id)
-      return shownCallOf(row)
+      return shownCallOf(sponsorship, row)
     },
 
     async getSponsoredCall({ path, caller }) {
-      const call = await findCall(context, await own(path.sponsorship_id, caller), path.call_id)
-      return call && shownCallOf(call)
+      const sponsorship = await own(path.sponsorship_id, caller)
+      const call = await findCall(context, sponsorship, path.call_id)
+      return call && shownCallOf(sponsorship, call)
     },
   } satisfies Partial<Handlers>
 }

@@ -1,9 +1,8 @@
-import type { SendTransactionRequest } from '../../../generated/openapi.ts'
 import { type Handlers, type OperationRequest, Page } from '../../domain/operation.ts'
 import type { TransactionFilter } from '../../domain/transaction-rows.ts'
 import { readAddress, readTime } from '../../domain/values.ts'
 import type { ServicesContext } from '../../services/context.ts'
-import { cancelPending, cancelTransaction, releaseTransaction } from '../../services/transactions/cancel.ts'
+import { cancelPending, cancelTransaction, publishTransaction } from '../../services/transactions/cancel.ts'
 import { dryRun } from '../../services/transactions/dry-run.ts'
 import { explainTransaction } from '../../services/transactions/explain.ts'
 import {
@@ -69,10 +68,6 @@ export const transactions = (context: ServicesContext) =>
       }),
 
     async replaceTransaction({ path, body, ifMatch, auditEntry, authorize, nodes }) {
-      if (isRelease(body)) {
-        await authorize()
-        return releaseTransaction(context, auditEntry, path)
-      }
       const asker = { auditEntry, nodes, authorize }
       const { relayer_id, transaction_id: transactionId } = path
       return replace(context, asker, relayer_id, { transactionId, body, ifMatch })
@@ -84,6 +79,8 @@ export const transactions = (context: ServicesContext) =>
       return speedUp(context, asker, relayer_id, { transactionId, body })
     },
 
+    publishTransaction: ({ path, auditEntry }) => publishTransaction(context, auditEntry, path),
+
     cancelTransaction: ({ path, query, auditEntry }) =>
       cancelTransaction(context, auditEntry, path, {
         isReleased: query.submission === 'public',
@@ -92,10 +89,6 @@ export const transactions = (context: ServicesContext) =>
 
     cancelPendingTransactions: ({ path, auditEntry }) => cancelPending(context, auditEntry, path.relayer_id),
   }) satisfies Partial<Handlers>
-
-/** A replacement of nothing but the way to the chain. */
-const isRelease = ({ submission, ...others }: SendTransactionRequest): boolean =>
-  submission?.mode === 'public' && Object.values(others).every((member) => member == null)
 
 /** Characters of `data` as hex in one page. */
 export const maxPageCharacters = 32 * 1024 * 1024

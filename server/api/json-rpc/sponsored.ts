@@ -64,7 +64,7 @@ export function sponsoredJsonRpc(service: JsonRpcDependencies): Pick<Handlers, '
 
   async function statusOfCall(nodes: NodeAccess, sponsorship: SponsorshipRow, id: unknown) {
     const row = await find(sponsorship, id)
-    const { id: callId, status, hash, message, revert_data, created_at } = shownCallOf(row)
+    const { id: callId, status, hash, error, created_at } = shownCallOf(sponsorship, row)
     const base = {
       ...{ id: callId, chainId: `${sponsorship.chain_id}` },
       createdAt: Math.floor(Date.parse(created_at) / 1_000),
@@ -76,8 +76,8 @@ export function sponsoredJsonRpc(service: JsonRpcDependencies): Pick<Handlers, '
     return {
       ...{ ...base, status: statuses[shown] },
       ...(shown === 'submitted' && { hash }),
-      ...(shown === 'rejected' && { message: message ?? 'not executed' }),
-      ...(shown === 'reverted' && { message: message ?? 'reverted', data: revert_data ?? '0x' }),
+      ...(shown === 'rejected' && { message: error?.message ?? 'not executed' }),
+      ...(shown === 'reverted' && { message: error?.message ?? 'reverted', data: error?.revert_data ?? '0x' }),
       ...(receipt !== null && { receipt }),
     }
   }

@@ -269,9 +269,10 @@ class Gaps {
 
 const allowedFor = ({ policies }: RelayerRow): number => policies.max_gap_fills_per_hour ?? defaultFillsPerHour
 
-const fillerOf = ({ row_id, id, chain_id, address, policies }: RelayerRow, madeId: string, nonce: number) => ({
+const fillerOf = ({ row_id, id, network, chain_id, address, policies }: RelayerRow, madeId: string, nonce: number) => ({
   id: madeId,
   relayer_row_id: row_id,
+  network,
   relayer_id: id,
   chain_id,
   from: address,

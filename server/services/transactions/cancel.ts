@@ -50,7 +50,7 @@ export async function cancelTransaction(
   if ('refused' in withdrawn) {
     const { refused } = withdrawn
     if (isReleased && refused.intent !== 'send')
-      return releaseTransaction(context, auditEntry, { relayer_id, transaction_id })
+      return publishTransaction(context, auditEntry, { relayer_id, transaction_id })
     throw invalidTransaction(`the transaction is ${stateText(refused)}`)
   }
   context.pollNow(row_id)
@@ -81,8 +81,8 @@ async function checkOwn(
   checkOwnTransaction(budget, row.caller)
 }
 
-/** Releases what is signed of a private transaction, or of its cancellation. Throws DomainError (404, 409). */
-export async function releaseTransaction(
+/** Gives public nodes what is signed of a private transaction, or of its cancellation. Throws DomainError (404, 409). */
+export async function publishTransaction(
   context: CancelContext,
   auditEntry: PendingAuditEntry,
   { relayer_id, transaction_id }: Named,

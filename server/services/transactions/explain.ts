@@ -319,7 +319,7 @@ function suggestionsOf(
     case 'private_relay':
     case 'block':
     case 'acceptance':
-      return isPrivate(row) ? [...release(row), ...cancel] : []
+      return isPrivate(row) ? [...publish(row), ...cancel] : []
     case 'paused':
       return [update('Resume the relayer.', { paused: false })]
     default:
@@ -327,15 +327,14 @@ function suggestionsOf(
   }
 }
 
-/** The bytes of a cancellation say nothing of what it cancels; those of the caller are the caller's to release. */
-function release({ id, relayer_id, intent, submission }: TransactionRow): Suggestion[] {
+/** The bytes of a cancellation say nothing of what it cancels; those of the caller are the caller's to publish. */
+function publish({ id, relayer_id, intent, submission }: TransactionRow): Suggestion[] {
   if (submission?.mode === 'public') return []
   const summary =
     intent === 'send'
-      ? 'Release it to the public nodes.'
-      : 'Release its cancellation to the public nodes. The transaction that it cancels stays with the private relays.'
-  const body = { submission: { mode: 'public' as const } }
-  return [{ operation: 'replaceTransaction', summary, relayer_id, transaction_id: id, body }]
+      ? 'Give it to the public nodes.'
+      : 'Give its cancellation to the public nodes. The transaction that it cancels stays with the private relays.'
+  return [{ operation: 'publishTransaction', summary, relayer_id, transaction_id: id, body: null }]
 }
 
 /** The price of a tier, and never less than what replaces what the transaction has. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { SendTransactionRequest, SpeedUpRequest, Transaction } from '../../../generated/openapi.ts'
+import type { ReplaceTransactionRequest, SpeedUpRequest, Transaction } from '../../../generated/openapi.ts'
 import { highestTaken, nextPrices } from '../../domain/attempts.ts'
 import { readCall } from '../../domain/decoding/decoded-call.ts'
 import {
@@ -93,7 +93,7 @@ export function replace(
     body,
     ifMatch,
     once,
-  }: Pick<Change, 'transactionId' | 'once'> & { body: SendTransactionRequest; ifMatch: IfMatch | undefined },
+  }: Pick<Change, 'transactionId' | 'once'> & { body: ReplaceTransactionRequest; ifMatch: IfMatch | undefined },
 ): Promise<Transaction> {
   let request: TransactionRequest | undefined
   const requestOf = (row: WholeTransactionRow) => {
@@ -243,7 +243,7 @@ async function findOpen(store: Store, relayer: RelayerRow, transactionId: string
  * Throws DomainError (412) when the content was replaced since the given revision, and (428) without one, unless the body states all of the
  * content and nobody has replaced it before: then the caller cannot have read another one. So do clients of the OpenZeppelin Relayer.
  */
-function checkMadeFrom(row: WholeTransactionRow, body: SendTransactionRequest, ifMatch: IfMatch | undefined): void {
+function checkMadeFrom(row: WholeTransactionRow, body: ReplaceTransactionRequest, ifMatch: IfMatch | undefined): void {
   const revision = revisionOfContent(row)
   if (ifMatch === '*' || ifMatch?.includes(revision)) return
   if (ifMatch)
@@ -274,7 +274,7 @@ const differences = (row: WholeTransactionRow, request: TransactionRequest): Fau
     })
 
 /** Without any content, the caller meant to change the prices only. */
-function checkContent({ to, value, data, call }: SendTransactionRequest): void {
+function checkContent({ to, value, data, call }: ReplaceTransactionRequest): void {
   if ([to, value, data, call].every((member) => member == null))
     throw badRequest([], 'must have the content (to, value, and data or call): a replacement repeats what stays')
 }
@@ -374,7 +374,7 @@ const capped = (message: string, cap: bigint | undefined) =>
 /** The reason why prices are too low to replace the transaction at a nonce that a caller gave; undefined: they suffice. */
 export function underpriced(
   row: Parameters<typeof pricesOf>[0] & { type: TransactionType },
-  body: SendTransactionRequest,
+  body: ReplaceTransactionRequest,
 ): string | undefined {
   const before = pricesOf(row)
   if (!before) return undefined
@@ -422,10 +422,7 @@ function readCeiling({ max_fee_per_gas, max_priority_fee_per_gas }: SpeedUpReque
   return { fee, tip }
 }
 
-const requestOf = (
-  row: WholeTransactionRow,
-  { speed = 'fastest', submission }: SpeedUpRequest,
-): TransactionRequest => ({
+const requestOf = (row: WholeTransactionRow, { speed = 'fastest' }: SpeedUpRequest): TransactionRequest => ({
   ...contentOfRow(row),
   type: row.type,
   tier: speed,
@@ -436,6 +433,6 @@ const requestOf = (
   valid_until: undefined,
   reference: undefined,
   metadata: undefined,
+  submission: undefined,
   deduplication_id: null,
-  submission,
 })

@@ -71,6 +71,15 @@ export async function moveInPool(
   pool: PoolRow,
   { from, row }: { from: RelayerRow; row: WholeTransactionRow },
 ): Promise<Transaction> {
+  const once = asker.idempotency && {
+    ...asker.idempotency,
+    body_hash: hashOfBody({ move: row.id }),
+    pool_row_id: pool.row_id,
+  }
+  if (once) {
+    const replayed = await context.store.replayInPool(pool.row_id, once)
+    if (replayed) return unwrapReplay(replayed, asker.auditEntry)
+  }
   checkOwnTransaction(await context.budgets.ofCaller(asker.auditEntry.caller), row.caller)
   // An early check. The commit checks again.
   if (row.status !== 'pending' || row.intent !== 'send' || row.hash !== null) throw wasSigned(row)
@@ -86,7 +95,11 @@ export async function moveInPool(
       done()
       throw noRelayer()
     },
-    more: { is_moved: true, status_reason: `Moved from the relayer ${from.id}, where it was ${row.id}` },
+    more: {
+      is_moved: true,
+      status_reason: `Moved from the relayer ${from.id}, where it was ${row.id}`,
+      ...(once && { idempotency: once }),
+    },
     async commit(wanted, entry) {
       const creation = await context.store.moveInPool(moved, wanted, entry)
       switch (creation.outcome) {

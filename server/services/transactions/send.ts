@@ -189,6 +189,7 @@ export function newTransaction(
   return {
     id: makeId(),
     relayer_row_id: relayer.row_id,
+    network: relayer.network,
     relayer_id: relayer.id,
     chain_id: relayer.chain_id,
     from: relayer.address,

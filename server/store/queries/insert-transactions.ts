@@ -14,6 +14,7 @@ import { prepareEvents, writeStatusEvents } from './events.ts'
 import { knownOf, rememberAnswers } from './idempotency.ts'
 import {
   acceptInPool,
+  answerAgain,
   answerBatchAgain,
   deduplicationOf,
   exclusiveNamesOf,
@@ -160,13 +161,17 @@ export async function moveInPool(
         pools: [wanted.pool_row_id],
         names: candidatesOf(wanted).flatMap(namesToLock),
       })
+      const { idempotency } = other
+      const known = idempotency && (await knownOf(dbTransaction, idempotencyScope(0, wanted.pool_row_id), idempotency))
+      if (known) return answerAgain(known, idempotency.body_hash)
       const row = await transactionById(dbTransaction, relayer_row_id, id)
       if (row?.pool_row_id !== wanted.pool_row_id) return { outcome: 'missing' }
       const isFree = row.status === 'pending' && row.intent === 'send' && !(await isSigned(dbTransaction, row.row_id))
       if (!isFree) return { outcome: 'signed', row: withoutData(row) }
       if (await dbTransaction.one(orderOfTransaction, { row_id: row.row_id })) return { outcome: 'ordered' }
-      const reason = `Moved to another relayer as ${other.id}`
-      await endUnmined(dbTransaction, { relayer_row_id, id }, { intent: 'cancel', status_reason: reason })
+      const statusReason = `Moved to another relayer as ${other.id}`
+      const withdrawal = { intent: 'cancel' as const, status_reason: statusReason, moved_to_transaction_id: other.id }
+      await endUnmined(dbTransaction, { relayer_row_id, id }, withdrawal)
       const [accepted] = await create(
         dbTransaction,
         [{ input: wanted, auditEntry }],

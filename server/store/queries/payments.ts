@@ -23,7 +23,7 @@ export interface PaymentRow extends Omit<NewPayment, 'facilitator_row_id'>, Omit
 type StoredPayment = Omit<PaymentRow, 'transaction_error'> & { transaction_error: string | null }
 
 const paymentColumns = [
-  ...['facilitator_row_id', 'facilitator_id', 'id', 'relayer_row_id', 'relayer_id', 'transaction_id'],
+  ...['facilitator_row_id', 'facilitator_id', 'network', 'id', 'relayer_row_id', 'relayer_id', 'transaction_id'],
   ...['asset', 'payer', 'pay_to', 'amount', 'nonce', 'valid_before', 'created_at'],
 ]
 const bigints = new Set(['facilitator_row_id', 'relayer_row_id'])
@@ -101,8 +101,10 @@ export async function insertPayments(
   dbTransaction: DatabaseTransaction,
   accepted: InsertedTransaction[],
 ): Promise<void> {
-  const rows = accepted.flatMap(({ payment, row: { id, relayer_row_id, relayer_id, created_at } }) =>
-    payment ? { ...payment, relayer_row_id, relayer_id, transaction_id: id, created_at, status: 'pending' } : [],
+  const rows = accepted.flatMap(({ payment, row: { id, network, relayer_row_id, relayer_id, created_at } }) =>
+    payment
+      ? { ...payment, network, relayer_row_id, relayer_id, transaction_id: id, created_at, status: 'pending' }
+      : [],
   )
   if (rows.length > 0) await dbTransaction.runOf(insertPaymentRows, rows)
 }
@@ -132,7 +134,11 @@ export const endPayment = (database: Database, payment: PaymentRow, outcome: Out
 
 /** While its outcome is not known, the hash of its transaction, which may be mined. */
 export function showPayment(row: PaymentRow): Payment {
-  const { id, status, payer, asset, amount, relayer_id, transaction_id, hash, error_reason, created_at } = row
+  const { id, facilitator_id, network, status, payer, asset, amount, relayer_id, transaction_id } = row
+  const { hash, error_reason, created_at } = row
   const shown = status === 'settled' ? hash : row.transaction_hash
-  return { id, status, payer, asset, amount, relayer_id, transaction_id, hash: shown, error_reason, created_at }
+  return {
+    ...{ id, facilitator_id, network, status, payer, asset, amount, relayer_id, transaction_id },
+    ...{ hash: shown, error_reason, created_at },
+  }
 }

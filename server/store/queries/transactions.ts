@@ -178,7 +178,9 @@ export const transactionById = (dbTransaction: DatabaseTransaction, relayerRowId
  * A withdrawal of a transaction. `error`: of one that fails. `isReleased`: its cancellation goes to the public nodes. `fee_ceiling`: the
  * highest price of its cancellation.
  */
-interface Withdrawal extends Pick<TransactionRow, 'status_reason'>, Partial<Pick<TransactionRow, 'fee_ceiling'>> {
+interface Withdrawal
+  extends Pick<TransactionRow, 'status_reason'>,
+    Partial<Pick<TransactionRow, 'fee_ceiling' | 'moved_to_transaction_id'>> {
   /** Who asked for it; absent: nobody. */
   caller?: string
   intent: Exclude<Intent, 'send'>
@@ -190,7 +192,15 @@ interface Withdrawal extends Pick<TransactionRow, 'status_reason'>, Partial<Pick
 export async function endUnmined(
   dbTransaction: DatabaseTransaction,
   { relayer_row_id, id }: { relayer_row_id: number; id: string },
-  { intent, status_reason, error, isReleased = false, fee_ceiling = null, caller }: Withdrawal,
+  {
+    intent,
+    status_reason,
+    error,
+    isReleased = false,
+    fee_ceiling = null,
+    moved_to_transaction_id = null,
+    caller,
+  }: Withdrawal,
 ): ReturnType<typeof withdraw> {
   const row = await transactionById(dbTransaction, relayer_row_id, id)
   if (!row) return 'missing'
@@ -216,7 +226,7 @@ export async function endUnmined(
   const at = new Date(dbTransaction.effects.now()).toISOString()
   const history =
     caller !== undefined && withEntry(readTransaction(row).history, { occurred_at: at, event: 'canceled', caller })
-  const set = { ...change.set, ...(submission && { submission }), ...(history && { history }) }
+  const set = { ...change.set, moved_to_transaction_id, ...(submission && { submission }), ...(history && { history }) }
   return { ...done(await move(dbTransaction, { row_id, revision, ...change, set })), data }
 }
 

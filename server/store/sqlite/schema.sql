@@ -343,6 +343,7 @@ CREATE TABLE transactions (
   metadata                 TEXT,
   chain_id                 INTEGER NOT NULL,
   -- The form (EIP-2718).
+  network                  TEXT NOT NULL,
   type                     INTEGER NOT NULL CHECK (type IN (0, 1, 2, 4)),
   hash                     TEXT,
   "from"                   TEXT NOT NULL,
@@ -388,6 +389,8 @@ CREATE TABLE transactions (
   wait_reason              TEXT,
   wait_text                TEXT,
   waits_told               TEXT NOT NULL DEFAULT '[]',
+  -- The transaction that another relayer of the pool sends in its place.
+  moved_to_transaction_id  TEXT,
   -- How it shall end.
   intent                   TEXT NOT NULL DEFAULT 'send' CHECK (intent IN ('send', 'cancel', 'expire', 'fail')),
   -- The bytes that were signed last are not what is wanted now.
@@ -543,6 +546,7 @@ CREATE TABLE payments (
   row_id             INTEGER PRIMARY KEY AUTOINCREMENT,
   facilitator_row_id INTEGER NOT NULL,
   facilitator_id     TEXT NOT NULL,
+  network            TEXT NOT NULL,
   id                 TEXT NOT NULL,
   relayer_row_id     INTEGER NOT NULL,
   relayer_id         TEXT NOT NULL,

@@ -53,6 +53,23 @@ const outcomeOf = (work: Promise<unknown>) =>
     (error) => (error instanceof RelayerError ? error.status : error),
   )
 
+test('the right to a pool sends through it and reads that, and changes nothing of what a relayer has', async () => {
+  const { web, client, pooled } = await start()
+  const { id, relayer_id } = await pooled(web, { max_fee_per_gas: '3000000000', max_priority_fee_per_gas: '1' })
+  expect((await web.transactions.getAny(id)).id).toBe(id)
+  const one = { path: { relayer_id, transaction_id: id } }
+  const path = `${transactions}/{transaction_id}` as const
+  const changes: [name: string, by: (its: RelayerClient) => Promise<unknown>][] = [
+    ['speed up', (its) => its.post(`${path}/speed-up`, { ...one, body: {} })],
+    ['replace', (its) => its.put(path, { ...one, body: { to, value: '2', data: '0x' } })],
+    ['publish', (its) => its.post(`${path}/publish`, one)],
+    ['cancel', (its) => its.delete(path, one)],
+  ]
+  for (const [name, by] of changes) expect.soft([name, await outcomeOf(by(web))]).toEqual([name, 404])
+  for (const [name, by] of changes)
+    expect.soft([name, await outcomeOf(by(client))]).toEqual([name, name === 'publish' ? 409 : 'done'])
+})
+
 test('the right to a pool is one to what was sent through it: never to what another key sent by its relayers directly', async () => {
   const { rig, client, web, token, accounts, relayer_ids, direct, pooled, weigh } = await start()
   const [a, b] = relayer_ids

@@ -528,8 +528,11 @@ test('moves a transaction that was never signed to another relayer: it is paid o
   const { rig, client, relayer_ids, accounts, send, codeOf, change, weigh } = await start(2)
   const [a = '', b = ''] = relayer_ids
   const [first, second] = accounts as [Account, Account]
-  const move = (id: string) =>
-    client.post(`${base}/transactions/{transaction_id}/move`, { path: { ...path, transaction_id: id } })
+  const move = (id: string, key?: string) =>
+    client.post(`${base}/transactions/{transaction_id}/move`, {
+      path: { ...path, transaction_id: id },
+      ...(key !== undefined && { header: { 'Idempotency-Key': key } }),
+    })
   await weigh(b, 0)
   const signed = await send()
   await until('it is submitted', async () => (await first.transactions())[0]?.status === 'submitted')
@@ -562,7 +565,14 @@ test('moves a transaction that was never signed to another relayer: it is paid o
   })
   expect(await codeOf(send({ deduplication_id: 'order 11' }))).toMatch('409 already_sent')
   expect(await codeOf(move(ordered.id))).toBe('409 invalid_state /path/transaction_id')
-  expect((await move(last.id)).data.relayer_id).toBe(b)
+  // One whose answer is lost finds its transaction again.
+  const repeated = await Promise.all(Array.from({ length: 5 }, () => move(last.id, 'move-12')))
+  expect(repeated).toEqual(Array(5).fill(repeated[0]))
+  const again = await move(last.id, 'move-12')
+  expect(again).toEqual(repeated[0])
+  expect(await client.pools.moveTransaction('payouts', last.id, { idempotencyKey: 'move-12' })).toEqual(again.data)
+  expect(again.data).toMatchObject({ relayer_id: b, value: '12', moved_to_transaction_id: null })
+  expect(await codeOf(move(waiting.id, 'move-12'))).toMatch('422 idempotency_mismatch')
 
   node.lie = undefined
   for (const account of accounts) await account.finished(() => rig.chain.mine())
@@ -570,7 +580,8 @@ test('moves a transaction that was never signed to another relayer: it is paid o
   const paid = rows.filter(({ status }) => status === 'confirmed').map(({ value }) => value)
   expect(paid.sort()).toEqual(['1', '10', '11', '12', '13'])
   const left = rows.find(({ id }) => id === waiting.id)
-  expect(left).toMatchObject({ status: 'canceled', status_reason: `Moved to another relayer as ${moved.data.id}` })
+  expect(left).toMatchObject({ status: 'canceled', moved_to_transaction_id: moved.data.id })
+  expect(rows.find(({ id }) => id === last.id)).toMatchObject({ moved_to_transaction_id: again.data.id })
   const balance = BigInt(await rig.chain.rpc<string>('eth_getBalance', [to, 'latest']))
   expect(balance % 1_000_000n).toBe(47n)
 })

@@ -46,6 +46,7 @@ async function timed(creates: number, work: () => Promise<void>, step = 1): Prom
 }
 
 const of = ({ row_id, id, chain_id, address }: { row_id: number; id: string; chain_id: number; address: string }) => ({
+  network: 'local',
   relayer_row_id: row_id,
   relayer_id: id,
   chain_id,

@@ -96,8 +96,8 @@ function store(file: string): Record<string, [method: string, path: RegExp, Work
   const update = db.prepare('UPDATE notifications SET url = ? WHERE id = ?')
   const byId = db.prepare(`SELECT ${columns} FROM notifications WHERE id = ?`)
   const insertTransaction = db.prepare(`
-    INSERT INTO transactions (caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, "from", "to", value, nonce, gas_limit, status,
-      created_at) VALUES ('test', 2, '2026-01-01T00:00:00.000Z', ?, ?, ?, ?, 31337, ?, ?, ?, ?, ?, 'pending', ?) RETURNING *`)
+    INSERT INTO transactions (network, caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, "from", "to", value, nonce, gas_limit, status,
+      created_at) VALUES ('local', 'test', 2, '2026-01-01T00:00:00.000Z', ?, ?, ?, ?, 31337, ?, ?, ?, ?, ?, 'pending', ?) RETURNING *`)
   let sequence = 0
 
   const notification = (row: object) => ({ ...row, has_signing_key: (row as Row).has_signing_key === 1 })

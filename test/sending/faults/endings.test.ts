@@ -119,7 +119,7 @@ test.each(Object.keys(calls))('a sponsored call ends as reverted, and not as a s
   expect(await get()).toMatchObject({ status: 'reverted' })
   await until('it is final', async () => (await row()).status !== 'mined', its.rig.chain.mine)
   expect(await row()).toMatchObject({ status: 'failed', confirmed_at: null, error: { code } })
-  expect(await get()).toMatchObject({ status: 'reverted', message: expect.any(String) })
+  expect(await get()).toMatchObject({ status: 'reverted', error: { code, message: expect.any(String) } })
   expect(await its.rpc('relayer_getStatus', { id })).toMatchObject({ result: { status: 500 } })
 })
 

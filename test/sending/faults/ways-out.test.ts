@@ -59,9 +59,9 @@ const toGoodNode = {
   operation: 'updateRelayer: custom_rpc_urls',
   carryOut: ({ rig, updateRelayer }: Stage) => updateRelayer({ custom_rpc_urls: [rig.proxy.url] }),
 }
-const release = {
-  operation: 'replaceTransaction: submission',
-  carryOut: ({ rig, path }: Stage) => rig.client().put(one, { path, body: { submission: { mode: 'public' } } }),
+const publish = {
+  operation: 'publishTransaction',
+  carryOut: ({ rig, path }: Stage) => rig.client().post(`${one}/publish`, { path }),
 }
 const cancelPublicly = {
   operation: 'cancelTransaction: submission',
@@ -78,7 +78,7 @@ const suggested = (operation: string) => ({
       body = suggestions.find((suggestion) => suggestion.operation === operation)?.body
       return body !== undefined
     })
-    if (operation === 'replaceTransaction') await rig.client().put(one, { path, body: body as never })
+    if (operation === 'publishTransaction') await rig.client().post(`${one}/publish`, { path })
     else if (operation === 'speedUpTransaction')
       await rig.client().post(`${one}/speed-up`, { path, body: body as never })
     else await rig.client().patch('/api/v1/relayers/{relayer_id}', { path, body: body as never })
@@ -377,7 +377,7 @@ const ways: Record<WaitReason | 'block', Way[]> = {
         relay.refuse({ code: -32_603, message: 'overloaded' })
         await send({ submission: { mode: 'private' } })
       },
-      ...release,
+      ...publish,
       ends: 'confirmed',
     },
   ],
@@ -385,7 +385,7 @@ const ways: Record<WaitReason | 'block', Way[]> = {
     {
       submission: 'private',
       bring: (stage) => submitted(stage, { submission: { mode: 'private' } }),
-      ...release,
+      ...publish,
       ends: 'confirmed',
     },
     {
@@ -394,18 +394,18 @@ const ways: Record<WaitReason | 'block', Way[]> = {
       ...cancelPublicly,
       ends: 'canceled',
     },
-    { submission: 'private', intent: 'cancel', bring: cancelPrivate, ...release, ends: 'canceled' },
+    { submission: 'private', intent: 'cancel', bring: cancelPrivate, ...publish, ends: 'canceled' },
     {
       submission: 'private',
       intent: 'cancel',
       bring: cancelPrivate,
-      ...suggested('replaceTransaction'),
+      ...suggested('publishTransaction'),
       ends: 'canceled',
     },
     { submission: 'private', intent: 'cancel', bring: cancelPrivate, ...cancelPublicly, ends: 'canceled' },
     { submission: 'private', intent: 'expire', bring: expirePrivate, ...cancelPublicly, ends: 'expired' },
-    { submission: 'private', intent: 'expire', bring: expirePrivate, ...release, ends: 'expired' },
-    { submission: 'private', intent: 'cancel', relayer: 'pool', bring: cancelPrivate, ...release, ends: 'canceled' },
+    { submission: 'private', intent: 'expire', bring: expirePrivate, ...publish, ends: 'expired' },
+    { submission: 'private', intent: 'cancel', relayer: 'pool', bring: cancelPrivate, ...publish, ends: 'canceled' },
   ],
   // No part of the service gives it.
   other: [],
@@ -573,7 +573,7 @@ test('the cancellation of a private call of a sponsorship is released to the pub
   await until('a relay has it', async () => (await get()).status === 'submitted')
   const { hash } = await get()
   await client.delete(one, { path })
-  await release.carryOut({ rig, path } as Stage)
+  await publish.carryOut({ rig, path } as Stage)
   await until('it is canceled', async () => (await get()).status === 'canceled', rig.chain.mine)
   expect(rig.proxy.broadcast()).not.toContain(hash)
   expect(await its.plays()).toBe(0n)

@@ -172,8 +172,8 @@ onEveryStore((opened) => {
     const { row_id, address, id } = await addRelayer({ store })
     const states = ['confirmed', 'failed', 'confirmed', 'pending', 'confirmed']
     for (const [nonce, status] of states.entries()) {
-      await rows(`INSERT INTO transactions (caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, "from", value, nonce, status, created_at)
-        VALUES ('test', 2, '2026-01-01T00:00:00.000Z', '${id} ${nonce}', ${row_id}, '${id}', ${nonce + 1}, 1, '${address}', '0', ${nonce}, '${status}', '2020-01-01T00:00:0${nonce}.000Z')`)
+      await rows(`INSERT INTO transactions (network, caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, "from", value, nonce, status, created_at)
+        VALUES ('local', 'test', 2, '2026-01-01T00:00:00.000Z', '${id} ${nonce}', ${row_id}, '${id}', ${nonce + 1}, 1, '${address}', '0', ${nonce}, '${status}', '2020-01-01T00:00:0${nonce}.000Z')`)
       await rows(`INSERT INTO idempotency (caller, relayer_row_id, idempotency_key, body_hash, transaction_row_id, answer)
         SELECT 'me', ${row_id}, id, 'x', row_id, '{}' FROM transactions WHERE id = '${id} ${nonce}'`)
     }
@@ -208,8 +208,8 @@ onEveryStore((opened) => {
       [6, 'mined'],
       [1, 'confirmed'],
     ]) {
-      await rows(`INSERT INTO transactions (caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, "from", value, nonce, status, created_at)
-        VALUES ('test', 2, '2026-01-01T00:00:00.000Z', '${id} g${nonce}', ${row_id}, '${id}', ${nonce}, 1, '${address}', '0', ${nonce}, '${status}', '2025-12-31T23:59:5${nonce}.000Z')`)
+      await rows(`INSERT INTO transactions (network, caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, "from", value, nonce, status, created_at)
+        VALUES ('local', 'test', 2, '2026-01-01T00:00:00.000Z', '${id} g${nonce}', ${row_id}, '${id}', ${nonce}, 1, '${address}', '0', ${nonce}, '${status}', '2025-12-31T23:59:5${nonce}.000Z')`)
     }
     await rows(`INSERT INTO accounts (chain_id, address, next_nonce) VALUES (1, '${address}', 9)`)
     const gauges = await store.readGauges(clock.ms)

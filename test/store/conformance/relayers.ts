@@ -36,6 +36,7 @@ export const newTransaction = (
   changes: Partial<NewTransaction> = {},
 ): NewTransaction => ({
   id,
+  network: 'n',
   relayer_row_id: relayer.row_id,
   relayer_id: relayer.id,
   chain_id: relayer.chain_id,
