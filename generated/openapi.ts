@@ -3619,7 +3619,7 @@ export interface components {
              */
             gas_limit?: number | null;
             /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`; answers have `safe_low`. */
-            speed?: components["schemas"]["SendSpeedInput"] | null;
+            speed?: (components["schemas"]["SpeedInput"] | null) | "safeLow";
             /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. */
             type?: components["schemas"]["TransactionTypeInput"] | null;
             /** @description The gas price of a transaction of type 0 or 1, in wei. The transaction is signed at this price, and never above it: while the chain requires more, it waits for `fee_too_low`. Excludes `max_fee_per_gas` and `max_priority_fee_per_gas`. Without prices the service chooses them by `speed`, and raises them later. */
@@ -3661,7 +3661,7 @@ export interface components {
              */
             gas_limit?: number | null;
             /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`; answers have `safe_low`. */
-            speed?: components["schemas"]["SendSpeedInput"] | null;
+            speed?: (components["schemas"]["SpeedInput"] | null) | "safeLow";
             /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. */
             type?: components["schemas"]["TransactionTypeInput"] | null;
             /** @description The gas price of a transaction of type 0 or 1, in wei. The transaction is signed at this price, and never above it: while the chain requires more, it waits for `fee_too_low`. Excludes `max_fee_per_gas` and `max_priority_fee_per_gas`. Without prices the service chooses them by `speed`, and raises them later. */
@@ -4930,7 +4930,7 @@ export interface components {
             notification_id: components["schemas"]["Id"];
         };
         /**
-         * @description `sign`: sign messages, typed data and transactions. `send`: send, replace and cancel transactions. `read`: read relayers, their transactions, events and balances, and networks. `notifications`: manage notifications and their deliveries. `manage`: manage relayers, signers and networks.
+         * @description `sign`: sign messages, typed data and transactions. `send`: send, replace and cancel transactions. `read`: read relayers, their transactions, events, balances and funding, pools, networks, ABIs, sponsorships, facilitators, problems and spending. `notifications`: read and manage notifications and their deliveries. `manage`: manage relayers, pools, funding, signers, networks and ABIs, acknowledge problems and external transactions, and read signers, the audit trail and the state of the service. `send` and `manage` together: sweep a relayer, manage sponsorships and facilitators.
          * @enum {string}
          */
         Scope: "sign" | "send" | "read" | "notifications" | "manage";

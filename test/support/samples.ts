@@ -111,6 +111,7 @@ async function world() {
   const node = await testLiar(chain)
   // While it is full, only the first transaction is signed.
   let isFull = false
+  let isPrivate = false
   node.lie = (method) => (isFull && method === 'eth_sendRawTransaction' ? new Error('txpool is full') : undefined)
   const service = await startTestService()
   const { client } = service
@@ -126,7 +127,7 @@ async function world() {
     const { data } = await client.post('/api/v1/relayers/{relayer_id}/transactions', {
       ...demo,
       query: { wait: isFull ? 'none' : 'submitted' },
-      body: { to: `0x${'5a'.repeat(20)}`, value: '1' },
+      body: { to: `0x${'5a'.repeat(20)}`, value: '1', ...(isPrivate && { submission: { mode: 'private' } }) },
     })
     return data.id
   }
@@ -172,6 +173,13 @@ async function world() {
           path: first,
         })
         return data.status_reason !== null
+      })
+    },
+    publishTransaction: async () => {
+      isPrivate = true
+      await client.patch('/api/v1/networks/{network_id}', {
+        path: { network_id: 'evm:local' },
+        body: { private_rpc_urls: [node.url] },
       })
     },
     verifyPayment: () => chain.rpc('anvil_setCode', ['0x70997970c51812dc3a010c7d01b50e0d17dc79c8', anyToken]),
@@ -224,6 +232,7 @@ async function world() {
     service,
     async prepare(id: string) {
       isFull = false
+      isPrivate = false
       await before[id]?.()
     },
     /** A key of a sponsorship. */
