@@ -59,7 +59,7 @@ const groups: Record<string, (Page & { needs: Right; create?: string; creates?: 
       needs: 'read all',
       create: 'Create a facilitator',
     },
-    { to: paths.networks, name: 'Networks', icon: Network, needs: 'read', create: 'Create a network' },
+    { to: paths.networks, name: 'Networks', icon: Network, needs: 'read', create: 'Add a network' },
     { to: paths.signers, name: 'Signers', icon: KeyRound, needs: 'manage all', create: 'Create a signer' },
   ],
   Administration: [

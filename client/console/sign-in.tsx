@@ -43,12 +43,12 @@ export function SignIn({ token, reason, signIn }: SignInState) {
           onChange={(event) => setTyped(event.target.value)}
         />
         <p className="hint">
-          On its first start, the service writes a key to <code>data/api-key</code>. The key is kept until this tab is
-          closed. The browser may write it to its profile on the disk.
+          On its first start, the service writes a key to <code>data/api-key</code>. This tab keeps the key until it is
+          closed, and the browser may write it to the disk.
         </p>
         <label className="check">
           <input type="checkbox" checked={!isRemembered} onChange={(event) => setRemembered(!event.target.checked)} />
-          Do not remember: keep the key in memory only, until the page is reloaded
+          Keep it in memory only, until the page is reloaded
         </label>
         {(error ?? reason) !== undefined && <Problem>{error ?? reason}</Problem>}
         <button type="submit" className="primary" disabled={isBusy || resumes || key === undefined}>

@@ -271,13 +271,14 @@ test('signs, simulates and sends in the sandbox, and sends once although the res
   const { page, expectComplaint } = await at(`/sandbox/${account.relayer_id}`)
   expectComplaint(/ERR_FAILED/)
   const result = page.getByRole('region', { name: 'Result' })
+  await named(page, 'Sign a message').click()
   await page.getByLabel('Message').fill('good morning')
   await named(page, 'Sign').click()
   const path = { relayer_id: account.relayer_id }
   const { data } = await stage.rig.client().post(`${base}/sign`, { path, body: { message: 'good morning' } })
   await result.getByText(data.sig).waitFor()
 
-  await named(page, 'Simulate a transaction').click()
+  await named(page, 'Simulate or send').click()
   await page.getByLabel('To (empty').fill(other)
   await page.getByLabel('Value in').fill('0.000000000000000005')
   await named(page, 'Simulate').click()

@@ -4,7 +4,7 @@ import { act, named, openConsole, startStage } from './browser.ts'
 const stage = startStage()
 const wei = 10n ** 18n
 
-test('sets, shows, changes and takes away the budget of an API key', async () => {
+test('sets, shows, changes and removes the budget of an API key', async () => {
   const { rig } = stage
   const client = rig.client()
   const account = await rig.addAccount()
@@ -21,9 +21,9 @@ test('sets, shows, changes and takes away the budget of an API key', async () =>
   const budget = async () => (await client.apiKeys.get(api_key.id)).budget
   await act(page, named(page, 'Set a budget'), async (dialog) => {
     await dialog.getByLabel('Coins in 24 hours').fill('0.5')
-    await dialog.getByLabel('Coins at once').fill('0.2')
+    await dialog.getByLabel('Coins per transaction').fill('0.2')
     await dialog.getByLabel('Tokens').fill(`0x${'56'.repeat(20)}`)
-    await dialog.getByLabel('Most in 24 hours 1').fill('100')
+    await dialog.getByLabel('Limit in 24 hours 1').fill('100')
     await dialog.getByLabel('Transactions and signatures').fill('20')
     await dialog.getByLabel('Receivers').fill(account.address)
   })
@@ -64,7 +64,7 @@ test('sets, shows, changes and takes away the budget of an API key', async () =>
     assets: [{ max_amount_per_day: `${wei}` }, other],
   })
 
-  await act(page, named(page, 'Remove the budget'))
+  await act(page, named(page, 'Remove budget'))
   await page.getByRole('heading', { name: 'No budget' }).waitFor()
   expect(await budget()).toBeNull()
 })

@@ -29,8 +29,8 @@ test('creates a network, a signer, a relayer and an ABI, drains the relayer, and
   const client = stage.rig.client()
 
   await open('/networks')
-  const network = { Name: 'second', 'Chain ID': '31337', 'Node URLs': stage.rig.proxy.url, Symbol: 'POL' }
-  await (await fill(page, 'Create a network', network, page)).getByText('its nodes answer').waitFor()
+  const network = { Name: 'second', 'Chain ID': '31337', 'Node URLs': stage.rig.proxy.url, 'Currency symbol': 'POL' }
+  await (await fill(page, 'Add a network', network, page)).getByText('its nodes answer').waitFor()
   await page.keyboard.press('Escape')
   const card = page.getByRole('region', { name: 'second' })
   await card.getByText('POL').waitFor()
@@ -106,23 +106,23 @@ test('sets up the refills of a relayer, shows them, and keeps a pool', async () 
   await stage.rig.chain.setBalance(poor.address, 0n)
 
   await open(`/relayers/${poor.relayer_id}/funding`)
-  const amounts = { Minimum: '0.5', Target: '2', 'Limit per day': '5', 'Highest price': '100' }
+  const amounts = { Minimum: '0.5', Target: '2', 'Limit per day': '5', 'Gas price limit': '100' }
   await fill(page, 'Set up refills', { Treasury: treasury.relayer_id, ...amounts }, page)
   await page.getByText('sufficient').waitFor()
-  await page.getByRole('link', { name: 'ended' }).waitFor()
+  await page.getByRole('link', { name: 'done' }).waitFor()
   expect(await page.getByText('Refilled from').textContent()).toContain(treasury.relayer_id)
   await fill(page, 'Edit refills', { Minimum: '3', Target: '4', 'Limit per day': '3' }, page)
   await page.getByText('limit reached').waitFor()
   await open('/')
   await page.getByRole('link', { name: /is not being refilled/ }).click()
-  await page.getByText(/daily limit/).waitFor()
+  await page.getByText(/above the remaining .* of the daily limit/).waitFor()
 
   await open('/pools')
   const pool = {
     ID: 'made-here',
     Network: 'local',
     Relayers: `${treasury.relayer_id}\n${poor.relayer_id}`,
-    Highest: '7',
+    'Value limit': '7',
   }
   await fill(page, 'Create a pool', pool, page)
   await page.getByText('at most 7').waitFor()
@@ -131,8 +131,8 @@ test('sets up the refills of a relayer, shows them, and keeps a pool', async () 
   const row = page.getByRole('row', { name: new RegExp(poor.relayer_id) })
   await fill(row, 'Change weight', { Weight: '0' }, page)
   await row.getByText('0 (gets none)').waitFor()
-  await fill(page, 'Edit', { Highest: '', Name: 'Payouts' }, page)
-  await page.getByText('none of its own').waitFor()
+  await fill(page, 'Edit', { 'Value limit': '', Name: 'Payouts' }, page)
+  await page.getByText('none', { exact: true }).waitFor()
   const path = { pool_id: 'made-here' }
   expect((await client.get('/api/v1/pools/{pool_id}', { path })).data).toMatchObject({
     name: 'Payouts',
@@ -147,9 +147,10 @@ test('sets up the refills of a relayer, shows them, and keeps a pool', async () 
   await page.getByRole('listitem').filter({ hasText: treasury.relayer_id }).getByText('sufficient').waitFor()
   // It is asked for once more, before the pool says that it has none.
   expectComplaint(/status of 404/)
-  await fill(page, 'End', {}, page)
+  await fill(page, 'Stop refills', {}, page)
   await page.getByText('No other relayer refills each relayer of made-here').waitFor()
-  await fill(page, 'Delete', {}, page)
+  await choose(page, 'made-here', 'Delete')
+  await page.getByRole('dialog').locator('button[type=submit]').click()
   await page.getByText('No pools yet').waitFor()
 })
 

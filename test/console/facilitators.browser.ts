@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { createRelayerClient } from '../../client/index.ts'
 import { paymentRig } from '../support/payment-rig.ts'
-import { act, named, openConsole } from './browser.ts'
+import { act, choose, named, openConsole } from './browser.ts'
 import { startBrowser } from './start-browser.ts'
 
 test('lists facilitators and their payments, and creates, changes and deletes them', async () => {
@@ -16,13 +16,13 @@ test('lists facilitators and their payments, and creates, changes and deletes th
   await open('/facilitators')
   await page.getByRole('link', { name: 'shop', exact: true }).click()
   const row = page.getByRole('row').filter({ hasText: 'settled' })
-  await row.getByText('10,000 units').waitFor()
+  await row.getByText('10,000 base units').waitFor()
   expect(await row.locator(`code[title="${payer.address.toLowerCase()}"]`).count()).toBe(1)
   expect(await row.locator(`code[title="${extra?.payment}"]`).count()).toBe(1)
   expect(await accessibilityFaults()).toEqual([])
   await picture('facilitator')
   // Its key leads back to it.
-  await page.getByRole('link', { name: 'open its key' }).click()
+  await page.getByRole('link', { name: 'Facilitator shop', exact: true }).click()
   await page.getByRole('link', { name: 'facilitator shop' }).click()
   await row.waitFor()
 
@@ -46,9 +46,9 @@ test('lists facilitators and their payments, and creates, changes and deletes th
     await form.getByLabel('ID (optional)').fill('library')
     await form.getByLabel('Pool').selectOption('payers (local)')
     await form.getByLabel('Tokens').fill(its.token)
-    await form.getByLabel('Most of one payment 1').fill('50000')
+    await form.getByLabel('Limit per payment 1').fill('50000')
     await form.getByLabel('Paid to').fill(its.payee)
-    await form.getByLabel('Highest fee').fill('0.01')
+    await form.getByLabel('Fee limit').fill('0.01')
     await form.getByLabel('Budget for fees').fill('1')
   })
   const token = (await dialog.locator('code').textContent()) ?? ''
@@ -67,6 +67,7 @@ test('lists facilitators and their payments, and creates, changes and deletes th
   await page.setViewportSize({ width: 1280, height: 900 })
   await listed.click()
   await page.getByText('No payments yet').waitFor()
-  await act(page, named(page, 'Delete'))
+  await choose(page, 'library', 'Delete')
+  await dialog.locator('button[type=submit]').click()
   await listed.waitFor({ state: 'detached' })
 }, 120_000)

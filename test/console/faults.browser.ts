@@ -71,12 +71,12 @@ test('names the fields that are empty or wrong before anything is sent, and goes
   const sent: string[] = []
   page.on('request', (request) => request.method() === 'POST' && sent.push(request.url()))
   await open('/networks')
-  await named(page, 'Create a network').click()
-  await dialog.getByLabel('URL of an explorer').fill('no url')
+  await named(page, 'Add a network').click()
+  await dialog.getByLabel('Explorer URL').fill('no url')
   await confirm(page)
   await fault(dialog, 'Name').getByText('This field is required.').waitFor()
   await fault(dialog, 'Chain ID').getByText('This field is required.').waitFor()
-  await fault(dialog, 'URL of an explorer').getByText('Enter a URL').waitFor()
+  await fault(dialog, 'Explorer URL').getByText('Enter a URL').waitFor()
   expect(await page.evaluate('document.activeElement.name')).toBe('name')
   // What is typed is no longer wrong, until it is checked again.
   await dialog.getByLabel('Name').fill('mine')

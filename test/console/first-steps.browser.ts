@@ -10,7 +10,7 @@ test('ticks what is done, and has the next step as its only button, up to the fi
   const next = steps.locator('[aria-current=step]')
   await next.getByText('Fund it').waitFor()
   expect(await steps.locator('.met strong').allTextContents()).toEqual([
-    'Create a network: done',
+    'Add a network: done',
     'Create a relayer: done',
   ])
   expect(await steps.locator('.primary:visible').allTextContents()).toEqual(['Open demo'])

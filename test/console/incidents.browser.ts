@@ -90,7 +90,7 @@ const acknowledge = (id: string) => async (page: Page) => {
   await page.goBack()
   const line = page.locator('.troubles li').filter({ hasText: id })
   await confirm(page, line.getByRole('button', { name: 'Acknowledge' }), (its) => its.getByLabel('Note').fill('seen'))
-  await line.getByText(/API_KEY deals with it until/).waitFor()
+  await line.getByText(/API_KEY is dealing with it until/).waitFor()
 }
 
 async function hooked(status: number, id: string) {
@@ -490,7 +490,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
       seen: new RegExp(`${account.relayer_id} is not being refilled \\(fee too high`),
       named: /fee too high/,
       end: async (page) => {
-        await confirm(page, named(page, 'Edit refills'), (its) => its.getByLabel('Highest price of gas').fill('100'))
+        await confirm(page, named(page, 'Edit refills'), (its) => its.getByLabel('Gas price limit').fill('100'))
         await finish(treasury)
       },
     }

@@ -82,7 +82,11 @@ test('shows the numbers of the API while the chain misbehaves', async () => {
     },
     '/networks/evm:local': async () => {
       const { data } = await client.get('/api/v1/networks/{network_id}/nodes', { path: { network_id: 'evm:local' } })
-      return { 'Chain ID': 31_337, 'Base fee': data[0]?.base_fee ?? null, 'Last block': data[0]?.block_number ?? null }
+      return {
+        'Chain ID': 31_337,
+        'Base fee, last block': data[0]?.base_fee ?? null,
+        'Last block': data[0]?.block_number ?? null,
+      }
     },
   }
   const steps: Record<string, (its: Account) => Promise<unknown>> = {

@@ -37,7 +37,7 @@ test('says that nothing needs attention only of what was checked, with its time'
     body: '{"success":false,"data":null,"code":"internal","message":"Internal"}',
   }
   await page.route('**/api/v1/problems*', (route) => route.fulfill(fail))
-  await page.getByText('What needs attention is not known since').waitFor()
+  await page.getByText('The problems of the service are not known since').waitFor()
   expect(await well(page).count()).toBe(0)
   await page.route('**/api/v1/queues*', (route) => route.fulfill(fail))
   await page.getByText(/Out of date: from/).waitFor()
@@ -81,7 +81,7 @@ test('finds the empty ones among 60 relayers, pages through all of them, and ack
   await page.getByRole('table').getByText('pay-59').waitFor()
 
   await act(page, named(page, 'Acknowledge').first(), (dialog) => dialog.getByLabel('Note').fill('funds come at noon'))
-  await page.getByText(/API_KEY deals with it until .*: funds come at noon/).waitFor()
+  await page.getByText(/API_KEY is dealing with it until .*: funds come at noon/).waitFor()
   await expect.poll(() => page.title()).toBe('(1) Overview · Relayer console')
   await act(page, named(page, 'Withdraw').first())
   await expect.poll(() => page.title()).toBe('(2) Overview · Relayer console')
@@ -193,7 +193,7 @@ test('asks for a relayer before it signs, shows what is sent, and names invalid 
   await named(page, 'Sign').click()
   const fault = (label: string) => page.locator('label', { hasText: label }).locator('.fault')
   await fault('Relayer').getByText('This field is required.').waitFor()
-  await named(page, 'Simulate a transaction').click()
+  await named(page, 'Simulate or send').click()
   await page.getByLabel('To (empty').fill(`0x${'b0'.repeat(20)}`)
   await page.getByLabel('Value in').fill('1.5')
   await named(page, 'Send it').click()
@@ -233,6 +233,28 @@ test('copies where the browser has no clipboard, as over plain HTTP', async () =
   expect(await page.evaluate('window.read()')).toBe(account.address)
 })
 
+test('leads from a line of several problems to each of them, and funds a relayer from its line', async () => {
+  const { chain } = stage.rig
+  const treasury = await stage.rig.addAccount()
+  const accounts = [await stage.rig.addAccount(), await stage.rig.addAccount(), await stage.rig.addAccount()]
+  for (const { address } of accounts) await chain.setBalance(address, 0n)
+  passMinute()
+  const { page } = await start()
+  const { relayer_id, address } = accounts[2] as (typeof accounts)[0]
+  const line = page.getByRole('listitem').filter({ hasText: /\d relayers have no funds/ })
+  const link = line.getByRole('link', { name: relayer_id, exact: true })
+  expect(await link.getAttribute('href')).toBe(`#/relayers/${relayer_id}`)
+  await act(page, named(line, 'Fund'), async (dialog) => {
+    await dialog.getByLabel('To').selectOption(relayer_id)
+    await dialog.getByText(address).waitFor()
+    await dialog.getByLabel('From').selectOption(treasury.relayer_id)
+    await dialog.getByLabel('Amount').fill('0.25')
+  })
+  await treasury.finished(chain.mine)
+  expect(BigInt(await chain.rpc<string>('eth_getBalance', [address, 'latest']))).toBe(10n ** 18n / 4n)
+  for (const one of accounts) await fund(one.address)
+})
+
 test('shows problems of one kind as one line, and acknowledges them together', async () => {
   const accounts = [await stage.rig.addAccount(), await stage.rig.addAccount(), await stage.rig.addAccount()]
   const pause = (paused: boolean) =>
@@ -247,6 +269,6 @@ test('shows problems of one kind as one line, and acknowledges them together', a
   await line.getByRole('button', { name: '3 relayers are paused' }).click()
   await page.getByText(`${accounts[2]?.relayer_id} is paused`).waitFor()
   await act(page, line.getByRole('button', { name: 'Acknowledge' }))
-  await expect.poll(() => page.getByText(/API_KEY deals with it until/).count()).toBe(3)
+  await expect.poll(() => page.getByText(/API_KEY is dealing with it until/).count()).toBe(3)
   await pause(false)
 })

@@ -36,7 +36,7 @@ test('does what is typed with what is named, after its dialog', async () => {
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Sandbox' }).waitFor()
   expect(await page.getByLabel('Relayer', { exact: true }).inputValue()).toBe('demo')
-  await page.getByRole('button', { name: 'Simulate a transaction', pressed: true }).waitFor()
+  await page.getByRole('button', { name: 'Simulate or send', pressed: true }).waitFor()
 
   await find(page, 'fund demo')
   await results(page).filter({ hasText: 'Fund demo' }).waitFor()

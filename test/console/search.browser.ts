@@ -77,7 +77,7 @@ test('finds pages, forms and lists, and says that nothing is found only then', a
   expect(await page.getByText('Nothing found').count()).toBe(0)
   await field(page).fill('create netw')
   await page.keyboard.press('Enter')
-  await page.getByRole('dialog', { name: 'Create a network' }).getByLabel('Name').waitFor()
+  await page.getByRole('dialog', { name: 'Add a network' }).getByLabel('Name').waitFor()
 
   // A dialog that is open keeps what was typed in it.
   await page.getByLabel('Name').fill('mine')

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import { exactly } from '../../client/console/data/format.ts'
 import { createRelayerClient } from '../../client/index.ts'
-import { act, named, openConsole, startStage } from './browser.ts'
+import { act, choose, named, openConsole, startStage } from './browser.ts'
 
 const list = '/api/v1/relayers/{relayer_id}/transactions'
 const stage = startStage({ chain: { noMining: true } })
@@ -24,6 +25,7 @@ test('shows what each API key spent, and what repricing added', async () => {
   await signIn(stage.rig.api_key)
   await open('/spending')
   await page.getByText(/Repricing on local: 1 of 1 transactions/).waitFor()
+  expect(await page.locator('tfoot').count(), 'one row needs no sum').toBe(0)
   await page.getByRole('button', { name: 'By API key' }).click()
   await page.getByRole('row', { name: /shop local 1 0\.0/ }).waitFor()
   const saved = page.waitForEvent('download')
@@ -34,6 +36,25 @@ test('shows what each API key spent, and what repricing added', async () => {
     .split('\r\n')
   expect(lines[0]).toBe('"day","caller","name","network","fees","symbol","decimals"')
   expect(lines[1]).toContain(`"${key.api_key.id}","shop","local",`)
+})
+
+test('adds up what relayers of one currency spent', async () => {
+  const { page, signIn, open } = await openConsole(stage.browser, stage.rig.url())
+  for (const account of [await stage.rig.addAccount(), await stage.rig.addAccount()]) {
+    await account.send(2)
+    await account.finished(() => stage.rig.chain.mine())
+  }
+  const { data } = await stage.rig.client().get('/api/v1/spending', { query: { days: 30 } })
+  const fees = data.reduce((sum, row) => sum + BigInt(row.fees), 0n)
+  await signIn(stage.rig.api_key)
+  await open('/spending')
+  const cells = page.locator('tfoot td')
+  await cells
+    .first()
+    .getByText(/^Total in ETH/)
+    .waitFor()
+  expect(await cells.locator('[title]').first().getAttribute('title')).toBe(`${exactly(`${fees}`)} ETH`)
+  expect(await cells.nth(2).textContent()).toBe(`${data.reduce((sum, { mined }) => sum + mined, 0)}`)
 })
 
 test('says on a card that the fees could not be loaded, and loads them again', async () => {
@@ -75,7 +96,7 @@ test('changes the name, the notifications and the nodes of a relayer, and delete
   await page.getByText('with nodes of its own').waitFor({ state: 'detached' })
   expect(await read()).toMatchObject({ name: 'Payouts', custom_rpc_urls: [] })
 
-  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  await choose(page, relayer_id, 'Delete')
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel(/^Type its ID/).fill('another')
   expect(await dialog.getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true)
@@ -86,6 +107,7 @@ test('changes the name, the notifications and the nodes of a relayer, and delete
   await expect(read()).rejects.toMatchObject({ status: 404 })
 
   await open('/notifications/two')
-  await act(page, named(page, 'Delete'))
+  await choose(page, 'two', 'Delete')
+  await dialog.locator('button[type=submit]').click()
   await page.getByText('two is deleted').first().waitFor()
 })

@@ -28,7 +28,7 @@ test('shows what budgets have left, and creates, pauses, changes and deletes spo
     await dialog.getByLabel('Sent by').selectOption(`relayer ${relayer.id}`)
     await dialog.getByLabel('Contract').fill(game)
     await dialog.getByLabel('Selectors').fill(play(1).slice(0, 10))
-    await dialog.getByLabel('Highest fee').fill('0.001')
+    await dialog.getByLabel('Fee limit').fill('0.001')
     await dialog.getByLabel('Budget for 24 hours').fill('1')
     await dialog.getByLabel('Pages that may call it').fill('https://shop.example')
   })

@@ -11,7 +11,7 @@ test('sets the private relays of a network, and sends to them', async () => {
   const [account, other] = [await stage.rig.addAccount(), await stage.rig.addAccount()]
 
   await open('/networks')
-  await act(page, named(page, 'Create a network'), async (dialog) => {
+  await act(page, named(page, 'Add a network'), async (dialog) => {
     await dialog.getByLabel('Name').fill('quiet')
     await dialog.getByLabel('Chain ID').fill('31337')
     await dialog.getByLabel('Node URLs').fill(`${stage.rig.proxy.url} 40`)
@@ -43,9 +43,9 @@ test('sets the private relays of a network, and sends to them', async () => {
   await card.getByText('private, then public after 50 blocks').waitFor()
 
   await open(`/sandbox/${account.relayer_id}`)
-  await page.getByRole('button', { name: 'Simulate a transaction' }).click()
+  await page.getByRole('button', { name: 'Simulate or send' }).click()
   await page.getByLabel(/^To/).fill(other.address)
-  await page.getByText('as the network sets it: private, then public after 50 blocks').waitFor({ state: 'attached' })
+  await page.getByText('default of the network: private, then public after 50 blocks').waitFor({ state: 'attached' })
   await page.getByLabel('Submission').selectOption('private')
   relay.refuse({ code: -32_000, message: 'busy' })
   // A relay that does not answer estimates nothing.

@@ -5,6 +5,7 @@ import { Chart, Spark } from '../components/chart.tsx'
 import { errorText, Loaded } from '../components/feedback.tsx'
 import { Options } from '../components/fields.tsx'
 import { Segments } from '../components/filters.tsx'
+import { Pending } from '../components/values.tsx'
 import { startingWith, useAddressState } from '../data/address-state.ts'
 import { coins, count, fixed } from '../data/format.ts'
 import { useAnswer } from '../data/get.ts'
@@ -247,7 +248,7 @@ function Total({ period, whose }: { period: Period; whose: Whose & { network: st
   if (!data)
     return (
       <li>
-        <span>{whose.network}</span> <strong>…</strong>
+        <span>{whose.network}</span> <Pending />
       </li>
     )
   const { lines, show, total } = feeLine(data.points, symbol)

@@ -1,4 +1,5 @@
 import { Wallet } from 'lucide-react'
+import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { ApiKey, BudgetUsage } from '../../index.ts'
 import { Action } from '../components/action.tsx'
@@ -7,13 +8,14 @@ import { EmptyState, Loaded } from '../components/feedback.tsx'
 import { Entries, Field } from '../components/fields.tsx'
 import { Crumbs, Heading, isMissing, Missing } from '../components/page.tsx'
 import { type Column, Table } from '../components/table.tsx'
-import { Address, Age, Figures, Moment, Until } from '../components/values.tsx'
+import { Address, Age, Copyable, Figures, Moment, Until } from '../components/values.tsx'
 import { linesOf, listOf, useForm, weiIn } from '../data/form.ts'
-import { amount, count, counted, exactly } from '../data/format.ts'
+import { amount, count, exactly } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
-import { useCoinSymbol, useFacilitators, useSponsorships } from '../data/resources.ts'
-import { isOfResource, KeyActions, relayersText } from './api-keys.tsx'
+import { useCoinSymbol, useFacilitators, useNetworks, useSponsorships } from '../data/resources.ts'
+import { TokenAmount, useTokenNetwork } from '../transactions/token-amount.tsx'
+import { isOfResource, KeyActions, KeyRelayers } from './api-keys.tsx'
 
 const pollMs = 5_000
 
@@ -38,13 +40,13 @@ export function ApiKeyPage({ api_key_id }: { api_key_id: string }) {
             <Figures
               of={{
                 Scopes: key.scopes.join(', '),
-                Relayers: relayersText(key),
+                Relayers: <KeyRelayers apiKey={key} />,
                 'Client addresses': key.allowed_cidrs?.join(', ') ?? 'any',
                 Expires: key.expires_at === null ? 'never' : <Moment at={key.expires_at} />,
                 'Last used': <Age of={key.last_used_at} />,
                 'Previous token ends': key.previous_token_expires_at && <Moment at={key.previous_token_expires_at} />,
                 'Belongs to': isOfResource(key) && <Owner api_key_id={key.id} />,
-                ID: <code>{key.id}</code>,
+                ID: <Copyable value={key.id} whole />,
               }}
             />
             <div className="bar">
@@ -76,49 +78,67 @@ function Owner({ api_key_id }: { api_key_id: string }) {
 const NoBudget = ({ apiKey }: { apiKey: ApiKey }) => (
   <EmptyState icon={Wallet} title="No budget" create={!isOfResource(apiKey) && budgetTitle(apiKey)}>
     {isOfResource(apiKey)
-      ? 'What it belongs to has the budget.'
-      : 'The key moves what the policies of its relayers allow. A budget limits it over all of them.'}
+      ? 'The budget is set where the key belongs.'
+      : 'The key moves what the policies of its relayers allow. A budget limits it across all of them.'}
   </EmptyState>
 )
 
-/** A limit of a budget. `digits`: of its unit; 0: it is counted in its smallest unit. */
+/** A limit of a budget. `most`: in one transaction. */
 interface Limit {
   asset: string
   per: string
-  used: string
-  remaining: string
-  limit: string
+  used: ReactNode
+  remaining: ReactNode
+  limit: ReactNode
   resets_at: string | null
-  most: string
+  most: ReactNode
 }
 
 function Budget({ use }: { use: BudgetUsage }) {
   const coin = useCoinSymbol()
+  const networks = useNetworks().data ?? []
+  const symbols = [...new Set(networks.map(({ name, symbol }) => symbol ?? `coin of ${name}`))]
+  const rows = limitsOf(use, coin)
   return (
     <>
-      <Table of="limits" rows={limitsOf(use, coin)} columns={columns} idOf={({ asset }) => asset} />
-      <p className="hint">
-        {use.assets.length === 0 && 'It moves no coin and no token. '}
-        {use.receivers === null ? 'Anybody may receive.' : `${counted(use.receivers.length, 'receiver')}:`}
-      </p>
-      <ul className="plain">
-        {use.receivers?.map((receiver) => (
-          <li key={receiver}>
-            <Address value={receiver} network={undefined} what="Receiver" whole />
-          </li>
-        ))}
-      </ul>
+      <Table of="limits" rows={rows} columns={columnsOf(rows)} idOf={({ asset }) => asset} />
+      {use.assets.length === 0 && <p className="hint">The key moves no coin and no token.</p>}
+      {symbols.length > 1 && (
+        <p className="hint">
+          Coins are the native coins of all networks together: 1 {symbols[0]} counts as much as 1 {symbols[1]}.
+        </p>
+      )}
+      <section aria-labelledby="receivers">
+        <h2 id="receivers">Receivers</h2>
+        {use.receivers === null ? (
+          <p className="hint">Any receiver is allowed.</p>
+        ) : (
+          <ul className="plain">
+            {use.receivers.map((receiver) => (
+              <li key={receiver}>
+                <Address
+                  value={receiver}
+                  network={networks.length === 1 ? networks[0]?.name : undefined}
+                  what="Receiver"
+                  whole
+                />
+              </li>
+            ))}
+          </ul>
+        )}
+      </section>
     </>
   )
 }
 
 function limitsOf({ assets, fees, transactions }: BudgetUsage, coin: string): Limit[] {
   const coins = (wei: string | null) => (wei === null ? '' : amount(wei, coin))
-  const units = (number: string | null) => (number === null ? '' : `${count(BigInt(number))} units`)
+  const unitsOf = (token: string) => (number: string | null) =>
+    number === null ? '' : <TokenAmount token={token} units={number} />
   const numbers = (number: number | null) => count(number ?? 0)
   return [
     ...assets.map(({ asset, max_amount, ...use }) => {
-      const show = asset === 'coin' ? coins : units
+      const show = asset === 'coin' ? coins : unitsOf(asset)
       return { ...shown(use, show), asset, per: '24 hours', most: show(max_amount) }
     }),
     ...(fees ? [{ ...shown(fees, coins), asset: 'Fees', per: '24 hours', most: '' }] : []),
@@ -130,7 +150,7 @@ function limitsOf({ assets, fees, transactions }: BudgetUsage, coin: string): Li
 
 const shown = <Unit,>(
   use: Record<'used' | 'remaining' | 'limit', Unit> & { resets_at: string | null },
-  show: (value: Unit) => string,
+  show: (value: Unit) => ReactNode,
 ) => ({
   used: show(use.used),
   remaining: show(use.remaining),
@@ -138,29 +158,32 @@ const shown = <Unit,>(
   resets_at: use.resets_at,
 })
 
-const columns: Column<Limit>[] = [
+/** A column that is empty in all rows is left out. */
+const columnsOf = (rows: Limit[]): Column<Limit>[] => [
   {
     name: 'Budget for',
-    cell: ({ asset }) =>
-      asset.startsWith('0x') ? (
-        <Address value={asset} network={undefined} what="Token" />
-      ) : asset === 'coin' ? (
-        'Coins'
-      ) : (
-        asset
-      ),
+    cell: ({ asset }) => (asset.startsWith('0x') ? <Token address={asset} /> : asset === 'coin' ? 'Coins' : asset),
   },
   { name: 'Used', isNumber: true, cell: ({ used }) => used },
   { name: 'Left', isNumber: true, cell: ({ remaining }) => remaining },
-  { name: 'Limit', isNumber: true, cell: ({ limit, per }) => `${limit} in ${per}` },
-  { name: 'Per transaction', isNumber: true, cell: ({ most }) => most },
-  { name: 'Resets', cell: ({ resets_at }) => resets_at && <Until at={resets_at} /> },
+  { name: 'Limit', isNumber: true, cell: ({ limit }) => limit },
+  { name: 'Period', cell: ({ per }) => per },
+  ...(rows.some(({ most }) => most !== '')
+    ? [{ name: 'Per transaction', isNumber: true, cell: ({ most }: Limit) => most }]
+    : []),
+  ...(rows.some(({ resets_at }) => resets_at !== null)
+    ? [{ name: 'Resets', cell: ({ resets_at }: Limit) => resets_at && <Until at={resets_at} /> }]
+    : []),
 ]
+
+const Token = ({ address }: { address: string }) => (
+  <Address value={address} network={useTokenNetwork(address)} what="Token" />
+)
 
 const tokenParts = [
   { label: 'Token', placeholder: '0x…', isAddress: true },
-  { label: 'Most in 24 hours', placeholder: 'units in 24 h' },
-  { label: 'Most at once (optional)', placeholder: 'units at once' },
+  { label: 'Limit in 24 hours', placeholder: 'base units in 24 h' },
+  { label: 'Limit per transaction (optional)', placeholder: 'base units at once' },
 ]
 const receiverParts = [{ label: 'Receiver', placeholder: '0x…', isAddress: true }]
 const budgetTitle = ({ budget, name }: ApiKey) => `${budget ? 'Change' : 'Set'} the budget of ${name}`
@@ -203,6 +226,7 @@ const budgetOf = (texts: ReturnType<typeof textsOf>, symbol: string) => {
 
 function ChangeBudget({ apiKey }: { apiKey: ApiKey }) {
   const symbol = useCoinSymbol()
+  const unit = symbol === 'coins' ? '' : `, in ${symbol}`
   const { values, bind, reset } = useForm(textsOf(apiKey))
   const { opened, open, lack, difference } = useEdited(apiKey, reset)
   return (
@@ -213,33 +237,33 @@ function ChangeBudget({ apiKey }: { apiKey: ApiKey }) {
       message={`The budget of ${apiKey.name} is ${apiKey.budget ? 'changed' : 'set'}.`}
       opened={open}
       lack={lack}
-      effect="The key moves only what is listed, over all its relayers together, and signs no hash that hides what it allows. What it has used already counts."
+      effect="The key moves only what is listed, across all its relayers, and signs no hash that hides what it allows. What is already used counts."
       run={async (client) =>
         client.apiKeys.update(opened.id, { budget: budgetOf(values, symbol) }, { revision: opened.revision })
       }
     >
       {difference}
-      <Field kind="amount" label={`Coins in 24 hours, in ${symbol} (empty: none)`} {...bind('max_amount_per_day')} />
-      <Field kind="amount" label={`Coins at once, in ${symbol} (empty: as many)`} {...bind('max_amount')} />
-      <Entries label="Tokens, in their smallest units" one="token" parts={tokenParts} {...bind('assets')} />
-      <Field kind="amount" label={`Fees in 24 hours, in ${symbol} (empty: any)`} {...bind('max_fee_per_day')} />
+      <Field kind="amount" label={`Coins in 24 hours${unit} (empty: none)`} {...bind('max_amount_per_day')} />
+      <Field kind="amount" label={`Coins per transaction${unit} (empty: no limit)`} {...bind('max_amount')} />
+      <Entries label="Tokens, in base units" one="token" parts={tokenParts} {...bind('assets')} />
+      <Field kind="amount" label={`Fees in 24 hours${unit} (empty: no limit)`} {...bind('max_fee_per_day')} />
       <Field
         kind="whole"
-        label="Transactions and signatures in 1 hour (empty: any)"
+        label="Transactions and signatures in 1 hour (empty: no limit)"
         {...bind('max_transactions_per_hour')}
       />
-      <Entries label="Receivers (empty: anybody)" one="receiver" parts={receiverParts} {...bind('receivers')} />
+      <Entries label="Receivers (empty: any)" one="receiver" parts={receiverParts} {...bind('receivers')} />
     </Action>
   )
 }
 
 const EndBudget = ({ apiKey: { id, name, revision } }: { apiKey: ApiKey }) => (
   <Action
-    label="Remove the budget"
-    title={`Take the budget of ${name} away`}
-    confirm="Remove the budget"
+    label="Remove budget"
+    title={`Remove the budget of ${name}`}
+    confirm="Remove budget"
     tone="danger"
-    message={`${name} has no budget any more.`}
+    message={`The budget of ${name} is removed.`}
     effect="From the next request on, the key moves whatever the policies of its relayers allow."
     run={(client) => client.apiKeys.update(id, { budget: null }, { revision })}
   />

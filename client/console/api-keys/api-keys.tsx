@@ -7,7 +7,7 @@ import { Checks, Entries, Field, Picks } from '../components/fields.tsx'
 import { Menu } from '../components/menu.tsx'
 import { TablePage } from '../components/page.tsx'
 import { ageColumn, type Column, column } from '../components/table.tsx'
-import { NewToken, RowTime } from '../components/values.tsx'
+import { NewToken, RelayerLink, RowTime } from '../components/values.tsx'
 import { FormError, listOf, useForm } from '../data/form.ts'
 import { paths } from '../data/paths.ts'
 import { useApiKeys, usePools, useRelayers } from '../data/resources.ts'
@@ -34,7 +34,7 @@ export const isOfResource = (key: ApiKey) => key.scopes.some((scope) => scope ==
 const columns: Column<ApiKey>[] = [
   { name: 'Name', by: ({ name }) => name, cell: ({ id, name }) => <Link to={paths.apiKey(id)}>{name}</Link> },
   { name: 'Scopes', by: (key) => key.scopes.length, cell: (key) => key.scopes.join(', ') },
-  { name: 'Relayers', cell: relayersText },
+  { name: 'Relayers', cell: (key) => <KeyRelayers apiKey={key} /> },
   column('Budget', (key) => (isOfResource(key) ? '–' : key.budget ? 'limited' : 'none')),
   {
     name: 'Expires',
@@ -63,7 +63,7 @@ export function KeyActions({ apiKey, to }: { apiKey: ApiKey; to?: string }) {
           isOnce
           done={({ token }) => (
             <NewToken token={token}>
-              API key “{name}” has a new token, and the previous one stays valid for a while.
+              API key “{name}” has a new token. The previous one stays valid for a grace period.
             </NewToken>
           )}
         />
@@ -83,16 +83,29 @@ export function KeyActions({ apiKey, to }: { apiKey: ApiKey; to?: string }) {
   )
 }
 
-export function relayersText(key: ApiKey): string {
-  if (isOfResource(key)) return key.scopes.includes('settle') ? 'those of its facilitator' : 'those of its sponsorship'
-  const { relayer_ids, pool_ids } = key
-  const names = [...(relayer_ids ?? ['all']), ...pool_ids.map((id) => `pool ${id}`)]
-  return names.join(', ') || 'none'
+/** The relayers and pools that a key may use. */
+export function KeyRelayers({ apiKey }: { apiKey: ApiKey }) {
+  const { relayer_ids, pool_ids, scopes: granted } = apiKey
+  if (isOfResource(apiKey)) return granted.includes('settle') ? 'those of its facilitator' : 'those of its sponsorship'
+  if (relayer_ids?.length === 0 && pool_ids.length === 0) return 'none'
+  return (
+    <span className="named">
+      {relayer_ids === null && 'all'}
+      {relayer_ids?.map((id) => (
+        <RelayerLink key={id} id={id} />
+      ))}
+      {pool_ids.map((id) => (
+        <Link key={id} to={paths.pool(id)}>
+          pool {id}
+        </Link>
+      ))}
+    </span>
+  )
 }
 
 const lines = (list?: string[] | null) => (list ?? []).join('\n')
 
-const everyRelayer = 'every relayer, also later ones'
+const everyRelayer = 'every relayer, including later ones'
 
 const rightsOf = (key?: ApiKey) => ({
   name: key?.name ?? '',
@@ -178,7 +191,7 @@ function EditKey({ apiKey }: { apiKey: ApiKey }) {
       thing={`API key ${apiKey.name}`}
       opened={open}
       lack={lack}
-      effect="The token stays the same. A right that is taken away ends at once, also for requests under way."
+      effect="The token stays the same. A right that you remove ends at once, also for requests in progress."
       run={async (client) => {
         const body = changedIn(bodyOf(rightsOf(opened)), rights.body())
         return client.apiKeys.update(opened.id, body, { revision: opened.revision })

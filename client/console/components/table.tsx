@@ -12,7 +12,7 @@ import { count } from '../data/format.ts'
 import { zoneShortly } from '../data/times.ts'
 import { ClearFilters, EmptyState } from './feedback.tsx'
 import { Filters, SearchField } from './filters.tsx'
-import { Age, Badge, byAge, RelayerLink, RowTime } from './values.tsx'
+import { Age, Badge, byAge, NetworkLink, RelayerLink, RowTime } from './values.tsx'
 
 const features = tableFeatures({
   rowSortingFeature,
@@ -27,6 +27,8 @@ export interface Column<Row> {
   cell(row: Row): ReactNode
   /** What it is sorted by. Absent: it cannot be sorted. */
   by?: (row: Row) => string | number | Ranked
+  /** What it shows of several rows together. */
+  sum?: (rows: Row[]) => ReactNode
   isNumber?: boolean
   /** It stays on one line. */
   isWhole?: boolean
@@ -90,6 +92,14 @@ export const relayerColumn = <Row,>(
   ...how,
 })
 
+/** The network that a row is on. */
+export const networkColumn = <Row extends { network: string }>(how: Partial<Column<Row>> = {}): Column<Row> => ({
+  name: 'Network',
+  by: ({ network }) => network,
+  cell: ({ network }) => <NetworkLink name={network} />,
+  ...how,
+})
+
 /** A status in its color. */
 export const stateColumn = <Row,>(stateOf: (row: Row) => string): Column<Row> => ({
   name: 'Status',
@@ -114,6 +124,8 @@ interface TableProps<Row> {
   sorted?: string
   /** The service has further rows, so the ones here are not sorted. */
   isPart?: boolean
+  /** Rows below all pages, each the sum of some of the others. */
+  sums?: { name: string; of: Row[] }[]
   /** On a phone, a row is two lines. */
   isShort?: boolean
   /** In the place of a table without rows. */
@@ -133,6 +145,7 @@ function Rows<Row>({
   per_page = 25,
   sorted: first,
   isPart = false,
+  sums = [],
   isShort = false,
 }: TableProps<Row>) {
   const names = columns.map(({ name, by }) => `${name}${by ? '' : ' -'}`).join('\n')
@@ -215,6 +228,19 @@ function Rows<Row>({
               </tr>
             ))}
           </tbody>
+          {sums.length > 0 && (
+            <tfoot>
+              {sums.map((sum) => (
+                <tr key={sum.name}>
+                  {columns.map((column, index) => (
+                    <Cell key={column.name} column={column} isFirst={index === 0}>
+                      {index === 0 ? sum.name : column.sum?.(sum.of)}
+                    </Cell>
+                  ))}
+                </tr>
+              ))}
+            </tfoot>
+          )}
         </table>
       </Scroll>
       {!isPart && (
@@ -413,7 +439,7 @@ export function SearchedTable<Row>({ textsOf, kinds, rows, before, ...its }: Sea
           Searched: {kinds}.
         </EmptyState>
       ) : (
-        <Table {...its} rows={found} />
+        <Table {...its} rows={found} {...(text.trim() !== '' && { sums: [] })} />
       )}
     </>
   )

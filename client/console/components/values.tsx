@@ -4,7 +4,14 @@ import { Link } from 'wouter'
 import type { Transaction } from '../../index.ts'
 import { amount, count, exactAmount, exactly, gasPrice, short, words } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
-import { useAddressNames, useExplorer, useRelayers, useSymbolOf, useSymbols } from '../data/resources.ts'
+import {
+  useAddressNames,
+  useExplorer,
+  useNetworkState,
+  useRelayers,
+  useSymbolOf,
+  useSymbols,
+} from '../data/resources.ts'
 import { isSlow, stateOf, toneOf } from '../data/statuses.ts'
 import { age, ageOrDate, inBothZones, rowTime, span, time } from '../data/times.ts'
 
@@ -31,18 +38,23 @@ interface FiguresProps {
   isHead?: boolean
 }
 
-/** Values with their names. */
-export const Figures = ({ of, isWide = false, isHead = false }: FiguresProps) => (
-  <dl className={['figures', isWide && 'wide', isHead && 'head'].filter(Boolean).join(' ')}>
-    {Object.entries(of).map(([name, value]) =>
-      value === false || value === null || value === undefined ? null : (
+/** More of them would be rows that begin anywhere. */
+const maxInRow = 5
+
+/** Values with their names: a few in a row, more as a list in two columns. */
+export function Figures({ of, isWide = false, isHead = false }: FiguresProps) {
+  const known = Object.entries(of).filter(([, value]) => value !== false && value !== null && value !== undefined)
+  const kind = isWide ? ' wide' : isHead ? ' head' : known.length > maxInRow ? ' facts' : ''
+  return (
+    <dl className={`figures${kind}`}>
+      {known.map(([name, value]) => (
         <Figure key={name} name={name}>
           {value}
         </Figure>
-      ),
-    )}
-  </dl>
-)
+      ))}
+    </dl>
+  )
+}
 
 const shownCharacters = 400
 
@@ -172,8 +184,32 @@ export function RelayerLink({ id }: { id: string }) {
   )
 }
 
-/** The page of a network, by its name. */
-export const NetworkLink = ({ name }: { name: string }) => <Link to={paths.network(`evm:${name}`)}>{name}</Link>
+/** The page of a network, by its name. Red: its nodes are down, or make no blocks. */
+export function NetworkLink({ name }: { name: string }) {
+  const id = `evm:${name}`
+  const state = useNetworkState()({ id })
+  return (
+    <Link to={paths.network(id)} className={state && 'bad-text'} title={state}>
+      {name}
+      {state && <span className="hidden">: {state}</span>}
+    </Link>
+  )
+}
+
+/** The number of a block, which leads to the network's explorer where it has one. */
+export function Block({ number, network }: { number: number; network: string }) {
+  const page = useExplorer(network)('block', `${number}`)
+  return page === undefined ? (
+    count(number)
+  ) : (
+    <a href={page} target="_blank" rel="noopener noreferrer">
+      {count(number)}
+    </a>
+  )
+}
+
+/** In the place of a short value that loads. */
+export const Pending = () => <span className="pending" role="img" aria-label="Loading" />
 
 /** A transaction in a row about something else. */
 export const TransactionLink = (transaction: { relayer_id: string; id: string; nonce: number | null }) => (
@@ -200,11 +236,14 @@ interface AddressProps {
   network: string | undefined
   what: string
   whole?: boolean
+  /** Its name stands beside it already. */
+  isUnnamed?: boolean
 }
 
 /** An address with the name of its relayer, signer or ABI. `whole`: all of its digits. */
-export function Address({ value, network, what, whole = false }: AddressProps) {
-  const named = useAddressNames()(value)
+export function Address({ value, network, what, whole = false, isUnnamed = false }: AddressProps) {
+  const nameOf = useAddressNames()
+  const named = isUnnamed ? undefined : nameOf(value)
   const explorer = useExplorer(network)
   return (
     <span className="named">

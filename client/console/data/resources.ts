@@ -33,17 +33,17 @@ export const useRelayers = () => useEveryPage('/api/v1/relayers', {}, { pollMs: 
 export const relayerState = ({ system_disabled, paused }: Pick<Relayer, 'system_disabled' | 'paused'>) =>
   system_disabled ? 'disabled' : paused ? 'paused' : 'active'
 
-/** What a problem makes of a relayer's state, the worst first. */
-const healthOf: [word: string, kinds: Problem['kind'][]][] = [
-  ['network down', ['network_down']],
-  ['network stands still', ['network_still']],
-  ['blocked', ['transaction_waiting', 'nonces']],
+/** What a problem makes of a relayer's state, the worst first. Its network's stands between its own and what that one causes. */
+const relayerHealth: [word: string, kinds: Problem['kind'][]][] = [
   ['no funds', ['balance_empty']],
   ['low funds', ['balance_low']],
+  ['waits for network', ['network_down', 'network_still']],
+  ['blocked', ['transaction_waiting', 'nonces']],
   ['not refilled', ['funding']],
   ['refusing', ['requests_refused']],
   ['slow', ['transaction_slow']],
 ]
+const networkHealth: Partial<Record<Problem['kind'], string>> = { network_down: 'down', network_still: 'no new blocks' }
 
 /** The state of relayers as their badges show it: `active` only without a problem, by the service's list of problems. */
 export function useHealthOf(): (relayer: Relayer) => string {
@@ -57,7 +57,7 @@ export function useHealthOf(): (relayer: Relayer) => string {
     return (relayer) => {
       const state = relayerState(relayer)
       const its = [kinds.get(relayer.id), kinds.get(`evm:${relayer.network}`)]
-      const found = healthOf.find(([, some]) => its.some((one) => some.some((kind) => one?.has(kind))))
+      const found = relayerHealth.find(([, some]) => its.some((one) => some.some((kind) => one?.has(kind))))
       return state === 'active' && found ? found[0] : state
     }
   }, [problems])
@@ -77,8 +77,8 @@ export function useHealthOfId(): (relayerId: string) => string | undefined {
 export function useNetworkState(): (network: { id: string }) => string | undefined {
   const problems = useProblems().data?.data ?? []
   return ({ id }) => {
-    const its = problems.filter(({ network_id }) => network_id === id).map(({ kind }) => kind)
-    return healthOf.find(([, kinds]) => kinds.some((kind) => its.includes(kind)))?.[0]
+    const its = problems.find(({ network_id, kind }) => network_id === id && networkHealth[kind] !== undefined)
+    return its && networkHealth[its.kind]
   }
 }
 
@@ -130,10 +130,10 @@ export function useSymbolOf(relayerId: string): string {
   return symbolOf(useNetworkOf(relayerId))
 }
 
-/** The page of the network's explorer (EIP-3091) about a transaction or an address; undefined: the network has none. */
+/** The page of the network's explorer (EIP-3091) about a transaction, an address or a block; undefined: the network has none. */
 export function useExplorer(
   network: string | undefined,
-): (kind: 'tx' | 'address', value: string) => string | undefined {
+): (kind: 'tx' | 'address' | 'block', value: string) => string | undefined {
   const { data = [] } = useNetworks()
   const [base] = data.find(({ name }) => name === network)?.explorer_urls ?? []
   return (kind, value) =>

@@ -8,7 +8,7 @@ export const isFinal = (status: TransactionStatus): boolean =>
   ['confirmed', 'failed', 'canceled', 'expired'].includes(status)
 
 /** Without a block for longer than this, a transaction shows its wait. */
-const slowMs = 120_000
+export const slowMs = 120_000
 const unmined: ReadonlySet<string> = new Set(['pending', 'sent', 'submitted'])
 
 /** Whether a transaction shows its wait. */
@@ -32,15 +32,15 @@ const toned: Partial<Record<Tone, string[]>> = {
       'working',
       'settled',
     ],
-    ...['in_step', 'sufficient', 'over'],
+    ...['in_step', 'sufficient', 'over', 'ready'],
   ],
   bad: [
     ...['failed', 'refused', 'disabled', 'revoked', 'unreachable', 'wrong_chain', 'chain_restarted', 'limit_reached'],
-    ...['treasury_short', 'error', 'critical', 'network down', 'network stands still', 'no funds', 'low funds'],
+    ...['treasury_short', 'error', 'critical', 'down', 'not ready', 'no new blocks', 'no funds', 'low funds'],
   ],
   warn: [
     ...['canceling', 'expired', 'paused', 'failing', 'rate_limited', 'leaving', 'blocked', 'gap', 'chain_ahead'],
-    ...['fee_too_high', 'warning', 'not refilled', 'refusing', 'slow'],
+    ...['fee_too_high', 'warning', 'not refilled', 'refusing', 'slow', 'no new block'],
   ],
   busy: ['pending', 'sent', 'submitted', 'in_flight'],
 }

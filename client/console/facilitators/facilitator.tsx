@@ -3,15 +3,16 @@ import { Link } from 'wouter'
 import type { Facilitator, Payment } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { EmptyState, Loaded } from '../components/feedback.tsx'
+import { Menu } from '../components/menu.tsx'
 import { Crumbs, Heading, isMissing, Missing } from '../components/page.tsx'
 import { ageColumn, type Column, Pages, stateColumn, Table, usePage } from '../components/table.tsx'
 import { Address, Coins, Copyable, Figures, NetworkLink, Until } from '../components/values.tsx'
-import { count, short, words } from '../data/format.ts'
+import { words } from '../data/format.ts'
 import { useAnswer, useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
-import { useAddressNames, usePools } from '../data/resources.ts'
+import { useApiKeys } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
-import { tokenAmount, useToken } from '../transactions/tokens.ts'
+import { TokenAmount } from '../transactions/token-amount.tsx'
 import { EditFacilitator } from './facilitators.tsx'
 
 const pollMs = 5_000
@@ -36,14 +37,16 @@ export function FacilitatorPage({ facilitator_id }: { facilitator_id: string }) 
         {mayManageAll && its && (
           <div className="buttons">
             <EditFacilitator facilitator={its} />
-            <Action
-              label="Delete"
-              thing={`facilitator ${facilitator_id}`}
-              tone="danger"
-              effect="Its API key is revoked with it. Accepted payments are settled, and stay in the list of transactions."
-              run={(client) => client.facilitators.delete(facilitator_id)}
-              to={paths.facilitators}
-            />
+            <Menu of={facilitator_id}>
+              <Action
+                label="Delete"
+                thing={`facilitator ${facilitator_id}`}
+                tone="danger"
+                effect="Its API key is revoked too. Accepted payments are still settled, and stay in the list of transactions."
+                run={(client) => client.facilitators.delete(facilitator_id)}
+                to={paths.facilitators}
+              />
+            </Menu>
           </div>
         )}
       </div>
@@ -62,23 +65,21 @@ export function FacilitatorPage({ facilitator_id }: { facilitator_id: string }) 
 
 function Rules({ facilitator }: { facilitator: Facilitator }) {
   const { network, pool_id, assets, pay_to, max_fee, usage, wait_seconds, api_key_id } = facilitator
-  const { caller } = useSession()
-  const relayer = usePools().data?.find(({ id }) => id === pool_id)?.relayers[0]?.relayer_id
+  const key = useApiKeys().data?.find(({ id }) => id === api_key_id)
   return (
     <Figures
       of={{
         'Paid to': <Address value={pay_to} network={network} what="Receiver" whole />,
         Pool: <Link to={paths.pool(pool_id)}>{pool_id}</Link>,
         Network: <NetworkLink name={network} />,
-        'Fees in 24 hours': <Coins wei={usage.used} network={network} />,
-        'Budget left': <Coins wei={usage.remaining} network={network} />,
-        Budget: <Coins wei={usage.limit} network={network} />,
-        Resets: usage.resets_at !== null && <Until at={usage.resets_at} />,
-        'Fee of one payment': (
+        'Fees in 24 h': <Coins wei={usage.used} network={network} />,
+        'Budget left in 24 h': (
           <>
-            at most <Coins wei={max_fee} network={network} />
+            <Coins wei={usage.remaining} network={network} /> of <Coins wei={usage.limit} network={network} />
           </>
         ),
+        Resets: usage.resets_at !== null && <Until at={usage.resets_at} />,
+        'Fee limit per payment': <Coins wei={max_fee} network={network} />,
         'Waits for a block': wait_seconds === 0 ? 'not at all' : `up to ${wait_seconds} s`,
         Tokens: (
           <ul className="plain">
@@ -86,23 +87,16 @@ function Rules({ facilitator }: { facilitator: Facilitator }) {
               <li key={asset}>
                 <Address value={asset} network={network} what="Token" />{' '}
                 <span className="hint">
-                  at most <Units relayer_id={relayer} token={asset} units={max_amount} /> in one payment
+                  at most <TokenAmount token={asset} units={max_amount} network={network} /> per payment
                 </span>
               </li>
             ))}
           </ul>
         ),
-        'API key': caller.may_administer && <Link to={paths.apiKey(api_key_id)}>open its key</Link>,
+        'API key': key && <Link to={paths.apiKey(api_key_id)}>{key.name}</Link>,
       }}
     />
   )
-}
-
-/** An amount of a token that the facilitator takes. */
-function Units({ relayer_id, token, units }: { relayer_id: string | undefined; token: string; units: string }) {
-  const known = useToken(relayer_id ?? '', token)
-  const name = useAddressNames()(token)?.name
-  return known || name ? tokenAmount(units, known, name ?? short(token)) : `${count(BigInt(units))} units`
 }
 
 function Payments({ facilitator: { id, network } }: { facilitator: Facilitator }) {
@@ -124,7 +118,7 @@ function Payments({ facilitator: { id, network } }: { facilitator: Facilitator }
             isPart
             none={
               <EmptyState icon={HandCoins} title="No payments yet">
-                A server that has its key asks it to settle: the last 1,000 payments are listed here.
+                Payments appear here once a server settles with this facilitator's key. The last 1,000 are kept.
               </EmptyState>
             }
           />
@@ -141,7 +135,7 @@ const columnsIn = (network: string): Column<Payment>[] => [
   {
     name: 'Amount',
     isNumber: true,
-    cell: ({ relayer_id, asset, amount }) => <Units relayer_id={relayer_id} token={asset} units={amount} />,
+    cell: ({ asset, amount }) => <TokenAmount token={asset} units={amount} network={network} />,
   },
   { name: 'Payer', cell: ({ payer }) => <Address value={payer} network={network} what="Payer" /> },
   {

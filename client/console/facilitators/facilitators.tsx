@@ -5,7 +5,7 @@ import { Action } from '../components/action.tsx'
 import { changedIn, useEdited } from '../components/edited.tsx'
 import { AddressField, Entries, Field, Select } from '../components/fields.tsx'
 import { TablePage } from '../components/page.tsx'
-import { type Column, column, countColumn } from '../components/table.tsx'
+import { type Column, countColumn, networkColumn } from '../components/table.tsx'
 import { Address, Coins, NewToken } from '../components/values.tsx'
 import { given, linesOf, useForm, weiIn } from '../data/form.ts'
 import { exactly } from '../data/format.ts'
@@ -25,7 +25,7 @@ export function Facilitators() {
       icon={HandCoins}
       create="Create a facilitator"
       button={mayManageAll && <CreateFacilitator />}
-      about="A facilitator settles payments of x402: a pool sends what payers have signed, and pays for the gas within a budget."
+      about="A facilitator settles x402 payments: a pool sends what payers have signed, and pays for the gas within a budget."
       query={useFacilitators(pollMs)}
       columns={columns}
     />
@@ -34,7 +34,7 @@ export function Facilitators() {
 
 const columns: Column<Facilitator>[] = [
   { name: 'Facilitator', by: ({ id }) => id, cell: ({ id }) => <Link to={paths.facilitator(id)}>{id}</Link> },
-  column('Network', ({ network }) => network),
+  networkColumn(),
   {
     name: 'Pool',
     by: ({ pool_id }) => pool_id,
@@ -43,7 +43,7 @@ const columns: Column<Facilitator>[] = [
   countColumn('Tokens', ({ assets }) => assets.length),
   { name: 'Paid to', cell: ({ pay_to, network }) => <Address value={pay_to} network={network} what="Receiver" /> },
   {
-    name: 'Fees in 24 hours',
+    name: 'Fees in 24 h',
     isNumber: true,
     cell: ({ usage, network }) => <Coins wei={usage.used} network={network} />,
   },
@@ -52,7 +52,7 @@ const columns: Column<Facilitator>[] = [
 
 const tokens = [
   { label: 'Token', placeholder: '0x…', isAddress: true },
-  { label: 'Most of one payment', placeholder: 'units of one payment' },
+  { label: 'Limit per payment', placeholder: 'base units per payment' },
 ]
 
 const rulesOf = ({ assets, pay_to, max_fee, max_fee_per_day, wait_seconds }: Facilitator) => ({
@@ -79,19 +79,13 @@ const bodyOf = ({ assets, pay_to, max_fee, max_fee_per_day, wait_seconds }: type
 /** The rules of a facilitator, which creating and changing it have. */
 const RuleFields = ({ bind, symbol }: { bind: ReturnType<typeof useForm<typeof blank>>['bind']; symbol: string }) => (
   <>
-    <Entries
-      label="Tokens (EIP-3009), in their smallest units"
-      one="token"
-      parts={tokens}
-      required
-      {...bind('assets')}
-    />
+    <Entries label="Tokens (EIP-3009), in base units" one="token" parts={tokens} required {...bind('assets')} />
     <AddressField label="Paid to" required {...bind('pay_to')} />
-    <Field kind="amount" label={`Highest fee of one payment in ${symbol}`} required {...bind('max_fee')} />
-    <Field kind="amount" label={`Budget for fees in 24 hours in ${symbol}`} required {...bind('max_fee_per_day')} />
+    <Field kind="amount" label={`Fee limit per payment in ${symbol}`} required {...bind('max_fee')} />
+    <Field kind="amount" label={`Budget for fees in 24 hours, in ${symbol}`} required {...bind('max_fee_per_day')} />
     <Field
       kind="whole"
-      label="Seconds that a request waits until its payment is mined (0 to 60)"
+      label="Seconds that a request waits for its payment to be mined (0 to 60)"
       required
       {...bind('wait_seconds')}
     />
@@ -150,7 +144,7 @@ export function EditFacilitator({ facilitator }: { facilitator: Facilitator }) {
       thing={`facilitator ${facilitator.id}`}
       opened={open}
       lack={lack}
-      effect="It holds from the next payment on. Accepted payments are settled, and what is used already counts."
+      effect="Applies from the next payment on. Accepted payments are still settled, and what is already used counts."
       run={async (client) =>
         client.facilitators.update(opened.id, changedIn(bodyOf(rulesOf(opened), symbol), bodyOf(values, symbol)), {
           revision: opened.revision,

@@ -8,8 +8,8 @@ import { EmptyState, Loaded, Skeleton } from '../components/feedback.tsx'
 import { Entries, Field, Lines, nodeParts, Select } from '../components/fields.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Crumbs, Heading, ListPage, Missing } from '../components/page.tsx'
-import { type Column, column, countColumn, stateColumn, Table } from '../components/table.tsx'
-import { Age, Badge, byAge, Copyable, ExplorerLink, Figures, Price, RelayerLink } from '../components/values.tsx'
+import { type Column, column, countColumn, networkColumn, stateColumn, Table } from '../components/table.tsx'
+import { Age, Badge, Block, byAge, Copyable, ExplorerLink, Figures, Price, RelayerLink } from '../components/values.tsx'
 import { given, jsonIn, linesOf, nodesOf, relaysOf, useForm } from '../data/form.ts'
 import { count, counted } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
@@ -40,8 +40,8 @@ export function Networks() {
         name="Networks"
         of="networks"
         icon={NetworkIcon}
-        create="Create a network"
-        button={mayManageAll && <CreateNetwork />}
+        create="Add a network"
+        button={mayManageAll && <AddNetwork />}
         about="A network is an EVM chain and the URLs of its nodes. Relayers send on it."
         query={useNetworks()}
         lines={6}
@@ -77,13 +77,13 @@ export function NetworkPage({ network_id }: { network_id: string }) {
       <NetworkCard network={network} nodes={nodes} isPage />
       {mayManageAll && (
         <p className="hint">
-          Other nodes keep their secrets when one is added or removed. Transactions continue at once.
+          When a node is added or removed, the URLs of the others keep their keys. Transactions continue.
         </p>
       )}
       <section aria-labelledby="its-relayers">
         <h2 id="its-relayers">Relayers</h2>
         {relayers.length === 0 ? (
-          <p className="hint">No relayer sends on it.</p>
+          <p className="hint">No relayer uses this network.</p>
         ) : (
           <ul className="plain">
             {relayers.map(({ id }) => (
@@ -120,10 +120,10 @@ function NetworkCard({ network, nodes, isPage = false }: NetworkCardProps) {
       <Figures
         of={{
           'Chain ID': network.chain_id,
-          'Base fee': newest?.base_fee != null && <Price wei={newest.base_fee} />,
+          'Base fee, last block': newest?.base_fee != null && <Price wei={newest.base_fee} />,
           'Last block': newest?.block_number != null && (
             <>
-              {count(newest.block_number)}
+              <Block number={newest.block_number} network={network.name} />
               {newest.block_at !== null && (
                 <>
                   , <Age of={newest.block_at} />
@@ -134,11 +134,7 @@ function NetworkCard({ network, nodes, isPage = false }: NetworkCardProps) {
           Confirmations: network.required_confirmations,
           Currency: network.symbol ?? 'not set',
           Submission: submissionText(network.submission),
-          Explorer: network.explorer_urls[0] !== undefined && (
-            <>
-              {network.explorer_urls[0]} <ExplorerLink to={explorerPage(network)} what="Network" />
-            </>
-          ),
+          Explorer: network.explorer_urls[0] !== undefined && <Explorer url={network.explorer_urls[0]} />,
         }}
       />
       {nodes ? (
@@ -163,11 +159,11 @@ function AddNode({ network }: { network: Network }) {
   return (
     <Action
       label="Add a node"
-      title={`Add a node of ${network.name}`}
-      message={`The node of ${network.name} is added.`}
+      title={`Add a node to ${network.name}`}
+      message={`The node is added to ${network.name}.`}
       opened={open}
       lack={lack}
-      effect={`${network.name} keeps its ${counted(network.rpc_urls.length, 'node')}, and gets one more.`}
+      effect={`${network.name} keeps its ${counted(network.rpc_urls.length, 'node')} and gets one more.`}
       run={(client) => {
         const added = { url: values.url.trim(), weight: Number(values.weight) }
         return client.networks.update(
@@ -179,7 +175,7 @@ function AddNode({ network }: { network: Network }) {
     >
       {difference}
       <Field label="URL" type="url" required placeholder="https://spare.example/v3/KEY" {...bind('url')} />
-      <Field kind="whole" label="Weight, from 0 to 100" required {...bind('weight')} />
+      <Field kind="whole" label="Weight (0 to 100)" required {...bind('weight')} />
     </Action>
   )
 }
@@ -197,7 +193,7 @@ function RemoveNode({ network, index }: { network: Network; index: number }) {
       message={`The node ${url} of ${network.name} is removed.`}
       opened={open}
       lack={lack}
-      effect={`${network.name} keeps its other nodes. More than half of them have to agree about what is final.`}
+      effect={`${network.name} keeps its other nodes. More than half of them must agree before a transaction is final.`}
       run={(client) =>
         client.networks.update(
           network.id,
@@ -213,7 +209,7 @@ function RemoveNode({ network, index }: { network: Network; index: number }) {
 
 const relayColumns: Column<PrivateRpcUrl>[] = [
   { name: 'Private relay', by: ({ url }) => url, cell: ({ url }) => <Copyable value={url} whole /> },
-  { name: 'Takes', by: ({ method }) => method, cell: ({ method }) => <code>{method}</code> },
+  { name: 'Method', by: ({ method }) => method, cell: ({ method }) => <code>{method}</code> },
   countColumn(
     'Drops after',
     ({ private_expiry_blocks }) => private_expiry_blocks,
@@ -223,37 +219,30 @@ const relayColumns: Column<PrivateRpcUrl>[] = [
 
 const errorColumn: Column<NetworkNode> = { name: 'Error', cell: ({ error }) => error }
 
-/** A chain whose last block is older than so many block times makes none. */
-const manyBlocks = 20
-const defaultBlocktimeMs = 12_000
-const minOldMs = 60_000
-
 function Nodes({ nodes, network }: { nodes: NetworkNode[]; network: Network }) {
   const { mayManageAll } = useSession()
   const mayRemove = mayManageAll && nodes.length > 1
-  const oldMs = Math.max(manyBlocks * (network.average_blocktime_ms ?? defaultBlocktimeMs), minOldMs)
+  const isStill = useNetworkState()(network) === 'no new blocks'
   const head = Math.max(...nodes.map(({ block_number }) => block_number ?? 0))
   const columns: Column<NetworkNode>[] = [
     { name: 'Node', by: ({ url }) => url, cell: ({ url }) => <Copyable value={url} whole /> },
-    stateColumn(({ status }) => status),
+    stateColumn((node) => (node.status === 'healthy' && isStill ? 'no new block' : node.status)),
     column('Weight', ({ weight }) => weight, { isNumber: true }),
     countColumn(
       'Block',
       ({ block_number }) => block_number,
-      (block) => `${count(block)}${block < head ? ` (${count(head - block)} behind)` : ''}`,
+      (block) => (
+        <>
+          <Block number={block} network={network.name} />
+          {block < head && ` (${count(head - block)} behind)`}
+        </>
+      ),
     ),
     {
       name: 'Last block',
       isNumber: true,
       by: ({ block_at }) => byAge(block_at),
-      cell: ({ block_at }) =>
-        block_at === null ? (
-          '–'
-        ) : (
-          <span className={Date.now() - Date.parse(block_at) > oldMs ? 'warn-text' : undefined}>
-            <Age of={block_at} />
-          </span>
-        ),
+      cell: ({ block_at }) => (block_at === null ? '–' : <Age of={block_at} />),
     },
     countColumn(
       'Response time',
@@ -294,14 +283,14 @@ function NetworkActions({ network: { id, name }, network }: { network: Network }
           message={`The private relays of ${name} are changed.`}
           field="private_rpc_urls"
           list={relayList}
-          effect={`Replaces all private relays of ${name} with these; none: it has no more. ${masked}`}
+          effect={`Replaces all private relays of ${name} with these. An empty list removes them all. ${masked}`}
           bodyOf={(text) => ({ private_rpc_urls: relaysOf(text) })}
         />
         <Action
           label="Delete"
           thing={`network ${name}`}
           tone="danger"
-          effect={`Deletes ${name} and the ABIs of its contracts. It is refused while a relayer uses it.`}
+          effect={`Deletes ${name} and the ABIs of its contracts. This is refused while a relayer uses it.`}
           run={(client) => client.networks.delete(id)}
         />
       </Menu>
@@ -310,7 +299,8 @@ function NetworkActions({ network: { id, name }, network }: { network: Network }
 }
 
 /** The API masks the URLs, so they have to be entered again. */
-const masked = 'Paths and keys of the current URLs are hidden, so enter the complete URL of each one that you keep.'
+const masked =
+  'Paths and keys of the current URLs are hidden, so enter the complete URL of each one that you want to keep.'
 
 const nodeList = { label: 'Node URLs', one: 'node', parts: nodeParts }
 const relayList = {
@@ -377,15 +367,15 @@ function EditNetwork({ network }: { network: Network }) {
       thing={`network ${name}`}
       opened={open}
       lack={lack}
-      effect={`Changes ${name}. More confirmations make new transactions final later.`}
+      effect={`Changes ${name}. With more confirmations, new transactions are final later.`}
       run={(client) =>
         client.networks.update(id, changedIn(bodyOf(textsOf(opened)), bodyOf(values)), { revision: opened.revision })
       }
     >
       {difference}
-      <Field label="Symbol of its currency" {...bind('symbol')} />
+      <Field label="Currency symbol" {...bind('symbol')} />
       <Field kind="whole" label="Required confirmations" required {...bind('required_confirmations')} />
-      <Field label="URL of an explorer" type="url" {...bind('explorer_urls')} />
+      <Field label="Explorer URL" type="url" {...bind('explorer_urls')} />
       <SubmissionFields bind={bind} />
     </Action>
   )
@@ -394,13 +384,13 @@ function EditNetwork({ network }: { network: Network }) {
 const blank = { name: '', chain_id: '', rpc_urls: '', symbol: '' }
 const optional = { required_confirmations: '', explorer_urls: '', private_rpc_urls: '' }
 
-/** Creates a network, and says whether its nodes answer. */
-function CreateNetwork() {
+/** Adds a network, and says whether its nodes answer. */
+function AddNetwork() {
   const { values, bind, reset } = useForm({ ...blank, ...optional, ...submissionStart })
   const submission = submissionOf(values)
   return (
     <Action
-      label="Create a network"
+      label="Add a network"
       tone="primary"
       opened={reset}
       effect="A network is an EVM chain and the URLs of its nodes."
@@ -421,8 +411,8 @@ function CreateNetwork() {
       }
       done={({ name, warnings = [] }) =>
         warnings.length === 0
-          ? `Network ${name} is created, and its nodes answer.`
-          : `Network ${name} is created, but its nodes do not work: ${warnings.map(({ message }) => message).join('; ')}`
+          ? `Network ${name} is added, and its nodes answer.`
+          : `Network ${name} is added, but its nodes do not work: ${warnings.map(({ message }) => message).join('; ')}`
       }
     >
       <Field
@@ -436,22 +426,22 @@ function CreateNetwork() {
       <Field
         kind="whole"
         label="Chain ID"
-        hint="The number of the chain (EIP-155). Each node has to report it."
+        hint="The number of the chain (EIP-155). Every node must report it."
         required
         placeholder="137"
         {...bind('chain_id')}
       />
       <Entries {...nodeList} required {...bind('rpc_urls')} />
-      <Field label="Symbol of its currency (optional)" placeholder="POL" {...bind('symbol')} />
+      <Field label="Currency symbol (optional)" placeholder="POL" {...bind('symbol')} />
       <Field
         kind="whole"
         label="Required confirmations (optional)"
-        hint="Blocks until a transaction is final. Empty: the default of the chain."
+        hint="Blocks until a transaction is final. Empty: the chain's default."
         placeholder="12"
         {...bind('required_confirmations')}
       />
       <Field
-        label="URL of an explorer (optional)"
+        label="Explorer URL (optional)"
         type="url"
         placeholder="https://polygonscan.com"
         {...bind('explorer_urls')}
@@ -498,12 +488,19 @@ type AbiRow = Pick<Abi, 'id' | 'name' | 'network' | 'address'>
 
 const columns: Column<AbiRow>[] = [
   { name: 'Contract', by: ({ name }) => name, cell: ({ id, name }) => <span title={id}>{name}</span> },
-  column('Network', ({ network }) => network),
+  networkColumn(),
   { name: 'Address', cell: (abi) => <Contract {...abi} /> },
   { name: '', cell: (abi) => <DeleteAbi {...abi} /> },
 ]
 
-const explorerPage = ({ explorer_urls: [url = ''] }: Network) => (/^https?:\/\//i.test(url) ? url : undefined)
+const Explorer = ({ url }: { url: string }) =>
+  /^https?:\/\//i.test(url) ? (
+    <a href={url} target="_blank" rel="noopener noreferrer">
+      {url}
+    </a>
+  ) : (
+    url
+  )
 
 const Contract = ({ address, network }: AbiRow) => (
   <span className="copyable">
@@ -537,7 +534,7 @@ function CreateAbi() {
     <Action
       label="Add an ABI"
       opened={reset}
-      effect="Later transactions to the contract show their calls and errors by name. It allows nothing."
+      effect="Later transactions to the contract show their calls and errors by name. It grants no rights."
       run={async (client) => {
         const text = values.abi.trim()
         const abi = text.startsWith('[') ? (jsonIn('abi', text) as string[]) : linesOf(text)

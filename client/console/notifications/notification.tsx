@@ -12,6 +12,7 @@ import { changedIn, useEdited } from '../components/edited.tsx'
 import { Callout, ClearFilters, EmptyState, Loaded } from '../components/feedback.tsx'
 import { Field } from '../components/fields.tsx'
 import { Filters, Segments } from '../components/filters.tsx'
+import { Menu } from '../components/menu.tsx'
 import { Crumbs, Heading, isMissing, Missing } from '../components/page.tsx'
 import { type Column, Pages, Table, usePage } from '../components/table.tsx'
 import { Age, Badge, Figures, Moment, RelayerLink, RowTime, TransactionLink, Until } from '../components/values.tsx'
@@ -288,14 +289,16 @@ function NotificationActions({ id, resource, pending }: NotificationActionsProps
         <Field label={`Since (${zoneShortly(since)})`} type="datetime-local" required {...bind('since')} />
       </Action>
       {resource && <EditNotification resource={resource} />}
-      <Action
-        label="Delete"
-        thing={`notification ${id}`}
-        tone="danger"
-        effect={`Deletes ${id} with its pending deliveries. It is refused while a relayer reports to it.`}
-        run={(client) => client.notifications.delete(id)}
-        to={paths.notifications}
-      />
+      <Menu of={id}>
+        <Action
+          label="Delete"
+          thing={`notification ${id}`}
+          tone="danger"
+          effect={`Deletes ${id} with its pending deliveries. It is refused while a relayer reports to it.`}
+          run={(client) => client.notifications.delete(id)}
+          to={paths.notifications}
+        />
+      </Menu>
     </div>
   )
 }

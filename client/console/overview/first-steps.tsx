@@ -30,29 +30,29 @@ export function FirstSteps({ hold }: { hold(isOpen: boolean): void }) {
   if (!mayManageAll)
     return (
       <EmptyState icon={Wallet} title="No relayers">
-        This API key has access to no relayers. Ask who gave it to you for access to some.
+        This API key has access to no relayers. Ask whoever gave it to you for access.
       </EmptyState>
     )
   const steps: Step[] = [
     {
-      name: 'Create a network',
+      name: 'Add a network',
       text: networks[0] ? `Done: ${networks[0].name}.` : 'A chain and the URLs of its nodes.',
       isDone: networks.length > 0,
       button: (
         <Link to={paths.networks} className="button primary">
-          Open the networks
+          Open networks
         </Link>
       ),
     },
     {
       name: 'Create a relayer',
-      text: relayer ? `Done: ${relayer.id}.` : 'A key on a network. The service makes a new key for it.',
+      text: relayer ? `Done: ${relayer.id}.` : 'A key on a network. The service creates the key.',
       isDone: relayer !== undefined,
       button: <CreateRelayer hold={hold} />,
     },
     {
       name: 'Fund it',
-      text: relayer ? <Copyable value={relayer.address} /> : 'Coins of the network, sent to its address.',
+      text: relayer ? <Copyable value={relayer.address} /> : 'Send coins of the network to its address.',
       isDone: BigInt(status?.data?.balance ?? 0) > 0n,
       button: relayer && (
         <Link to={paths.relayer(relayer.id)} className="button primary">
@@ -62,7 +62,7 @@ export function FirstSteps({ hold }: { hold(isOpen: boolean): void }) {
     },
     {
       name: 'Send a transaction',
-      text: 'In the sandbox, which also has the code for it.',
+      text: 'In the sandbox, which also shows the code for it.',
       isDone: false,
       button: <SendOne relayer_id={relayer?.id} />,
     },

@@ -4,9 +4,10 @@ import { Action } from '../components/action.tsx'
 import { changedIn, useEdited } from '../components/edited.tsx'
 import { Loaded } from '../components/feedback.tsx'
 import { Field, RelayerPicks } from '../components/fields.tsx'
+import { Menu } from '../components/menu.tsx'
 import { Crumbs, Heading, isMissing, Missing, Tabs } from '../components/page.tsx'
 import { type Column, countColumn, relayerColumn, Table } from '../components/table.tsx'
-import { Badge, Copyable, Figures, NetworkLink } from '../components/values.tsx'
+import { Address, Badge, Figures, NetworkLink, Pending } from '../components/values.tsx'
 import { chosenIn, perDay, useForm } from '../data/form.ts'
 import { count, exactly } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
@@ -41,14 +42,16 @@ export function Pool({ pool_id, tab = 'list', group, find }: PoolPage) {
         {mayManageAll && pool.data && (
           <div className="buttons">
             <EditPool pool={pool.data} />
-            <Action
-              label="Delete"
-              thing={`pool ${pool_id}`}
-              tone="danger"
-              effect={`Deletes the pool ${pool_id}. Its relayers and their transactions stay.`}
-              run={(client) => client.pools.delete(pool_id)}
-              to={paths.pools}
-            />
+            <Menu of={pool_id}>
+              <Action
+                label="Delete"
+                thing={`pool ${pool_id}`}
+                tone="danger"
+                effect={`Deletes the pool ${pool_id}. Its relayers and their transactions stay.`}
+                run={(client) => client.pools.delete(pool_id)}
+                to={paths.pools}
+              />
+            </Menu>
           </div>
         )}
       </div>
@@ -84,7 +87,10 @@ function Members({ pool }: { pool: PoolResource }) {
   const columns: Column<PoolResource['relayers'][number]>[] = [
     relayerColumn('Relayer', ({ relayer_id }) => relayer_id),
     { name: 'Status', isBeside: true, cell: ({ relayer_id }) => <Status relayer_id={relayer_id} /> },
-    { name: 'Address', cell: ({ address }) => <Copyable value={address} /> },
+    {
+      name: 'Address',
+      cell: ({ address }) => <Address value={address} network={pool.network} what="Relayer" isUnnamed />,
+    },
     { name: 'Balance', isNumber: true, cell: ({ relayer_id }) => <Balance of={relayer_id} network={pool.network} /> },
     { name: 'Unfinished', isNumber: true, cell: ({ relayer_id }) => <Unfinished relayer_id={relayer_id} /> },
     countColumn(
@@ -106,8 +112,8 @@ function Members({ pool }: { pool: PoolResource }) {
     <>
       <Table of="relayers" rows={pool.relayers} columns={columns} idOf={({ relayer_id }) => relayer_id} />
       <p className="hint">
-        Each address is <code>msg.sender</code> of what its relayer sends. A contract that lists its senders must list
-        all of them.
+        Each address is <code>msg.sender</code> of what its relayer sends. A contract that allows only listed senders
+        must list all of them.
       </p>
     </>
   )
@@ -115,12 +121,12 @@ function Members({ pool }: { pool: PoolResource }) {
 
 function Status({ relayer_id }: { relayer_id: string }) {
   const health = useHealthOfId()(relayer_id)
-  return health === undefined ? '…' : <Badge state={health} />
+  return health === undefined ? <Pending /> : <Badge state={health} />
 }
 
 function Unfinished({ relayer_id }: { relayer_id: string }) {
   const { data } = useStatus(relayer_id)
-  return data ? count(data.pending_transactions_count) : '…'
+  return data ? count(data.pending_transactions_count) : <Pending />
 }
 
 function ChangeWeight({ pool_id, relayer_id, weight }: { pool_id: string; relayer_id: string; weight: number }) {
@@ -131,7 +137,7 @@ function ChangeWeight({ pool_id, relayer_id, weight }: { pool_id: string; relaye
       title={`Change weight of ${relayer_id}`}
       message={`The weight of ${relayer_id} is changed.`}
       opened={reset}
-      effect={`The share of ${relayer_id} of what the pool sends. With 0 it gets nothing new, and finishes what it has.`}
+      effect={`How much of what the pool sends goes to ${relayer_id}. With 0 it gets nothing new, and finishes what it has.`}
       run={(client) => client.pools.update(pool_id, { weights: { [relayer_id]: Number(values.weight) } })}
     >
       <Field label="Weight (0 to 1000)" required kind="whole" {...bind('weight')} />
@@ -159,7 +165,7 @@ function EditPool({ pool }: { pool: PoolResource }) {
       thing={`pool ${pool.id}`}
       opened={open}
       lack={lack}
-      effect={`A relayer that leaves the pool ${pool.id} gets nothing new, and finishes what it has.`}
+      effect={`A relayer that leaves the pool ${pool.id} gets nothing new from it, and finishes what it has.`}
       run={async (client) =>
         client.pools.update(pool.id, changedIn(bodyOf(textsOf(opened)), bodyOf(values)), { revision: opened.revision })
       }
@@ -168,7 +174,7 @@ function EditPool({ pool }: { pool: PoolResource }) {
       <Field label="Name" required {...bind('name')} />
       <RelayerPicks network={pool.network} {...pick('relayer_ids')} />
       <Field
-        label={`Highest value per day in ${symbol}, over all relayers (empty: no limit)`}
+        label={`Value limit per day in ${symbol}, across all relayers (empty: no limit)`}
         kind="amount"
         {...bind('max_value_per_day')}
       />

@@ -4,7 +4,7 @@ import type { Pool } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { Field, RelayerPicks, Select } from '../components/fields.tsx'
 import { TablePage } from '../components/page.tsx'
-import { type Column, column, countColumn } from '../components/table.tsx'
+import { type Column, countColumn, networkColumn } from '../components/table.tsx'
 import { about } from '../components/values.tsx'
 import { chosenIn, given, perDay, useForm } from '../data/form.ts'
 import { amount } from '../data/format.ts'
@@ -24,7 +24,7 @@ export function Pools() {
       icon={Layers}
       create="Create a pool"
       button={mayManageAll && <CreatePool />}
-      about="A pool is several relayers of one network that send as one, for more transactions at a time."
+      about="A pool is several relayers of one network that send as one, so that more transactions run at a time."
       query={usePools(pollMs)}
       columns={columns}
     />
@@ -33,7 +33,7 @@ export function Pools() {
 
 const columns: Column<Pool>[] = [
   { name: 'Pool', by: ({ id }) => id, cell: ({ id }) => <Link to={paths.pool(id)}>{id}</Link> },
-  column('Network', ({ network }) => network),
+  networkColumn(),
   countColumn('Relayers', ({ relayers }) => relayers.length),
   { name: 'Limits', cell: (pool) => <PoolLimits pool={pool} /> },
 ]
@@ -46,7 +46,7 @@ export function PoolLimits({ pool: { network, policies } }: { pool: Pool }) {
     ...(max_value_per_day === undefined ? [] : [`at most ${amount(max_value_per_day, symbol)} per day`]),
     ...Object.keys(others),
   ]
-  return limits.length === 0 ? 'none of its own' : limits.join(', ')
+  return limits.length === 0 ? 'none' : limits.join(', ')
 }
 
 function CreatePool() {
@@ -62,7 +62,7 @@ function CreatePool() {
       label="Create a pool"
       tone="primary"
       opened={reset}
-      effect="Its relayers send as one. A contract that lists its senders must list every address of the pool."
+      effect="Its relayers send as one. A contract that allows only listed senders must list every address of the pool."
       run={async (client) =>
         client.pools.create({
           ...given({ id: values.id }),
@@ -77,7 +77,7 @@ function CreatePool() {
       <Select label="Network" none="Choose one" required values={useNetworkNames()} {...bind('network')} />
       <RelayerPicks network={values.network} {...pick('relayer_ids')} />
       <Field
-        label={`Highest value per day in ${symbol}, over all relayers (optional)`}
+        label={`Value limit per day in ${symbol}, across all relayers (optional)`}
         kind="amount"
         {...bind('max_value_per_day')}
       />

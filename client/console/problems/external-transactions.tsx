@@ -23,7 +23,7 @@ export function Compared({ relayer_id, symbol }: { relayer_id: string; symbol: s
       title={`Mark the transactions of ${relayer_id} as compared`}
       tone="quiet"
       opened={() => open(true)}
-      effect={`Says that these transactions, which ${relayer_id} sent without this service, for example before its database was restored, were compared with what is still to be sent. Until then, an equal request is refused. What is found after this list was read stays to be compared.`}
+      effect={`Confirms that you have compared these transactions, which ${relayer_id} sent without this service, for example before its database was restored, with what is still to be sent. Until then, a request that repeats one of them is refused. Transactions that are found later are to be compared again.`}
       lack={shown.length === 0 ? 'Nothing is listed.' : undefined}
       run={(client) => client.relayers.acknowledgeExternalTransactions(relayer_id, { transactions })}
       message={({ acknowledged, remaining }) =>

@@ -5,21 +5,19 @@ import type { Problem } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { Callout, errorText, Mark, Skeleton, severities } from '../components/feedback.tsx'
 import { Field, Select } from '../components/fields.tsx'
-import { CopyButton, Lasting, Moment } from '../components/values.tsx'
+import { Lasting, Moment, Pending } from '../components/values.tsx'
 import { given, useForm } from '../data/form.ts'
-import { count, counted, reasonText, sentence } from '../data/format.ts'
+import { count, reasonText, sentence } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
 import { paths, type RelayerTab } from '../data/paths.ts'
 import { callerName, isOpenProblem, useNetworks, useProblems, useRelayers } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { toneOf } from '../data/statuses.ts'
 import { time } from '../data/times.ts'
-import { Reason } from '../transactions/reason.tsx'
-import { Compared } from './external-transactions.tsx'
 
-const WaitingRemedy = lazy(async () => ({
-  default: (await import('../transactions/waiting-remedy.tsx')).WaitingRemedy,
-}))
+const Remedy = lazy(async () => ({ default: (await import('./remedy.tsx')).Remedy }))
+const FundAll = lazy(async () => ({ default: (await import('./remedy.tsx')).FundAll }))
+const Reason = lazy(async () => ({ default: (await import('../transactions/reason.tsx')).Reason }))
 
 /** How long an answer counts as present. */
 const freshMs = 30_000
@@ -67,7 +65,7 @@ export function Problems() {
       )}
       {totalItems > problems.length && (
         <p className="hint">
-          The {count(problems.length)} most urgent of {count(totalItems)} are shown.
+          Showing the {count(problems.length)} most urgent of {count(totalItems)}.
         </p>
       )}
       {unchecked.map((its) => (
@@ -155,23 +153,31 @@ function Group({ problems, isPart }: { problems: Problem[]; isPart: boolean }) {
   const [isShown, show] = useState(false)
   const [first] = problems
   if (!first) return null
-  const names = problems.map(
-    ({ relayer_id, notification_id, network_id, pool_id, sponsorship_id }) =>
-      relayer_id ?? notification_id ?? network_id ?? pool_id ?? sponsorship_id,
-  )
   const Chevron = isShown ? ChevronUp : ChevronDown
   return (
     <>
       <li className={isPart ? `${classOf(first)} part` : classOf(first)}>
         <Mark of={severityOf(first)} />
-        <button type="button" className="about" aria-expanded={isShown} onClick={() => show(!isShown)}>
-          <strong>
-            {groupText(problems)} <Chevron className="icon" aria-hidden />
-          </strong>
-          <span className="detail" title={names.join(', ')}>
-            {names.join(', ')}
+        <div className="about">
+          <button type="button" className="unfold" aria-expanded={isShown} onClick={() => show(!isShown)}>
+            <strong>
+              {groupText(problems)} <Chevron className="icon" aria-hidden />
+            </strong>
+          </button>
+          <span className="detail">
+            {problems.map((problem, index) => (
+              <Fragment key={problem.id}>
+                {index > 0 && ', '}
+                <Link to={problemPath(problem)}>{nameOf(problem)}</Link>
+              </Fragment>
+            ))}
           </span>
-        </button>
+        </div>
+        {isOfFunds(first) && (
+          <Suspense fallback={null}>
+            <FundAll problems={problems} />
+          </Suspense>
+        )}
         {mayAcknowledge(first) && isOpenProblem(first) && (
           <Acknowledge problems={problems} summary={groupText(problems)} />
         )}
@@ -181,21 +187,27 @@ function Group({ problems, isPart }: { problems: Problem[]; isPart: boolean }) {
   )
 }
 
+const isOfFunds = ({ kind }: Problem) => kind === 'balance_empty' || kind === 'balance_low'
+
+/** What it is about. */
+const nameOf = ({ relayer_id, notification_id, network_id, pool_id, sponsorship_id, summary }: Problem): string =>
+  relayer_id ?? notification_id ?? network_id?.slice('evm:'.length) ?? pool_id ?? sponsorship_id ?? summary
+
 /** What several have in common. */
 const alike: Record<Problem['kind'], string> = {
   network_down: 'networks are down',
-  network_still: 'chains make no blocks',
+  network_still: 'networks have no new blocks',
   node_unhealthy: 'networks have a node that is not healthy',
   relayer_disabled: 'relayers are disabled',
   relayer_paused: 'relayers are paused',
   transaction_waiting: 'relayers have a transaction that waits',
   transaction_slow: 'relayers have a transaction that takes long',
-  nonces: 'relayers disagree with the chain about nonces',
-  balance_low: 'relayers have little funds',
+  nonces: 'relayers have nonces that do not match the chain',
+  balance_low: 'relayers are low on funds',
   balance_empty: 'relayers have no funds',
-  funding: 'relayers are not refilled',
+  funding: 'relayers are not being refilled',
   notification_disabled: 'notifications are disabled',
-  notification_failing: 'notifications fail',
+  notification_failing: 'notifications are failing',
   deliveries_failed: 'notifications have failed deliveries',
   external_transactions: 'relayers have transactions that this service did not send',
   requests_refused: 'rules refused requests',
@@ -213,7 +225,7 @@ const groupText = (problems: Problem[]) =>
 
 const Unknown = ({ error, since }: { error: unknown; since?: string }) => (
   <Callout of="warning" isAlert>
-    What needs attention is not known{since === undefined ? '' : ` since ${time(since)}`}.{' '}
+    The problems of the service are not known{since === undefined ? '' : ` since ${time(since)}`}.{' '}
     {error ? errorText(error) : 'The service has not answered.'}
   </Callout>
 )
@@ -223,7 +235,8 @@ function OneProblem({ problem, isPart = false }: { problem: Problem; isPart?: bo
   const mayAcknowledge = useMayAcknowledge()
   const { summary, since, acknowledgement } = problem
   const reason = sentence(problem.reason)
-  const shown = reasonText(reason, useSymbolOfProblem(problem))
+  const symbol = useSymbolOfProblem(problem)
+  const shown = reasonText(reason, symbol)
   const { failed, isLoading } = useLastFailure(problem)
   return (
     <li className={isPart ? `${classOf(problem)} part` : classOf(problem)}>
@@ -239,17 +252,21 @@ function OneProblem({ problem, isPart = false }: { problem: Problem; isPart?: bo
           </>
         )}
         <span className="detail" title={shown}>
-          {failed ? <Reason text={reason} of={failed} isPlain /> : isLoading ? '…' : shown}
+          <Suspense fallback={<Pending />}>
+            {failed ? <Reason text={reason} of={failed} isPlain /> : isLoading ? <Pending /> : shown}
+          </Suspense>
         </span>
         {acknowledgement && (
           <span className="detail">
-            {acknowledgement.caller_name ?? callerName(acknowledgement.caller)} deals with it until{' '}
+            {acknowledgement.caller_name ?? callerName(acknowledgement.caller)} is dealing with it until{' '}
             {time(acknowledgement.until)}
             {acknowledgement.note !== null && `: ${acknowledgement.note}`}
           </span>
         )}
       </Link>
-      <Remedy problem={problem} />
+      <Suspense fallback={null}>
+        <Remedy problem={problem} symbol={symbol} to={problemPath(problem)} />
+      </Suspense>
       {mayAcknowledge(problem) &&
         (isOpenProblem(problem) ? (
           <Acknowledge problems={[problem]} summary={summary} />
@@ -258,63 +275,6 @@ function OneProblem({ problem, isPart = false }: { problem: Problem; isPart?: bo
         ))}
     </li>
   )
-}
-
-/** What ends the problem, where one step does; else its page says what can be done. */
-function Remedy({ problem }: { problem: Problem }) {
-  const { kind, relayer_id, notification_id, transaction_id } = problem
-  const { may } = useSession()
-  const symbol = useSymbolOfProblem(problem)
-  const address = useRelayers().data?.find(({ id }) => id === relayer_id)?.address
-  if (notification_id !== null && kind === 'notification_failing' && may('notifications'))
-    return (
-      <Action
-        label="Retry now"
-        title={`Retry the deliveries of ${notification_id}`}
-        tone="quiet"
-        effect="Makes every delivery that waits for its next attempt due now, in the order of the events."
-        run={(client) => client.notifications.redeliverEvents(notification_id, { status: 'pending' })}
-        message={({ redelivered }) =>
-          `${counted(redelivered, 'delivery of', 'deliveries of')} ${notification_id} retried now.`
-        }
-      />
-    )
-  if (relayer_id === null) return null
-  if (kind === 'transaction_waiting' && transaction_id !== null)
-    return (
-      <Suspense fallback={null}>
-        <WaitingRemedy transaction_id={transaction_id} />
-      </Suspense>
-    )
-  if (kind === 'external_transactions' && may('manage')) return <Compared relayer_id={relayer_id} symbol={symbol} />
-  if (kind === 'relayer_paused' && may('manage'))
-    return (
-      <Action
-        label="Resume"
-        thing={`relayer ${relayer_id}`}
-        command={`resume ${relayer_id} from its problem`}
-        tone="quiet"
-        effect="The relayer signs and sends again, and its waiting transactions continue."
-        run={(client) => client.relayers.update(relayer_id, { paused: false })}
-      />
-    )
-  if (kind === 'nonces' && may('send'))
-    return (
-      <Action
-        label="Repair the nonces"
-        title={`Repair the nonces of ${relayer_id}`}
-        tone="quiet"
-        effect={`Asks every node of ${relayer_id} for its transaction count, and corrects the nonces of unsigned transactions.`}
-        message={`The nonces of ${relayer_id} are repaired: they agree with what the nodes report.`}
-        run={(client) => client.relayers.reconcileNonce(relayer_id, {})}
-      />
-    )
-  const isOfFunds = kind === 'balance_empty' || kind === 'balance_low'
-  return isOfFunds && address !== undefined ? (
-    <CopyButton text={address} label={`Copy address of ${relayer_id}`}>
-      Copy address
-    </CopyButton>
-  ) : null
 }
 
 function useSymbolOfProblem({ relayer_id, network_id }: Problem): string {
@@ -342,7 +302,7 @@ export function problemPath({ kind, relayer_id, transaction_id, count: number, .
   if (notification_id !== null) return paths.notification(notification_id)
   if (pool_id !== null) return paths.pool(pool_id)
   if (sponsorship_id !== null) return paths.sponsorships
-  return network_id === null ? paths.overview : paths.network(network_id)
+  return network_id === null ? paths.service : paths.network(network_id)
 }
 
 const spans = { '60': '1 hour', '480': '8 hours', '1440': '1 day', '10080': '7 days' } as const
@@ -357,7 +317,7 @@ function Acknowledge({ problems, summary }: { problems: Problem[]; summary: stri
       icon={BellOff}
       tone="quiet"
       message={`“${summary}” is acknowledged.`}
-      effect={`${summary}. Everybody sees that you deal with it, and it moves to the end of the list.`}
+      effect={`${summary}. Everybody sees that you are dealing with it, and it moves to the end of the list.`}
       run={(client) => Promise.all(problems.map(({ id }) => client.problems.update(id, { acknowledgement: body })))}
     >
       <Select label="For" values={Object.entries(spans)} {...bind('minutes')} />

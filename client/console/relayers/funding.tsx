@@ -5,10 +5,10 @@ import { Link } from 'wouter'
 import { type Funding, type FundingState, type Pool, type Relayer, RelayerError, type Usage } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { useEdited } from '../components/edited.tsx'
-import { EmptyState, Loaded, Problem } from '../components/feedback.tsx'
+import { Callout, EmptyState, Loaded, Problem } from '../components/feedback.tsx'
 import { Field, Select } from '../components/fields.tsx'
 import { ageColumn, type Column, relayerColumn, Table } from '../components/table.tsx'
-import { Badge, Figures, RelayerLink } from '../components/values.tsx'
+import { Address, Badge, Coins, Figures, RelayerLink } from '../components/values.tsx'
 import { useForm, weiIn } from '../data/form.ts'
 import { amount, exactly, gwei, reasonText } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
@@ -16,6 +16,7 @@ import { paths } from '../data/paths.ts'
 import { useRelayers, useStatus, useSymbols } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { age, duration } from '../data/times.ts'
+import { TokenAmount } from '../transactions/token-amount.tsx'
 
 /** Without refills there is nothing to follow. */
 const options = { pollMs: (answer: unknown, error: unknown) => (answer && !error ? 5_000 : false) }
@@ -43,7 +44,8 @@ function LoadedFunding<State>({ isFunded, query, children }: LoadedFundingProps<
 }
 
 /** Where a relayer gets its funds from, whether it has enough, and its newest refills. */
-export function RelayerFunding({ relayer: { id: relayerId, network } }: { relayer: Relayer }) {
+export function RelayerFunding({ relayer: { id: relayerId, network, policies } }: { relayer: Relayer }) {
+  const symbol = useSymbols()(network)
   const place = { relayer_id: relayerId }
   const isFunded = useStatus(relayerId, 5_000).data?.is_funded
   const query = useGet(
@@ -62,12 +64,23 @@ export function RelayerFunding({ relayer: { id: relayerId, network } }: { relaye
             pool_id={state?.pool_id ?? null}
             state={state?.status}
           />
+          {state && isLate(state.funding, policies) && (
+            <Callout of="warning">
+              The policy min_balance stops sending below {amount(policies.min_balance ?? null, symbol)}, and a refill
+              starts only below {amount(state.funding.min_balance, symbol)}. It stops before it is refilled: raise the
+              minimum of the refills.
+            </Callout>
+          )}
           {state && <State network={network} known={state} />}
         </>
       )}
     </LoadedFunding>
   )
 }
+
+/** Whether the relayer stops before a refill starts. */
+const isLate = ({ asset, min_balance }: Funding, policies: Relayer['policies']): boolean =>
+  asset === 'coin' && BigInt(min_balance) <= BigInt(policies.min_balance ?? 0)
 
 /** Where the relayers of a pool get their funds from, under one limit, and which of them have enough. */
 export function PoolFunding({ pool: { id: poolId, network, is_funded } }: { pool: Pool }) {
@@ -88,7 +101,7 @@ export function PoolFunding({ pool: { id: poolId, network, is_funded } }: { pool
                     <Link to={paths.relayer(relayer_id, 'funding')}>{relayer_id}</Link> <Badge state={status} />{' '}
                     <span className="hint">
                       {status_reason !== null && reasonText(status_reason, symbol)}
-                      {since !== null && !fine.includes(status) && ` Since ${age(since)}.`}
+                      {since !== null && !fine.includes(status) && ` For ${age(since)}.`}
                     </span>
                   </li>
                 ))}
@@ -118,17 +131,17 @@ function Source({ place, network, known, pool_id, state }: SourceProps) {
         title={`No other relayer refills ${name}`}
         action={mayManageAll && <ChangeFunding place={place} network={network} known={undefined} />}
       >
-        A relayer with more funds can refill it when its balance gets low, within a limit per day.
+        A relayer with more funds can refill it when its balance is low, within a daily limit.
       </EmptyState>
     )
   return (
     <div className="bar">
       <p>
-        {state !== undefined && <Badge state={state} />} <From funding={known.funding} />
+        {state !== undefined && <Badge state={state} />} <From network={network} funding={known.funding} />
         {pool_id !== null && (
           <>
             {' '}
-            By the pool <Link to={paths.pool(pool_id)}>{pool_id}</Link>.
+            Set by the pool <Link to={paths.pool(pool_id)}>{pool_id}</Link>.
           </>
         )}
       </p>
@@ -137,9 +150,9 @@ function Source({ place, network, known, pool_id, state }: SourceProps) {
           <ChangeFunding place={place} network={network} known={known} />
           {pool_id === null && (
             <Action
-              label="End"
-              title={`End refills of ${name}`}
-              message={`The refills of ${name} are ended.`}
+              label="Stop refills"
+              title={`Stop refills of ${name}`}
+              message={`The refills of ${name} are stopped.`}
               tone="danger"
               effect={`${name} is no longer refilled. A refill that was accepted is still sent.`}
               run={(client) =>
@@ -155,34 +168,55 @@ function Source({ place, network, known, pool_id, state }: SourceProps) {
   )
 }
 
-const From = ({ funding: { treasury_id, asset } }: { funding: Funding }) => (
+const From = ({ network, funding: { treasury_id, asset } }: { network: string; funding: Funding }) => (
   <>
     Refilled from <RelayerLink id={treasury_id} />
-    {asset !== 'coin' && ` with the token ${asset}`}.
+    {asset !== 'coin' && (
+      <>
+        {' '}
+        with the token <Address value={asset} network={network} what="Token" />
+      </>
+    )}
+    .
   </>
 )
 
-const shownIn =
-  (symbol: string, asset: string) =>
-  (value: string | null): string =>
-    asset === 'coin' ? amount(value, symbol) : (value ?? 'unknown')
+/** What is refilled: the coin of the network or a token. */
+interface AmountProps {
+  of: string | null
+  asset: string
+  network: string
+}
+
+function Amount({ of, asset, network }: AmountProps) {
+  if (of === null) return 'unknown'
+  return asset === 'coin' ? (
+    <Coins wei={of} network={network} />
+  ) : (
+    <TokenAmount token={asset} units={of} network={network} />
+  )
+}
 
 interface FiguresProps {
   network: string
   known: { funding: Funding; usage: Usage }
-  more?: Record<string, string>
+  more?: Record<string, ReactNode>
 }
 
 function FundingFigures({ network, known: { funding, usage }, more }: FiguresProps) {
-  const shown = shownIn(useSymbols()(network), funding.asset)
+  const unit = { asset: funding.asset, network }
   return (
     <Figures
       of={{
-        'Refilled below': shown(funding.min_balance),
-        'Up to': shown(funding.target_balance),
-        'Refilled in 24 h': shown(usage.used),
-        'Left of the limit per day': `${shown(usage.remaining)} of ${shown(usage.limit)}`,
-        'Highest price of gas': `${gwei(funding.max_fee_per_gas)} gwei`,
+        'Refilled below': <Amount of={funding.min_balance} {...unit} />,
+        'Refilled to': <Amount of={funding.target_balance} {...unit} />,
+        'Refilled in 24 h': <Amount of={usage.used} {...unit} />,
+        'Left of the daily limit': (
+          <>
+            <Amount of={usage.remaining} {...unit} /> of <Amount of={usage.limit} {...unit} />
+          </>
+        ),
+        'Gas price limit': `${gwei(funding.max_fee_per_gas)} gwei`,
         ...more,
       }}
     />
@@ -192,25 +226,25 @@ function FundingFigures({ network, known: { funding, usage }, more }: FiguresPro
 function State({ network, known }: { network: string; known: FundingState }) {
   const symbol = useSymbols()(network)
   const { funding, status, status_reason, since, refills } = known
-  const shown = shownIn(symbol, funding.asset)
+  const unit = { asset: funding.asset, network }
   const columns: Column<FundingState['refills'][number]>[] = [
     ageColumn('Created', ({ created_at }) => created_at),
-    { name: 'Amount', isNumber: true, cell: (refill) => shown(refill.amount) },
+    { name: 'Amount', isNumber: true, cell: (refill) => <Amount of={refill.amount} {...unit} /> },
     relayerColumn('From', ({ treasury_id }) => treasury_id),
     {
       name: 'Status',
       cell: ({ transaction_id, treasury_id, is_open }) => (
         <Link to={paths.transaction({ relayer_id: treasury_id, id: transaction_id })}>
-          {is_open ? 'under way' : 'ended'}
+          {is_open ? 'in progress' : 'done'}
         </Link>
       ),
     },
   ]
   // The page shows the balance in coins.
   const more = {
-    ...(funding.asset !== 'coin' && { Balance: shown(known.balance) }),
+    ...(funding.asset !== 'coin' && { Balance: <Amount of={known.balance} {...unit} /> }),
     ...(known.runway_seconds !== null && {
-      'Lasts, at the rate of the last 24 h': duration(known.runway_seconds * 1_000),
+      'Empty in': `${duration(known.runway_seconds * 1_000)}, at the rate of the last 24 h`,
     }),
   }
   return (
@@ -218,7 +252,7 @@ function State({ network, known }: { network: string; known: FundingState }) {
       {!fine.includes(status) && status_reason !== null && (
         <Problem>
           {reasonText(status_reason, symbol)}
-          {since !== null && ` Since ${age(since)}.`}
+          {since !== null && ` For ${age(since)}.`}
         </Problem>
       )}
       {fine.includes(status) && status_reason !== null && <p className="hint">{status_reason}</p>}
@@ -232,7 +266,7 @@ function State({ network, known }: { network: string; known: FundingState }) {
           columns={columns}
           none={
             <EmptyState icon={Fuel} title="No refills yet">
-              The first one is sent when the balance is below {shown(funding.min_balance)}.
+              The first one is sent when the balance is below <Amount of={funding.min_balance} {...unit} />.
             </EmptyState>
           }
         />
@@ -297,7 +331,7 @@ function ChangeFunding({ place, network, known: state }: Refilled & { known: Sou
       <Field kind="amount" label={`Minimum in ${symbol}`} required {...bind('min_balance')} />
       <Field kind="amount" label={`Target in ${symbol}`} required {...bind('target_balance')} />
       <Field kind="amount" label={`Limit per day in ${symbol}`} required {...bind('max_amount_per_day')} />
-      <Field kind="amount" label="Highest price of gas in gwei" required {...bind('max_fee_per_gas')} />
+      <Field kind="amount" label="Gas price limit in gwei" required {...bind('max_fee_per_gas')} />
     </Action>
   )
 }

@@ -1,6 +1,7 @@
 import { type UseQueryResult, useQueries } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { RelayerStatus } from '../../index.ts'
+import { Pending } from '../components/values.tsx'
 import { exactAmount, fixed } from '../data/format.ts'
 import { statusQuery, useStatus, useSymbols } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
@@ -9,7 +10,7 @@ import { useSession } from '../data/session.tsx'
 export function Balance({ of, network }: { of: string; network: string }) {
   const status = useStatus(of)
   const symbol = useSymbols()(network)
-  if (!status.data) return status.error ? <span title="The status could not be read">unknown</span> : '…'
+  if (!status.data) return status.error ? <span title="The status could not be read">unknown</span> : <Pending />
   const { balance } = status.data
   if (balance === null) return 'unknown'
   return (

@@ -45,7 +45,7 @@ interface PolicyProps {
   relayer: Relayer
 }
 
-function Policy({ name, form: { title, unit, list, words, none }, relayer }: PolicyProps) {
+function Policy({ name, form: { title, unit, list, words, none, needs }, relayer }: PolicyProps) {
   const { may } = useSession()
   const current = relayer.policies[name]
   const shown = current === undefined ? undefined : unit === 'lines' ? textOf(current) : shownIn(unit, current)
@@ -73,7 +73,10 @@ function Policy({ name, form: { title, unit, list, words, none }, relayer }: Pol
   return (
     <li className={shown === undefined ? undefined : 'set'}>
       <div>
-        <span>{shown === undefined ? none : words(shown, symbol)}</span>
+        <span>
+          {needs && !relayer.policies[needs] && 'Not in effect: '}
+          {shown === undefined ? none : words(shown, symbol)}
+        </span>
         <code className="hint">{name}</code>
       </div>
       {may('manage') && (
@@ -83,7 +86,7 @@ function Policy({ name, form: { title, unit, list, words, none }, relayer }: Pol
           message={about(`The ${title} of`, <RelayerLink id={relayer.id} />, 'is changed.')}
           opened={open}
           lack={lack}
-          effect={`${said ? words(said, symbol) : none} It applies to all transactions of ${relayer.id}.`}
+          effect={`${said ? words(said, symbol) : none} This applies to all transactions of ${relayer.id}.`}
           run={(client) => {
             if (value === undefined) throw new FormError(name, expected[unit](symbol))
             return client.relayers.update(relayer.id, body, { revision: opened.revision })
@@ -163,6 +166,8 @@ interface PolicyForm {
   /** `unit`: of amounts, the currency of the network. */
   words: (value: string, unit: string) => string
   none: string
+  /** It has an effect only while this one is set to yes. */
+  needs?: PolicyName
 }
 
 /** A policy that is `yes` or `no`. */
@@ -185,7 +190,7 @@ const policyForms: Record<string, Partial<Record<PolicyName, PolicyForm>>> = {
       none: 'No limit on the price per unit of gas.',
     },
     max_fee_multiplier: {
-      title: 'price multiple',
+      title: 'price multiplier',
       unit: 'number',
       words: (value) => `Raises fees up to ${value} times the market price.`,
       none: 'Raises fees up to 5 times the market price.',
@@ -220,23 +225,23 @@ const policyForms: Record<string, Partial<Record<PolicyName, PolicyForm>>> = {
       title: 'minimum balance',
       unit: 'coins',
       words: (value, unit) => `Sends only while the balance is at least ${value} ${unit}.`,
-      none: 'Sends whatever the balance is.',
+      none: 'Sends at any balance.',
     },
     token_limits: {
       title: 'token limits',
       unit: 'lines',
       list: {
         one: 'token',
-        hint: 'Amounts are in the smallest unit of the token; empty: no limit.',
+        hint: 'Amounts are in base units of the token. Empty: no limit.',
         parts: [
           contract('Token'),
-          { label: 'Most in one transaction', placeholder: 'units at once' },
-          { label: 'Most in 24 hours', placeholder: 'units in 24 h' },
+          { label: 'Limit per transaction', placeholder: 'base units at once' },
+          { label: 'Limit in 24 hours', placeholder: 'base units in 24 h' },
           {
             label: 'Signatures that move it',
             values: [
-              ['', 'no signatures'],
-              ['signatures', 'counts signatures'],
+              ['', 'do not count'],
+              ['signatures', 'count'],
             ],
           },
         ],
@@ -270,19 +275,19 @@ const policyForms: Record<string, Partial<Record<PolicyName, PolicyForm>>> = {
       title: 'limit of unfinished transactions',
       unit: 'number',
       words: (value) => `Accepts at most ${value} unfinished transactions.`,
-      none: 'Accepts the default number of unfinished transactions.',
+      none: 'Accepts at most 10,000 unfinished transactions.',
     },
     max_gap_fills_per_hour: {
       title: 'limit of gap fills per hour',
       unit: 'number',
-      words: (value) => `Uses up at most ${value} free nonces per hour by transfers to itself.`,
-      none: 'Uses up at most 10 free nonces per hour by transfers to itself.',
+      words: (value) => `Fills at most ${value} nonce gaps per hour with transfers to itself.`,
+      none: 'Fills at most 10 nonce gaps per hour with transfers to itself.',
     },
     allow_transactions: permission(
       'permission for transactions',
-      ['Takes', 'Does not take'],
+      ['Accepts', 'Does not accept'],
       'transactions.',
-      'Takes transactions.',
+      'Accepts transactions.',
     ),
   },
   Signatures: {
@@ -303,8 +308,9 @@ const policyForms: Record<string, Partial<Record<PolicyName, PolicyForm>>> = {
       title: 'allowed delegates',
       unit: 'lines',
       list: { one: 'delegate', parts: [contract('Delegate')] },
-      words: (value) => `Permitted EIP-7702 authorizations are for ${linesText(value, 'contract')} only.`,
-      none: 'Permitted EIP-7702 authorizations are for its allowed receivers, or for any contract while it has no limits.',
+      words: (value) => `Authorizations for ${linesText(value, 'contract')} only.`,
+      none: 'Authorizations for the allowed receivers, or for any contract if all are allowed.',
+      needs: 'allow_authorizations',
     },
     allow_blind_typed_data: permission(
       'permission for hashes of typed data',

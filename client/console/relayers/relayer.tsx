@@ -5,6 +5,7 @@ import { Action } from '../components/action.tsx'
 import { changedIn, useEdited } from '../components/edited.tsx'
 import { Callout, Loaded, Problem } from '../components/feedback.tsx'
 import { Entries, Field, NotificationChecks, nodeParts, Select } from '../components/fields.tsx'
+import { Menu } from '../components/menu.tsx'
 import { Crumbs, Heading, isMissing, Missing, Tabs } from '../components/page.tsx'
 import { about, Badge, Copyable, ExplorerLink, Figures, NetworkLink, RelayerLink } from '../components/values.tsx'
 import { nodesOf, useForm } from '../data/form.ts'
@@ -184,16 +185,18 @@ function RelayerActions({ relayer }: { relayer: Relayer }) {
         run={(client) => client.relayers.update(id, { policies: { allow_transactions: false } })}
         message={`${id} takes no new transactions. When its unfinished transactions have ended, it can be deleted.`}
       />
-      <Action
-        label="Delete"
-        thing={thing}
-        tone="danger"
-        typed={id}
-        message={`Relayer ${id} is deleted. Its signer stays.`}
-        effect={`Deletes ${id} with its policies and the list of its transactions. It is refused while a transaction is unfinished. Its signer and what its address owns stay.`}
-        run={(client) => client.relayers.delete(id)}
-        to={paths.relayers}
-      />
+      <Menu of={id}>
+        <Action
+          label="Delete"
+          thing={thing}
+          tone="danger"
+          typed={id}
+          message={`Relayer ${id} is deleted. Its signer stays.`}
+          effect={`Deletes ${id} with its policies and the list of its transactions. It is refused while a transaction is unfinished. Its signer and what its address owns stay.`}
+          run={(client) => client.relayers.delete(id)}
+          to={paths.relayers}
+        />
+      </Menu>
     </div>
   )
 }

@@ -7,7 +7,7 @@ import { ClearFilters, EmptyState, Loaded } from '../components/feedback.tsx'
 import { Filters, SearchField, Segments } from '../components/filters.tsx'
 import { Heading } from '../components/page.tsx'
 import { type Choice, type Column, column, relayerColumn, Table, useChoice } from '../components/table.tsx'
-import { Badge, TransactionState } from '../components/values.tsx'
+import { Badge, NetworkLink, TransactionState } from '../components/values.tsx'
 import { useAddressState } from '../data/address-state.ts'
 import { count, words } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
@@ -105,7 +105,10 @@ const columnsOf = (isKnown: boolean): Column<ShownRow>[] => [
       </span>
     ),
   },
-  column('Network', ({ relayer }) => relayer.network, { isAbsent: true }),
+  column('Network', ({ relayer }) => relayer.network, {
+    isAbsent: true,
+    cell: ({ relayer }) => <NetworkLink name={relayer.network} />,
+  }),
   {
     name: 'Balance',
     isNumber: true,

@@ -22,7 +22,7 @@ import { CreateRelayer } from '../relayers/create-relayer.tsx'
 import { SubmissionFields, submissionOf, submissionStart, submissionText } from '../transactions/submission.tsx'
 
 const base = '/api/v1/relayers/{relayer_id}'
-const kinds = { sign: 'Sign a message', test: 'Simulate a transaction' } as const
+const kinds = { sign: 'Sign a message', test: 'Simulate or send' } as const
 type Kind = keyof typeof kinds
 
 /** `function`: one of the receiver, with its arguments, in the place of the data. */
@@ -53,7 +53,6 @@ export function Sandbox({ params }: { params: { relayer_id?: string; transaction
             <SandboxForm
               chosen={relayer_id}
               start={{ ...blank, to: to ?? '', value: exactly(value), data: data ?? '' }}
-              isTransaction
             />
           )}
         </Loaded>
@@ -65,17 +64,16 @@ export function Sandbox({ params }: { params: { relayer_id?: string; transaction
 interface SandboxFormProps {
   chosen: string
   start: typeof blank
-  isTransaction?: boolean
 }
 
-function SandboxForm({ chosen, start, isTransaction = false }: SandboxFormProps) {
+function SandboxForm({ chosen, start }: SandboxFormProps) {
   const { client, may } = useSession()
   const relayers = useRelayers()
   const symbolOf = useSymbols()
   const networks = useNetworks()
   const [relayerId, setRelayer] = useState(chosen)
   const { values, bind } = useForm(start)
-  const [kind, setKind] = useState<Kind>(isTransaction || !may('sign') ? 'test' : 'sign')
+  const [kind, setKind] = useState<Kind>(may('send') && (chosen !== '' || !may('sign')) ? 'test' : 'sign')
   usePressable(`Send from ${chosen}`, () => setKind('test'))
   const way = useForm(submissionStart)
   const submission = submissionOf(way.values)
@@ -85,7 +83,7 @@ function SandboxForm({ chosen, start, isTransaction = false }: SandboxFormProps)
   const chosenRelayer = relayers.data?.find(({ id }) => id === path.relayer_id)
   const symbol = symbolOf(chosenRelayer?.network)
   const usual = networks.data?.find(({ name }) => name === chosenRelayer?.network)?.submission
-  const asUsual = `as the network sets it${usual ? `: ${submissionText(usual)}` : ''}`
+  const asUsual = `default of the network${usual ? `: ${submissionText(usual)}` : ''}`
   const text = (name: keyof typeof blank) => values[name].trim()
   const others = {
     value: weiOf(values.value) ?? '0',
@@ -186,7 +184,7 @@ const TransactionFields = ({ values, bind, symbol }: TransactionFieldsProps) => 
     ) : (
       <Arguments inputs={inputsOf(values.function)} {...bind('args')} />
     )}
-    <Field kind="whole" label="Gas limit (empty: it is estimated)" {...bind('gas_limit')} />
+    <Field kind="whole" label="Gas limit (empty: estimated)" {...bind('gas_limit')} />
   </>
 )
 
@@ -238,7 +236,7 @@ function SendIt({ relayer_id, relayer, transaction, symbol, asUsual, isReady }: 
       isReady={isReady}
       effect={
         <>
-          <p>It is signed and sent now, and costs a fee.</p>
+          <p>This signs and sends it now, and costs a fee.</p>
           <Figures
             isWide
             of={{

@@ -1,14 +1,13 @@
-import { Activity, KeyRound } from 'lucide-react'
 import type { ServiceState } from '../../index.ts'
-import { EmptyState, Loaded, Problem } from '../components/feedback.tsx'
+import { Loaded, Problem } from '../components/feedback.tsx'
 import { Heading } from '../components/page.tsx'
 import { ageColumn, type Column, countColumn, stateColumn, Table, timeColumn } from '../components/table.tsx'
-import { Age, Badge, RowTime } from '../components/values.tsx'
+import { Age, Badge, Figures, Lasting, RowTime } from '../components/values.tsx'
 import { count, reasonText, short, words } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
 import { useAddressNames } from '../data/resources.ts'
 import { toneOf } from '../data/statuses.ts'
-import { age, zoneShortly } from '../data/times.ts'
+import { zoneShortly } from '../data/times.ts'
 
 const [kilobyte, megabyte] = [1_024, 1_048_576]
 const size = (bytes: number): string =>
@@ -33,20 +32,7 @@ export const Service = () => (
 )
 
 function Facts({ not_ready, started_at, database, ...state }: ServiceState) {
-  const figures: [string, string, string][] = [
-    ['Status', not_ready.length === 0 ? 'Ready' : 'Not ready', `server ${state.name}`],
-    ['Uptime', age(started_at), `version ${state.version}, Node.js ${state.node_version}`],
-    [
-      'Memory',
-      size(state.memory_bytes),
-      `of this process; its event loop waits ${state.event_loop_ms || '<\u00a01'}\u00a0ms`,
-    ],
-    [
-      'Database',
-      size(database.size_bytes),
-      `${engines[database.engine]} ${database.version}, answers in ${database.response_ms || '<\u00a01'}\u00a0ms`,
-    ],
-  ]
+  const ms = (value: number) => (value < 1 ? 'less than 1 ms' : `${count(value)} ms`)
   return (
     <>
       {not_ready.map(({ path, message }) => (
@@ -54,15 +40,22 @@ function Facts({ not_ready, started_at, database, ...state }: ServiceState) {
           Not ready: {path} {message}
         </Problem>
       ))}
-      <div className="tiles">
-        {figures.map(([name, value, note]) => (
-          <div key={name} className="tile">
-            <span>{name}</span>
-            <strong className={value === 'Not ready' ? 'bad' : undefined}>{value}</strong>
-            <span>{note}</span>
-          </div>
-        ))}
-      </div>
+      <section className="card" aria-label="This server">
+        <Figures
+          of={{
+            Status: <Badge state={not_ready.length === 0 ? 'ready' : 'not ready'} />,
+            Server: state.name.replace(/ (?=\d+$)/, ', process '),
+            'Running for': <Lasting since={started_at} />,
+            Version: state.version,
+            'Node.js': state.node_version,
+            Memory: size(state.memory_bytes),
+            'Work is delayed by': ms(state.event_loop_ms),
+            Database: `${engines[database.engine]} ${database.version}`,
+            'Database size': size(database.size_bytes),
+            'Database answers in': ms(database.response_ms),
+          }}
+        />
+      </section>
     </>
   )
 }
@@ -108,11 +101,7 @@ const KeyServices = ({ key_services }: ServiceState) => (
       rows={key_services}
       columns={keyColumns}
       idOf={({ type }) => type}
-      none={
-        <EmptyState icon={KeyRound} title="No key service yet">
-          Each one that this server asks for a signature is listed here, with its failures.
-        </EmptyState>
-      }
+      none={<p className="hint">None was asked for a signature since this server started. Add one with a signer.</p>}
     />
   </section>
 )
@@ -120,7 +109,7 @@ const KeyServices = ({ key_services }: ServiceState) => (
 const serverColumns: Column<ServiceState['servers'][number]>[] = [
   { name: 'Server', by: ({ name }) => name, cell: ({ name, is_this }) => (is_this ? `${name} (this one)` : name) },
   stateColumn(({ status }) => status),
-  timeColumn('Since', ({ started_at }) => started_at, { by: ({ started_at }) => started_at }),
+  timeColumn('Started', ({ started_at }) => started_at, { by: ({ started_at }) => started_at }),
   countColumn('Sends for relayers', ({ relayers }) => relayers),
 ]
 
@@ -140,13 +129,11 @@ const Incidents = ({ incidents }: ServiceState) => (
   <section aria-labelledby="incidents">
     <h2 id="incidents">Incidents</h2>
     {incidents.length === 0 ? (
-      <EmptyState icon={Activity} title="No incidents recorded">
-        What a server notices of its nodes, key services and relayers is listed here, also from before its last start.
-      </EmptyState>
+      <p className="hint">None. Faults of nodes, key services and relayers are listed here and kept across restarts.</p>
     ) : (
       <>
         <p className="hint">
-          What all servers noticed, also before their last start: nodes, key services and relayers. Times are in{' '}
+          Faults of nodes, key services and relayers, as the servers noticed them. Kept across restarts. Times are in{' '}
           {zoneShortly()}.
         </p>
         <ol className="timeline card incidents">

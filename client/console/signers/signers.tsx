@@ -6,7 +6,7 @@ import { Field, Lines, Select } from '../components/fields.tsx'
 import { Menu } from '../components/menu.tsx'
 import { ListPage } from '../components/page.tsx'
 import { type Column, SearchedTable } from '../components/table.tsx'
-import { Copyable, Identifier, RelayerLink } from '../components/values.tsx'
+import { Copyable, Identifier, Pending, RelayerLink } from '../components/values.tsx'
 import { given, jsonIn, useForm } from '../data/form.ts'
 import { words } from '../data/format.ts'
 import { useRelayers, useSigners } from '../data/resources.ts'
@@ -27,7 +27,7 @@ const configs: Record<SignerType, string[]> = {
 }
 
 const about: Record<SignerType, string> = {
-  generated: 'The service makes a new private key and keeps it encrypted. Nobody can read it again.',
+  generated: 'The service creates a private key and keeps it encrypted. Nobody can read it again.',
   plain: 'The service keeps this private key, encrypted.',
   keystore: 'The service decrypts this V3 keystore once, and keeps the key encrypted.',
   aws_kms: 'The key stays in AWS KMS.',
@@ -46,7 +46,7 @@ export const Signers = () => (
     icon={KeyRound}
     create="Create a signer"
     button={<CreateSigner />}
-    about="A signer is a private key, or a key in a key service. A relayer uses one."
+    about="A signer is a private key, or a key in a key service. Each relayer uses one."
     query={useSigners()}
     lines={6}
   >
@@ -57,7 +57,8 @@ export const Signers = () => (
         columns={columns}
         idOf={({ id }) => id}
         kinds="ID, type or address"
-        textsOf={({ id, type, address }) => [id, words(type), address]}
+        textsOf={(signer) => [signer.id, typeText(signer), signer.address]}
+        sorted="Signer"
       />
     )}
   </ListPage>
@@ -65,17 +66,22 @@ export const Signers = () => (
 
 const columns: Column<Signer>[] = [
   { name: 'Signer', by: ({ id }) => id, cell: ({ id }) => <Identifier value={id} /> },
-  { name: 'Type', by: ({ type }) => type, cell: ({ type }) => words(type) },
+  { name: 'Type', by: typeText, cell: typeText },
   { name: 'Address', cell: ({ address }) => <Copyable value={address} whole /> },
   { name: 'Relayers', cell: ({ address }) => <UsedBy address={address} /> },
   { name: '', cell: (signer) => <DeleteSigner {...signer} /> },
 ]
 
+/** Where the key is. One of the service is `local`, as no network is. */
+function typeText({ type }: Signer): string {
+  return type === 'local' ? 'this service' : words(type)
+}
+
 /** The relayers with this key; one per chain. */
 function UsedBy({ address }: { address: string }) {
   const relayers = useRelayers()
   const users = relayers.data?.filter((one) => one.address.toLowerCase() === address.toLowerCase()) ?? []
-  if (users.length === 0) return relayers.data ? <span className="hint">none</span> : '…'
+  if (users.length === 0) return relayers.data ? <span className="hint">none</span> : <Pending />
   return (
     <span className="named">
       {users.map(({ id }) => (
@@ -94,7 +100,7 @@ const DeleteSigner = ({ id, address }: Signer) => (
         thing={`signer ${id}`}
         typed={id}
         tone="danger"
-        effect={`Deletes ${id}. A key that the service keeps is gone for good, and with it what ${address} owns. It is refused while a relayer uses it.`}
+        effect={`Deletes ${id}. If the service keeps the key, it is lost for good, and with it what ${address} owns. This is refused while a relayer uses it.`}
         run={(client) => client.signers.delete(id)}
       />
     </Menu>

@@ -1,26 +1,56 @@
 import type { RelayerSpending } from '../../index.ts'
-import { type Column, column, countColumn } from '../components/table.tsx'
+import { type Column, countColumn, networkColumn } from '../components/table.tsx'
 import { amount, count, exactAmount, fixed } from '../data/format.ts'
-import { useSymbols } from '../data/resources.ts'
+import { useNetworks, useSymbols } from '../data/resources.ts'
 
-type Costs = Pick<RelayerSpending, 'network' | 'mined' | 'fees' | 'fees_today' | 'repriced' | 'repricing_fees'>
+type Costs = Pick<RelayerSpending, 'network' | 'mined' | 'fees' | 'fees_today' | 'repriced' | 'repricing_fees'> & {
+  failed?: number
+}
 
 export function Paid({ wei, network }: { wei: string; network: string }) {
   const symbol = useSymbols()(network)
   return <span title={exactAmount(wei, symbol)}>{fixed(wei, symbol, 6)}</span>
 }
 
-const paid = (name: string, member: 'fees' | 'fees_today' | 'repricing_fees'): Column<Costs> => ({
-  name,
-  isNumber: true,
-  by: (its) => [its.network, Number(its[member])],
-  cell: (its) => (its[member] === '0' ? '–' : <Paid wei={its[member]} network={its.network} />),
+type Member = 'fees' | 'fees_today' | 'repricing_fees'
+
+export const sumOf = (rows: Costs[], member: Member): bigint => rows.reduce((sum, row) => sum + BigInt(row[member]), 0n)
+
+const paid = (name: string, member: Member): Column<Costs> => {
+  const show = (rows: Costs[]) => {
+    const [{ network } = { network: '' }] = rows
+    const sum = sumOf(rows, member)
+    return sum === 0n ? '–' : <Paid wei={`${sum}`} network={network} />
+  }
+  return {
+    name,
+    isNumber: true,
+    by: (its) => [its.network, Number(its[member])],
+    cell: (its) => show([its]),
+    sum: show,
+  }
+}
+
+const counted = (name: string, member: 'mined' | 'failed'): Column<Costs> => ({
+  ...countColumn(name, (its: Costs) => its[member] ?? 0),
+  sum: (rows) => count(rows.reduce((sum, row) => sum + (row[member] ?? 0), 0)),
 })
+
+/** The sum of each currency, in which rows of several networks may be. Coins of test networks, or without a name, are of one network only. */
+export function useSums<Row extends Costs>(rows: Row[]): { name: string; of: Row[] }[] {
+  const networks = useNetworks().data ?? []
+  const groups = Map.groupBy(rows, ({ network }) => {
+    const its = networks.find(({ name }) => name === network)
+    return its?.symbol && !its.is_testnet ? its.symbol : `${its?.symbol ?? 'coins'} on ${network}`
+  })
+  return [...groups].flatMap(([name, of]) => (of.length > 1 ? [{ name: `Total in ${name}`, of }] : []))
+}
 
 /** What relayers or API keys paid; `repricing`: what later versions cost more than the first ones would have. */
 export const costColumns = {
-  network: column('Network', ({ network }: Costs) => network),
-  mined: countColumn('Mined', ({ mined }: Costs) => mined),
+  network: networkColumn<Costs>(),
+  mined: counted('Mined', 'mined'),
+  failed: counted('Failed', 'failed'),
   fees: paid('Fees', 'fees'),
   repricing: paid('For repricing', 'repricing_fees'),
   today: paid('Today (UTC)', 'fees_today'),
@@ -31,14 +61,14 @@ export function Repricing({ rows, networks }: { rows: Costs[]; networks: string[
   const symbolOf = useSymbols()
   return networks.map((network) => {
     const all = rows.filter((row) => row.network === network)
-    const sum = (name: 'fees' | 'repricing_fees') => all.reduce((total, row) => total + BigInt(row[name]), 0n)
-    const counted = (name: 'repriced' | 'mined') => all.reduce((total, row) => total + row[name], 0)
-    if (counted('repriced') === 0) return null
+    const added = sumOf(all, 'repricing_fees')
+    const total = (name: 'repriced' | 'mined') => all.reduce((sum, row) => sum + row[name], 0)
+    if (total('repriced') === 0) return null
     return (
       <p key={network} className="hint">
-        Repricing on {network}: {count(counted('repriced'))} of {count(counted('mined'))} transactions got into a block
-        at a later price. They paid {amount(`${sum('repricing_fees')}`, symbolOf(network))} (
-        {percent(sum('repricing_fees'), sum('fees'))} of the fees) above what their first price would have paid there.
+        Repricing on {network}: {count(total('repriced'))} of {count(total('mined'))} transactions were mined at a later
+        price. They paid {amount(`${added}`, symbolOf(network))} ({percent(added, sumOf(all, 'fees'))} of the fees) more
+        than at their first price.
       </p>
     )
   })

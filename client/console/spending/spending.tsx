@@ -23,7 +23,7 @@ import {
 } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { Balance, useBalances } from '../relayers/funds.tsx'
-import { costColumns, Paid, Repricing } from './costs.tsx'
+import { costColumns, Paid, Repricing, useSums } from './costs.tsx'
 
 const spans = { week: 7, month: 30, quarter: 90 } as const
 const spanNames = ['week', 'month', 'quarter'] as const
@@ -84,7 +84,7 @@ export function Spending({ find }: Find) {
         ))}
       </div>
       {shown.length > maxCharts && (
-        <p className="hint">The charts of the first {maxCharts} networks are shown. Choose a network for its chart.</p>
+        <p className="hint">Showing the charts of the first {maxCharts} networks. Choose a network to see its chart.</p>
       )}
       <Repricing rows={spending.data ?? []} networks={shown} />
       {by === 'API key' ? (
@@ -107,12 +107,13 @@ function SpendingByRelayer({ filter, bar, none }: PartProps) {
   const { days } = filter
   const spending = useSpending(filter)
   const balances = useBalances(spending.data?.map(({ relayer_id }) => relayer_id) ?? [])
+  const sums = useSums(spending.data ?? [])
   return (
     <section aria-label="Relayers" aria-busy={spending.isPlaceholderData}>
       <Loaded query={spending} lines={6} as="rows">
         {(rows) =>
           rows.length === 0 ? (
-            <EmptyState icon={Coins} title={`No fees in these ${days} days`} action={none}>
+            <EmptyState icon={Coins} title={`No fees in the last ${days} days`} action={none}>
               What each relayer pays for its transactions is listed here, with its balance.
             </EmptyState>
           ) : (
@@ -120,6 +121,7 @@ function SpendingByRelayer({ filter, bar, none }: PartProps) {
               of="relayers"
               rows={rows.map((row) => ({ ...row, balance: balances?.get(row.relayer_id) }))}
               columns={columnsOf(rows, balances !== undefined)}
+              sums={sums}
               isShort
               idOf={({ relayer_id }) => relayer_id}
               kinds="relayer or network"
@@ -141,15 +143,15 @@ type Row = RelayerSpending & { balance?: number | undefined }
 const columnsOf = (rows: RelayerSpending[], isKnown: boolean): Column<Row>[] => [
   relayerColumn('Relayer', ({ relayer_id }) => relayer_id, { isWhole: true }),
   { ...costColumns.network, isAbsent: true },
-  {
-    ...costColumns.mined,
-    cell: ({ mined, failed }) => (
-      <>
-        {failed > 0 && <span className="low">{count(failed)} failed of </span>}
-        {count(mined)}
-      </>
-    ),
-  },
+  costColumns.mined,
+  ...(rows.some(({ failed }) => failed > 0)
+    ? [
+        {
+          ...costColumns.failed,
+          cell: ({ failed }: Row) => (failed > 0 ? <span className="low">{count(failed)}</span> : '–'),
+        },
+      ]
+    : []),
   { ...costColumns.fees, isBeside: true },
   {
     name: 'Per transaction',
@@ -174,6 +176,7 @@ const dayS = 86_400
 /** What the transactions of each API key cost, in all and by day. */
 function SpendingByKey({ filter, bar, none }: PartProps) {
   const spending = useSpendingByKey(filter)
+  const sums = useSums(spending.data ?? [])
   return (
     <section aria-label="API keys" aria-busy={spending.isPlaceholderData}>
       <div className="bar">{bar}</div>
@@ -183,10 +186,11 @@ function SpendingByKey({ filter, bar, none }: PartProps) {
             of="API keys"
             rows={rows}
             columns={columns}
+            sums={sums}
             isShort
             idOf={(its) => `${its.caller} ${its.network}`}
             none={
-              <EmptyState icon={Key} title={`No fees in these ${filter.days} days`} action={none}>
+              <EmptyState icon={Key} title={`No fees in the last ${filter.days} days`} action={none}>
                 What the transactions of each API key cost is listed here.
               </EmptyState>
             }

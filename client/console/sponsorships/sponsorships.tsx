@@ -7,9 +7,9 @@ import { AddressField, Entries, Field, Select } from '../components/fields.tsx'
 import { Menu } from '../components/menu.tsx'
 import { TablePage } from '../components/page.tsx'
 import { type Column, column, stateColumn } from '../components/table.tsx'
-import { Coins, NewToken, RelayerLink } from '../components/values.tsx'
+import { Address, Coins, NewToken, RelayerLink } from '../components/values.tsx'
 import { given, listOf, useForm, weiIn } from '../data/form.ts'
-import { count, exactly, short } from '../data/format.ts'
+import { counted, exactly } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
 import { usePools, useRelayers, useSponsorships, useSymbols } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
@@ -48,16 +48,20 @@ const columns: Column<Sponsorship>[] = [
   },
   {
     name: 'Pays for',
-    cell: ({ targets }) => (
-      <span title={targets.map(({ address, selectors }) => `${address}: ${selectors.join(', ')}`).join('\n')}>
-        {targets.length === 0
-          ? 'nothing yet'
-          : targets.map(({ address, selectors }) => `${short(address)} (${count(selectors.length)})`).join(', ')}
+    cell: ({ targets, network }) => (
+      <span className="named">
+        {targets.length === 0 && 'nothing yet'}
+        {targets.map(({ address, selectors }) => (
+          <span key={address} title={selectors.join(', ')}>
+            <Address value={address} network={network} what="Contract" />{' '}
+            <span className="hint">{counted(selectors.length, 'function')}</span>
+          </span>
+        ))}
       </span>
     ),
   },
   {
-    name: 'Used in 24 hours',
+    name: 'Used in 24 h',
     isNumber: true,
     cell: ({ usage, network }) => <Coins wei={usage.used} network={network} />,
   },
@@ -70,7 +74,7 @@ const columns: Column<Sponsorship>[] = [
       </span>
     ),
   },
-  { name: 'For one call', isNumber: true, cell: ({ max_fee, network }) => <Coins wei={max_fee} network={network} /> },
+  { name: 'Per call', isNumber: true, cell: ({ max_fee, network }) => <Coins wei={max_fee} network={network} /> },
   { name: '', cell: (sponsorship) => <SponsorshipActions sponsorship={sponsorship} /> },
 ]
 
@@ -100,7 +104,7 @@ function SponsorshipActions({ sponsorship }: { sponsorship: Sponsorship }) {
         message={`The budgets of ${id} are changed.`}
         opened={open}
         lack={lack}
-        effect="They hold from the next call on. What is used already counts."
+        effect="Applies from the next call on. What is already used counts."
         run={async (client) =>
           client.sponsorships.update(id, changedIn(bodyOf(budgetsOf(opened)), bodyOf(values)), {
             revision: opened.revision,
@@ -109,7 +113,7 @@ function SponsorshipActions({ sponsorship }: { sponsorship: Sponsorship }) {
       >
         {difference}
         <Field kind="amount" label={`For 24 hours, in ${symbol}`} required {...bind('max_fee_per_day')} />
-        <Field kind="amount" label={`For one call, in ${symbol}`} required {...bind('max_fee')} />
+        <Field kind="amount" label={`Per call, in ${symbol}`} required {...bind('max_fee')} />
       </Action>
       <Menu of={id}>
         <Action
@@ -119,7 +123,7 @@ function SponsorshipActions({ sponsorship }: { sponsorship: Sponsorship }) {
           effect={
             paused
               ? `Calls of “${id}” are accepted again.`
-              : `Every call of “${id}” is refused from the next one on. Accepted ones are sent.`
+              : `Calls of “${id}” are refused from now on. Accepted ones are still sent.`
           }
           run={(client) => client.sponsorships.update(id, { paused: !paused })}
         />
@@ -127,7 +131,7 @@ function SponsorshipActions({ sponsorship }: { sponsorship: Sponsorship }) {
           label="Delete"
           thing={thing}
           tone="danger"
-          effect="Its API key is revoked with it, in every page that has it. Accepted calls are sent."
+          effect="Its API key is revoked too, in every page that uses it. Accepted calls are still sent."
           run={(client) => client.sponsorships.delete(id)}
         />
       </Menu>
@@ -187,10 +191,10 @@ function CreateSponsorship() {
       <AddressField label="Contract" {...bind('targets')} />
       <Entries label="Selectors of its functions" one="selector" parts={selector} {...bind('selectors')} />
       <Entries label="Forwarders (ERC-2771, optional)" one="forwarder" parts={forwarder} {...bind('forwarders')} />
-      <Field kind="whole" label="Most gas of one call" required {...bind('max_gas')} />
-      <Field kind="amount" label={`Highest fee of one call in ${symbol}`} required {...bind('max_fee')} />
-      <Field kind="amount" label={`Budget for 24 hours in ${symbol}`} required {...bind('max_fee_per_day')} />
-      <Field kind="whole" label="Calls of one user in 24 hours (optional)" {...bind('per_user')} />
+      <Field kind="whole" label="Gas limit per call" required {...bind('max_gas')} />
+      <Field kind="amount" label={`Fee limit per call in ${symbol}`} required {...bind('max_fee')} />
+      <Field kind="amount" label={`Budget for 24 hours, in ${symbol}`} required {...bind('max_fee_per_day')} />
+      <Field kind="whole" label="Calls per user in 24 hours (optional)" {...bind('per_user')} />
       <Entries label="Pages that may call it (optional)" one="origin" parts={origin} {...bind('origins')} />
     </Action>
   )
