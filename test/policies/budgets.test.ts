@@ -503,7 +503,13 @@ test('is read, changed with If-Match, and keeps a key from managing keys', async
 const counted = [
   ...['signMessage', 'signBatch', 'signTypedDataFull', 'signTransaction'],
   ...['sendTransaction', 'sendTransactionBatch', 'dryRunTransaction', 'replaceTransaction', 'speedUpTransaction'],
-  ...['cancelTransaction', 'sendPoolTransaction', 'sendPoolTransactionBatch', 'dryRunPoolTransaction'],
+  ...[
+    'publishTransaction',
+    'cancelTransaction',
+    'sendPoolTransaction',
+    'sendPoolTransactionBatch',
+    'dryRunPoolTransaction',
+  ],
   'movePoolTransaction',
 ]
 const harmless: ReadonlySet<string> = new Set(['read', 'notifications'])

@@ -3,9 +3,11 @@ import { expect, test } from 'vitest'
 import type { Anvil } from '../support/anvil.ts'
 import { testChain } from '../support/chain.ts'
 import { operations } from '../support/contract.ts'
+import { testLiar } from '../support/liar.ts'
 import { startTestService, type TestService, temporaryFolder } from '../support/service.ts'
 import { play, sponsoredRig } from '../support/sponsorship.ts'
 import { testRig } from '../support/test-rig.ts'
+import { until } from '../support/until.ts'
 
 const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const sending = '/api/v1/relayers/demo/transactions'
@@ -263,15 +265,26 @@ test('honours a key in every operation that declares it: the first answer again,
   const sent = await client.transactions.send(relayer.id, { to, value: '1' }, { wait: 'submitted' })
   const relayers = `relayers/${relayer.id}`
   const transfer = { to, value: '1' }
+  // What waits behind a transaction that no node takes can be moved.
+  const node = await testLiar(rig.chain)
+  node.lie = (method) => (method === 'eth_sendRawTransaction' ? new Error('txpool is full') : undefined)
+  const [stuck, spare] = [await rig.addAccount({ rpc_urls: [node.url] }), await rig.addAccount()]
+  const both = [stuck.relayer_id, spare.relayer_id]
+  await client.pools.create({ id: 'moving', network: 'local', relayer_ids: both, weights: { [spare.relayer_id]: 0 } })
+  await client.pools.sendTransaction('moving', { ...transfer, gas_limit: 21_000 })
+  await until('it is refused', async () => (await stuck.transactions())[0]?.status_reason !== null)
+  const waiting = await client.pools.sendTransaction('moving', { ...transfer, gas_limit: 21_000 })
+  await client.pools.update('moving', { weights: { [spare.relayer_id]: 100 } }, { revision: '*' })
   const call = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params: [params] })
   const sending = call('eth_sendTransaction', { to, value: '0x1' })
-  const requests: Record<string, [path: string, body: object, token?: string]> = {
+  const requests: Record<string, [path: string, body: object | undefined, token?: string]> = {
     sendTransaction: [`${relayers}/transactions`, transfer],
     sendTransactionBatch: [`${relayers}/transactions/batch`, { transactions: [transfer, transfer] }],
     speedUpTransaction: [`${relayers}/transactions/${sent.id}/speed-up`, {}],
     sweepRelayer: [`relayers/${swept}/sweep`, { to }],
     callRelayerJsonRpc: [`${relayers}/rpc`, sending],
     sendPoolTransaction: [`pools/${pool.id}/transactions`, transfer],
+    movePoolTransaction: [`pools/moving/transactions/${waiting.id}/move`, undefined],
     sendPoolTransactionBatch: [`pools/${pool.id}/transactions/batch`, { transactions: [transfer] }],
     callPoolJsonRpc: [`pools/${pool.id}/rpc`, sending],
     sendSponsoredCall: ['sponsorships/game/calls', { to: its.game, data: play(1) }, token],
@@ -292,7 +305,7 @@ test('honours a key in every operation that declares it: the first answer again,
       const response = await fetch(`${rig.url()}/api/v1/${path}`, {
         method: 'POST',
         headers,
-        body: JSON.stringify(body),
+        ...(body && { body: JSON.stringify(body) }),
       })
       // The call of a sponsorship is shown as it is now.
       const text = (await response.text()).replaceAll(/"(?:hash|status)":(?:"\w+"|null)/g, '')

@@ -66,6 +66,10 @@ export async function directedRequests(
   await sponsor(relayer, ask)
   await settle(network.replace('evm:', ''), relayer, chain, ask)
   await sendAndCancel(relayer, ask)
+  await ask('updateNetwork', [network], { private_rpc_urls: [chain.url] })
+  const privately = { ...example('sendTransaction', {}), submission: { mode: 'private' } }
+  const { id: hidden } = (await ask('sendTransaction', [relayer], privately)) as Named
+  await ask('publishTransaction', [relayer, hidden])
   await ask('sweepRelayer', [relayer], example('sweepRelayer', {}))
   await chain.rpc('evm_setIntervalMining', [1])
 
@@ -250,7 +254,6 @@ async function sendAndCancel(relayer: string, ask: Ask): Promise<void> {
   await ask('listExternalTransactions', [relayer])
   await ask('replaceTransaction', [relayer, id], example('replaceTransaction', {}))
   await ask('speedUpTransaction', [relayer, id], example('speedUpTransaction', {}))
-  await ask('publishTransaction', [relayer, id])
   await ask('cancelTransaction', [relayer, id])
   await ask('sendTransactionBatch', [relayer], example('sendTransactionBatch', {}))
   await ask('cancelPendingTransactions', [relayer])
