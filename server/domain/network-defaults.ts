@@ -12,7 +12,7 @@ export const networkDefaults = (chainId: number) =>
     features: [],
     tags: [],
     private_rpc_urls: [],
-    submission: { mode: 'public' },
+    submission: { mode: 'public', after_blocks: null },
     min_priority_fee_per_gas: null,
     min_gas_price: null,
     coin_token: null,

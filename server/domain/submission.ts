@@ -1,4 +1,4 @@
-import type { Network, Submission, Transaction } from '../../generated/openapi.ts'
+import type { Network, SubmissionInput, Transaction } from '../../generated/openapi.ts'
 import type { Intent } from './decide.ts'
 import { badRequest, conflict } from './errors.ts'
 import type { Proof } from './proof.ts'
@@ -78,22 +78,22 @@ export const isSecretOf = (
 
 /** Checks a request's or a network's submission. Null: public. Throws DomainError (400). */
 export function readSubmission(
-  { mode, after_blocks }: Submission,
+  { mode, after_blocks = null }: SubmissionInput,
   { private_rpc_urls }: Pick<Network, 'private_rpc_urls'>,
 ): PrivateSubmission | null {
-  if ((mode === 'private_then_public') !== (after_blocks !== undefined))
+  if ((mode === 'private_then_public') !== (after_blocks !== null))
     throw badRequest(['submission', 'after_blocks'], 'must be given with private_then_public, and with no other mode')
   if (mode === 'public') return null
   if (private_rpc_urls.length === 0)
     throw badRequest(['submission', 'mode'], 'must be public: the network has no private_rpc_urls')
-  return { mode, after_blocks: after_blocks ?? null, from_block: null, public_since: null }
+  return { mode, after_blocks, from_block: null, public_since: null }
 }
 
-/** As the contract shows it; absent when it was public from the beginning. */
-export function shownSubmission(submission: PrivateSubmission | null): Pick<Transaction, 'submission'> {
-  if (submission === null) return {}
+/** As the contract shows it. */
+export function shownSubmission(submission: PrivateSubmission | null): Transaction['submission'] {
+  if (submission === null) return null
   const { mode, after_blocks, public_since } = submission
-  return { submission: { mode, after_blocks, public_since } }
+  return { mode, after_blocks, public_since }
 }
 
 /**

@@ -4,7 +4,7 @@ import type {
   Authorization,
   Metadata,
   SendTransactionRequest,
-  Submission,
+  SubmissionInput,
 } from '../../generated/openapi.ts'
 import { encodeCall } from './decoding/contract-call.ts'
 import { badRequest, noBlobs } from './errors.ts'
@@ -41,7 +41,7 @@ export interface TransactionRequest {
   /** The caller's names and values; undefined: not given; null: none. */
   metadata: Metadata | null | undefined
   /** Undefined: not given. */
-  submission: Submission | undefined
+  submission: SubmissionInput | undefined
 }
 
 /** Normalizes a request. Throws DomainError (400) for faults that the contract's schema cannot express. */

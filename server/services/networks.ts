@@ -6,6 +6,8 @@ import type {
   PrivateRpcUrlInput,
   RpcUrl,
   RpcUrlInput,
+  Submission,
+  SubmissionInput,
   UpdateNetworkRequest,
 } from '../../generated/openapi.ts'
 import { conflict, namedError } from '../domain/errors.ts'
@@ -31,6 +33,7 @@ export async function createNetwork(
   const network = {
     ...networkDefaults(body.chain_id),
     ...normalized(body),
+    submission: submissionOf(body.submission),
     id: `evm:${body.name}`,
     rpc_urls: publicUrls(context, body.rpc_urls),
     private_rpc_urls: privateUrls(context, body.private_rpc_urls),
@@ -49,11 +52,12 @@ export async function updateNetwork(
   id: string,
   { body, ...conditions }: Conditions & { body: UpdateNetworkRequest },
 ): Promise<Network | undefined> {
-  const { rpc_urls, private_rpc_urls, ...rest } = normalized(body)
+  const { rpc_urls, private_rpc_urls, submission, ...rest } = normalized(body)
   const change = (current: Network): Network => {
     const changed = {
       ...current,
       ...withDefaults(rest, current.chain_id),
+      ...(submission !== undefined && { submission: submissionOf(submission) }),
       ...(rpc_urls && { rpc_urls: publicUrls(context, rpc_urls, current.rpc_urls) }),
       ...(private_rpc_urls !== undefined && {
         private_rpc_urls: privateUrls(context, private_rpc_urls, current.private_rpc_urls),
@@ -88,8 +92,7 @@ export const showNetwork = (network: Network): Network => ({
 
 /** Adds warnings about its nodes. */
 async function shownChecked({ chains }: NetworksContext, nodes: NodeAccess, network: Network): Promise<Network> {
-  const warnings = await nodeWarnings(chains, nodes, network.name)
-  return warnings.length === 0 ? showNetwork(network) : { ...showNetwork(network), warnings }
+  return { ...showNetwork(network), warnings: await nodeWarnings(chains, nodes, network.name) }
 }
 
 const publicUrls = (
@@ -103,6 +106,12 @@ const privateUrls = (
   inputs: readonly PrivateRpcUrlInput[] | null = [],
   stored: PrivateRpcUrl[] = [],
 ): PrivateRpcUrl[] => readPrivateRpcUrls(inputs ?? [], { field: ['private_rpc_urls'], check, stored })
+
+const submissionOf = (given: SubmissionInput | null = null): Submission => ({
+  mode: 'public',
+  after_blocks: null,
+  ...given,
+})
 
 const readPrice = (given: AmountInput | null, name: string): string | null =>
   given === null ? null : readAmount(given, [name])

@@ -112,8 +112,7 @@ async function shown(
   more: ResourceWarning[] = [],
 ): Promise<Relayer> {
   const ofAddress = addressWarnings({ relayer, on_address: await store.relayersOn(relayer.address) }, caller)
-  const warnings = [...ofAddress, ...more]
-  return warnings.length === 0 ? showRelayer(relayer) : { ...showRelayer(relayer), warnings }
+  return { ...showRelayer(relayer), warnings: [...ofAddress, ...more] }
 }
 
 const readUrls = (

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { transactionNote } from '../../client/console/transactions/transaction-note.ts'
 
 const errorOf = (code: string) => ({ code, message: 'The whole message.', revert_data: null })
-const none = { status: 'submitted' as const, status_reason: null, error: null, reference: null }
+const none = { status: 'submitted' as const, status_reason: null, wait_reason: null, error: null, reference: null }
 
 test.each([
   [{ status_reason: 'Waits: the relayer is paused', wait_reason: 'paused' as const }, 'paused · order-7'],

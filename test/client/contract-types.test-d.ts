@@ -43,6 +43,7 @@ const notification = {
   type: 'webhook' as NotificationType,
   url: 'https://example.com',
   has_signing_key: true,
+  filter: null,
   created_at: '2026-01-01T00:00:00.000Z',
   revision: 'r',
 }

@@ -143,14 +143,14 @@ test('warns when a laxer or a stricter relayer on the same address is created or
     'allow_messages of the relayer strict on the same address applies to this relayer too: This relayer does not sign messages',
     'allowed_domain_separators of the relayer strict on the same address applies to this relayer too: Typed data is signed only for domains in its allowed_domain_separators',
   ].map((message) => ({ code: 'shared_address', message }))
-  expect(first.warnings).toBeUndefined()
+  expect(first.warnings).toEqual([])
   expect(second.warnings).toEqual(ofStrict)
   const { data: shown } = await service.client.get(relayerPath, lax)
   expect(shown.warnings).toEqual(ofStrict)
 
   const same = { policies: { allow_messages: false, allowed_domain_separators: [separator] } }
   const { data: equal } = await service.client.patch(relayerPath, { ...lax, body: same })
-  expect(equal.warnings).toBeUndefined()
+  expect(equal.warnings).toEqual([])
   const stricter = { policies: { allow_blind_typed_data: false } }
   const { data: changed } = await service.client.patch(relayerPath, { ...lax, body: stricter })
   expect(changed.warnings).toEqual([

@@ -36,7 +36,7 @@ async function openWithRelayer() {
     features: [],
     tags: [],
     private_rpc_urls: [],
-    submission: { mode: 'public' },
+    submission: { mode: 'public', after_blocks: null },
     min_priority_fee_per_gas: null,
     min_gas_price: null,
     coin_token: null,

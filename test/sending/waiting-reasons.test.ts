@@ -67,7 +67,7 @@ test('reports a cap below the base fee as the reason, and removes it when the ba
   await chain.setBaseFee(gwei)
   await until('it is mined', async () => (await get()).status === 'confirmed', chain.mine)
   expect(await get()).toMatchObject({ id: transactionId, status_reason: null })
-  expect(await get()).not.toHaveProperty('wait_reason')
+  expect((await get()).wait_reason).toBeNull()
 })
 
 test('reports a base fee above the price as the reason', async () => {

@@ -335,7 +335,7 @@ async function copy(text: string): Promise<boolean> {
   return done
 }
 
-type Its = Pick<Transaction, 'status' | 'is_canceling' | 'created_at'>
+type Its = Pick<Transaction, 'status' | 'created_at'> & { is_canceling?: boolean }
 
 const waitOf = (transaction: Its): string | undefined => (isSlow(transaction) ? age(transaction.created_at) : undefined)
 

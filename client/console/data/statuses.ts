@@ -1,7 +1,7 @@
 import type { Transaction, TransactionStatus } from '../../index.ts'
 
 /** The status of a transaction that its badge shows. */
-export const stateOf = ({ status, is_canceling }: Pick<Transaction, 'status' | 'is_canceling'>): string =>
+export const stateOf = ({ status, is_canceling }: Pick<Transaction, 'status'> & { is_canceling?: boolean }): string =>
   is_canceling ? 'canceling' : status
 
 export const isFinal = (status: TransactionStatus): boolean =>

@@ -84,7 +84,7 @@ const statuses: TransactionStatus[] = [
   ...(['pending', 'sent', 'submitted', 'mined', 'confirmed', 'failed', 'canceled', 'expired'] as const),
 ]
 
-export function filterText(filter: NotificationFilter | undefined): string {
+export function filterText(filter: NotificationFilter | null): string {
   const { events: named = [], statuses: only = [] } = filter ?? {}
   const of = named.length === 0 ? 'every event' : named.map(words).join(', ')
   return `${of}${only.length === 0 ? '' : `, of transactions that are ${only.join(', ')}`}`

@@ -161,5 +161,5 @@ function ReasonOf({ text, of: { id, relayer_id, to } }: ReasonOfProps) {
     { path: { relayer_id, transaction_id: id } },
     { scope: 'read', isEnabled: hasTokenAmounts(text), freshMs: Number.POSITIVE_INFINITY },
   )
-  return its.isLoading ? '…' : <Reason text={text} of={its.data ?? { relayer_id, to }} />
+  return its.isLoading ? '…' : <Reason text={text} of={its.data ?? { relayer_id, to, call: null }} />
 }

@@ -1,4 +1,4 @@
-import type { Submission, SubmissionMode, TransactionSubmission } from '../../index.ts'
+import type { Submission, SubmissionInput, SubmissionMode } from '../../index.ts'
 import { Field, Select } from '../components/fields.tsx'
 import type { Bind } from '../data/form.ts'
 import { count } from '../data/format.ts'
@@ -13,7 +13,7 @@ const modes: Record<SubmissionMode, string> = {
 export const submissionStart = { mode: '', after_blocks: '25' }
 
 /** Undefined: none was chosen. */
-export function submissionOf({ mode, after_blocks }: typeof submissionStart): Submission | undefined {
+export function submissionOf({ mode, after_blocks }: typeof submissionStart): SubmissionInput | undefined {
   if (mode === '') return undefined
   const chosen = mode as SubmissionMode
   return chosen === 'private_then_public' ? { mode: chosen, after_blocks: Number(after_blocks) } : { mode: chosen }
@@ -24,7 +24,7 @@ export const submissionValues = ({ mode, after_blocks }: Submission): typeof sub
   after_blocks: after_blocks?.toString() ?? submissionStart.after_blocks,
 })
 
-export const submissionText = ({ mode, after_blocks }: Submission | TransactionSubmission): string =>
+export const submissionText = ({ mode, after_blocks }: SubmissionInput): string =>
   mode === 'private_then_public' ? `${modes[mode]} after ${count(after_blocks ?? 0)} blocks` : modes[mode]
 
 /** Who gets the signed bytes. `none`: what it means to choose nothing; absent: one has to be chosen. */

@@ -15,7 +15,7 @@ export function transactionNote(
 }
 
 function shortly({ status, wait_reason, error, reference }: Parameters<typeof transactionNote>[0]): string | undefined {
-  if (wait_reason !== undefined) return words(wait_reason)
+  if (wait_reason !== null) return words(wait_reason)
   const isKnown = status === 'failed' && reference !== null && error !== null && error.code !== 'other'
   return isKnown ? words(error.code) : undefined
 }

@@ -57,10 +57,10 @@ export async function dryRun(
   if (exceeded) refusals.push(tooMany(exceeded))
   const { next_nonce } = await store.getAccount(chain_id, address)
 
-  const call = quote && readCall(quote.fragments, request.data)
   return {
+    relayer_id: relayer.id,
     accepted: refusals.length === 0,
-    ...(call && { call }),
+    call: quote ? readCall(quote.fragments, request.data) : null,
     refusals,
     nonce: quote ? Math.max(next_nonce, quote.latest) : null,
     gas_limit: quote?.gas_limit ?? null,
@@ -86,7 +86,7 @@ export async function dryRunInPool(
     const refusals = await refusalsOfPool(context.store, pool, request, (members[0] as Member).relayer.chain_id)
     let shown: DryRunResult | undefined
     for (const { relayer } of members) {
-      const its = { ...(await dryRun(context, runner, relayer.id, body)), relayer_id: relayer.id }
+      const its = await dryRun(context, runner, relayer.id, body)
       if (shown === undefined || its.accepted) shown = its
       if (its.accepted) break
     }

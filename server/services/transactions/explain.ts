@@ -170,7 +170,7 @@ function explain(row: WholeTransactionRow, facts: Facts): Omit<Explanation, Asid
     status: row.status,
     summary: text,
     wait_reason,
-    ...(row.call && row.data && { call: row.call }),
+    call: row.data === null ? null : row.call,
     since: sinceOf(row, wait_reason),
     blocking_transaction_id: wait_reason === 'earlier_nonce' && facts.isFirstSeen ? (facts.first?.id ?? null) : null,
     figures: {

@@ -135,9 +135,7 @@ function requestOf(row: WholeTransactionRow): TransactionRequest {
     max_fee_per_gas: isLegacy ? null : fee_ceiling,
     max_priority_fee_per_gas: isLegacy ? null : tip_ceiling,
     submission:
-      submission === null
-        ? { mode: 'public' }
-        : { mode: submission.mode, ...(submission.after_blocks !== null && { after_blocks: submission.after_blocks }) },
+      submission === null ? { mode: 'public' } : { mode: submission.mode, after_blocks: submission.after_blocks },
   }
 }
 

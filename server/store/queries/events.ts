@@ -267,7 +267,7 @@ const transactionEvent = (row: TransactionRow): NewEvent => ({
 const waitEvent = (row: TransactionRow & { wait_reason: WaitReason | null }): NewEvent => ({
   ...ofTransaction(row),
   event: 'transaction_waiting',
-  payload: { payload_type: 'transaction_waiting', wait_reason: row.wait_reason ?? 'other', ...withoutData(row) },
+  payload: { payload_type: 'transaction_waiting', ...withoutData(row), wait_reason: row.wait_reason ?? 'other' },
 })
 
 /** The event of a relayer that was disabled or enabled; undefined: it was neither. */

@@ -33,7 +33,7 @@ const readNetwork = (row: StoredNetwork): Network =>
     features: JSON.parse(row.features),
     tags: JSON.parse(row.tags),
     private_rpc_urls: JSON.parse(row.private_rpc_urls ?? '[]'),
-    submission: JSON.parse(row.submission ?? '{"mode":"public"}'),
+    submission: { mode: 'public', after_blocks: null, ...JSON.parse(row.submission ?? '{}') },
     coin_token: JSON.parse(row.coin_token ?? 'null'),
     is_testnet: row.is_testnet === 1,
   })

@@ -25,8 +25,7 @@ function readNotification({ signing_key, ...row }: StoredNotification): Notifica
   const { id, type, url, created_at } = row
   const filter = row.filter === null ? null : JSON.parse(row.filter)
   const revision = revisionOf('notifications', { type, url, filter, signing_key: signing_key && hexOf(signing_key) })
-  const its = { id, type, url, has_signing_key: signing_key !== null, created_at, revision }
-  return filter === null ? its : { ...its, filter }
+  return { id, type, url, has_signing_key: signing_key !== null, filter, created_at, revision }
 }
 
 const encodeFilter = (filter: NotificationFilter | null): string | null => filter && JSON.stringify(filter)

@@ -45,7 +45,7 @@ test('a registered ABI decodes calls and errors of data that is sent without one
   const { account, chain, register, send, detailsOf, dryRun, explain, client } = await start()
   const data = encoder.encodeFunctionData('set', [7])
   const fail = { data: encoder.encodeFunctionData('fail') }
-  expect((await send({ data })).call).toBeUndefined()
+  expect((await send({ data })).call).toBeNull()
   expect(await detailsOf(fail)).toContain('unknown custom error')
 
   await register()

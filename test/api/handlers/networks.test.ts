@@ -21,7 +21,7 @@ const bare = {
   features: [],
   tags: [],
   private_rpc_urls: [],
-  submission: { mode: 'public' },
+  submission: { mode: 'public', after_blocks: null },
   min_priority_fee_per_gas: null,
   min_gas_price: null,
   coin_token: null,
@@ -77,11 +77,11 @@ test('warns of nodes on another chain when a network, and a relayer on it, is cr
       })
     ).data
   const wrong = [unhealthy(`node ${chain.url}: No node of the network answers (It is on chain 31337 and not on 5)`)]
-  expect([(await create(5)).warnings, (await create(31_337)).warnings]).toEqual([wrong, undefined])
+  expect([(await create(5)).warnings, (await create(31_337)).warnings]).toEqual([wrong, []])
   const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
   const relayer = { name: 'A', network_type: 'evm', paused: false, signer_id: signer.id } as const
   const add = async (network: string) => (await client.post('/api/v1/relayers', { body: { ...relayer, network } })).data
-  expect([(await add('n5')).warnings, (await add('n31337')).warnings]).toEqual([wrong, undefined])
+  expect([(await add('n5')).warnings, (await add('n31337')).warnings]).toEqual([wrong, []])
 })
 
 test('stores chain ids exactly up to the maximum', async () => {

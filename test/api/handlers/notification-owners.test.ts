@@ -61,6 +61,7 @@ test('answers 404 for another tenant’s notification in every operation', async
     type: 'webhook',
     url,
     has_signing_key: true,
+    filter: null,
     revision: expect.any(String),
     created_at: expect.any(String),
   })

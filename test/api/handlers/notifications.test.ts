@@ -16,7 +16,7 @@ test('creates, shows and lists a notification without its signing key', async ()
   const service = await startTestService()
   const response = await create(service, { id: 'a', type: 'webhook', url, signing_key: 'whsec_C2FVsBQI' })
   expect(response.status).toBe(201)
-  const a = { id: 'a', type: 'webhook', url, has_signing_key: true, revision, created_at: createdAt }
+  const a = { id: 'a', type: 'webhook', url, has_signing_key: true, filter: null, revision, created_at: createdAt }
   const envelope = { success: true, error: '', pagination: { current_page: 1, per_page: 1, total_items: 1 } }
   expect(await response.json()).toEqual({ ...envelope, data: a })
 
@@ -34,7 +34,15 @@ test('generates a UUIDv7 for an absent id, and defaults to a webhook without a s
   const { client } = await startTestService()
   const { data } = await client.post(listPath, { body: { url } })
   expect(data.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
-  expect(data).toEqual({ id: data.id, type: 'webhook', url, has_signing_key: false, revision, created_at: createdAt })
+  expect(data).toEqual({
+    id: data.id,
+    type: 'webhook',
+    url,
+    has_signing_key: false,
+    filter: null,
+    revision,
+    created_at: createdAt,
+  })
   const { data: next } = await client.post(listPath, { body: { url, signing_key: '' } })
   expect(next.has_signing_key).toBe(false)
   expect(next.id > data.id).toBe(true)
@@ -50,7 +58,9 @@ test('refuses a taken id with 409, and leaves the first notification unchanged',
     message: 'body/id: a notification with this id already exists',
   })
   const { data, pagination } = await client.get(listPath)
-  expect(data).toEqual([{ id: 'a', type: 'webhook', url, has_signing_key: true, revision, created_at: createdAt }])
+  expect(data).toEqual([
+    { id: 'a', type: 'webhook', url, has_signing_key: true, filter: null, revision, created_at: createdAt },
+  ])
   expect(pagination.total_items).toBe(1)
 })
 
@@ -132,6 +142,7 @@ test('keeps an absent or null signing key in a PATCH, removes it for the empty s
     const { data } = await client.patch(onePath, { path, body })
     expect(data, JSON.stringify(body)).toEqual({
       id: 'a',
+      filter: null,
       type: 'webhook',
       revision,
       created_at: createdAt,
@@ -165,7 +176,9 @@ test('merges in a PATCH, in one media type, and refuses unknown members without 
   for (const type of ['application/json-patch+json', 'application/merge-patch+json'])
     expect.soft((await patch('{}', type)).status, type).toBe(415)
   const { data } = await service.client.get(listPath)
-  expect(data).toEqual([{ id: 'a', type: 'webhook', url, has_signing_key: false, revision, created_at: createdAt }])
+  expect(data).toEqual([
+    { id: 'a', type: 'webhook', url, has_signing_key: false, filter: null, revision, created_at: createdAt },
+  ])
 })
 
 test('answers 404 for an unknown notification in every operation', async () => {

@@ -130,7 +130,7 @@ test('the right to a pool is one to what was sent through it: never to what anot
   const kept = (
     await client.get(`${transactions}/{transaction_id}`, { path: { relayer_id: a, transaction_id: payment.id } })
   ).data
-  expect([kept.status, kept.is_canceling]).toEqual(['pending', undefined])
+  expect([kept.status, kept.is_canceling]).toEqual(['pending', false])
 })
 
 test('lists what was sent through a pool with its length at any mixture, by relayers that have left it too', async () => {

@@ -39,7 +39,7 @@ test('creates a relayer with its signer’s address and defaults', async () => {
     error: '',
     pagination: { current_page: 1, per_page: 1, total_items: 1 },
   })
-  expect((await client.get(onePath, { path: { relayer_id: 'a' } })).data).toEqual(relayer)
+  expect((await client.get(onePath, { path: { relayer_id: 'a' } })).data).toEqual({ ...relayer, warnings: [] })
   expect((await client.get(listPath)).data.map(({ id }) => id)).toEqual(['demo', 'a'])
   const made = await createRelayer(client)
   expect(made.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/)
@@ -113,7 +113,7 @@ test('PATCH: merges by RFC 7396: keeps absent members, removes null, merges poli
   const { id, address, signer_id } = await createRelayer(client, { policies: { min_balance: '5' } })
   const path = { relayer_id: id }
   const a = '0xcd2a3d9f938e13cd947ec05abc7fe734df8dd826'
-  const start = { ...bare, id, address, signer_id, name: 'A relayer', policies: { min_balance: '5' } }
+  const start = { ...bare, id, address, signer_id, name: 'A relayer', policies: { min_balance: '5' }, warnings: [] }
   const rpc = [{ url: 'https://rpc.example.com', weight: 100 }]
   const steps = [
     [{}, {}],

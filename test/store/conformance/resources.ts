@@ -26,7 +26,7 @@ export const networkOf = (name: string, changes: Partial<NewNetwork> = {}): NewN
   features: ['eip1559'],
   tags: [],
   private_rpc_urls: [],
-  submission: { mode: 'public' },
+  submission: { mode: 'public', after_blocks: null },
   min_priority_fee_per_gas: null,
   min_gas_price: null,
   coin_token: null,
