@@ -1585,7 +1585,7 @@ export interface paths {
          *
          *     One that was signed is never moved, since its bytes could still be sent (409); neither is one with an `ordering_key`. A nonce that it leaves between others is used up by a transfer of nothing.
          *
-         *     **Returns** 201: The accepted transaction, with its nonce. `data` is `Transaction`.
+         *     **Returns** 201: The transaction that replaces it, at another relayer of the pool. `data` is `Transaction`.
          */
         post: operations["movePoolTransaction"];
         delete?: never;
@@ -1979,7 +1979,7 @@ export interface paths {
          *
          *     With the key of the sponsorship, or with any key for all relayers that has the scope `send`.
          *
-         *     **Returns** 201: The call. `data` is `SponsoredCall`.
+         *     **Returns** 201: The accepted call. `data` is `SponsoredCall`.
          */
         post: operations["sendSponsoredCall"];
         delete?: never;
@@ -7072,6 +7072,18 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
+        /** @description The transaction needs more gas than its `gas_limit` (`gas_limit_too_low`). */
+        GasLimitTooLow: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Failure"];
+            };
+        };
         /** @description The key service does not have the key or does not sign with it (`key_service_refused`). `details` gives the reason. */
         KeyServiceRefusal: {
             headers: {
@@ -7206,6 +7218,19 @@ export interface components {
                 "application/json": components["schemas"]["TransactionResponse"];
             };
         };
+        /** @description The transaction that replaces it, at another relayer of the pool. */
+        TransactionMoved: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                ETag: components["headers"]["ETag"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["TransactionResponse"];
+            };
+        };
         /** @description The accepted transactions, with their nonces. */
         TransactionsAccepted: {
             headers: {
@@ -7294,6 +7319,7 @@ export interface components {
         /** @description The response to one call, or the responses to a batch in any order. */
         JsonRpcResponse: {
             headers: {
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -7490,6 +7516,7 @@ export interface components {
         /** @description The API key, with its token. */
         NewApiKeySuccess: {
             headers: {
+                ETag: components["headers"]["ETag"];
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -7587,6 +7614,7 @@ export interface components {
         /** @description The facilitator, and its API key. */
         FacilitatorCreated: {
             headers: {
+                ETag: components["headers"]["ETag"];
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -7685,6 +7713,7 @@ export interface components {
         /** @description The sponsorship, and its API key. */
         SponsorshipCreated: {
             headers: {
+                ETag: components["headers"]["ETag"];
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -7733,6 +7762,18 @@ export interface components {
         };
         /** @description The call. */
         SponsoredCallSuccess: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["SponsoredCallResponse"];
+            };
+        };
+        /** @description The accepted call. */
+        SponsoredCallAccepted: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -8034,10 +8075,10 @@ export interface components {
          * @example 0b2a4c8e-4a2f-4e0b-9d1c-6f1f3b7a9c55
          */
         "X-Request-Id": string;
-        /** @description Only when the request repeats an earlier one with the same Idempotency-Key: this is the answer of that one, and nothing was sent again. */
+        /** @description Only when the request repeats an earlier one, by its Idempotency-Key or by the payload of a payment: this is the response of that one, and nothing was sent again. Of a batch of JSON-RPC: of at least one of its calls. */
         "Idempotent-Replayed": "true";
         /**
-         * @description The `revision` of the resource, in double quotes (RFC 9110).
+         * @description The `revision` of the resource, in double quotes (RFC 9110). Of a resource that is created with its API key: that of the resource; of an API key with its token: that of the API key.
          * @example "SIUAbS4XrdXfbKCZ"
          */
         ETag: string;
@@ -8436,6 +8477,7 @@ export type ResponsePreconditionRequired = components['responses']['Precondition
 export type ResponsePayloadTooLarge = components['responses']['PayloadTooLarge'];
 export type ResponseUnsupportedMediaType = components['responses']['UnsupportedMediaType'];
 export type ResponseUnprocessable = components['responses']['Unprocessable'];
+export type ResponseGasLimitTooLow = components['responses']['GasLimitTooLow'];
 export type ResponseKeyServiceRefusal = components['responses']['KeyServiceRefusal'];
 export type ResponseUnavailable = components['responses']['Unavailable'];
 export type ResponseNotReady = components['responses']['NotReady'];
@@ -8447,6 +8489,7 @@ export type ResponseSignatureList = components['responses']['SignatureList'];
 export type ResponseTransactionSuccess = components['responses']['TransactionSuccess'];
 export type ResponseTransactionRepriced = components['responses']['TransactionRepriced'];
 export type ResponseTransactionAccepted = components['responses']['TransactionAccepted'];
+export type ResponseTransactionMoved = components['responses']['TransactionMoved'];
 export type ResponseTransactionsAccepted = components['responses']['TransactionsAccepted'];
 export type ResponseDryRunSuccess = components['responses']['DryRunSuccess'];
 export type ResponsePendingCancellationSuccess = components['responses']['PendingCancellationSuccess'];
@@ -8491,6 +8534,7 @@ export type ResponseSponsorshipSuccess = components['responses']['SponsorshipSuc
 export type ResponseSponsorshipList = components['responses']['SponsorshipList'];
 export type ResponseSponsoredUserSuccess = components['responses']['SponsoredUserSuccess'];
 export type ResponseSponsoredCallSuccess = components['responses']['SponsoredCallSuccess'];
+export type ResponseSponsoredCallAccepted = components['responses']['SponsoredCallAccepted'];
 export type ResponsePoolSuccess = components['responses']['PoolSuccess'];
 export type ResponsePoolList = components['responses']['PoolList'];
 export type ResponseAbiSuccess = components['responses']['AbiSuccess'];
@@ -9070,7 +9114,7 @@ export interface operations {
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
+            422: components["responses"]["GasLimitTooLow"];
             428: components["responses"]["PreconditionRequired"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
@@ -10692,13 +10736,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            201: components["responses"]["TransactionAccepted"];
+            201: components["responses"]["TransactionMoved"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
-            422: components["responses"]["Unprocessable"];
+            422: components["responses"]["GasLimitTooLow"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];
@@ -11284,7 +11328,7 @@ export interface operations {
             };
         };
         responses: {
-            201: components["responses"]["SponsoredCallSuccess"];
+            201: components["responses"]["SponsoredCallAccepted"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -11555,7 +11599,6 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];

@@ -77,7 +77,7 @@ test('returns the first response also when valid_until has passed', async () => 
   expect(await post(service, body, 'later')).toMatchObject({ status: 400 })
 })
 
-test('says of a repeated answer that it is one, for one transaction and a batch', async () => {
+test('says of a repeated response that it is one, for one transaction, a batch and JSON-RPC', async () => {
   const { raw, api_key } = await start()
   const ask = async (path: string, body: object, key: string) => {
     const headers = { Authorization: `Bearer ${api_key}`, 'Content-Type': 'application/json', 'Idempotency-Key': key }
@@ -86,9 +86,16 @@ test('says of a repeated answer that it is one, for one transaction and a batch'
   }
   const one = () => ask(sending, { to, value: '1' }, 'one')
   const batch = () => ask(`${sending}/batch`, { transactions: [{ to, value: '2' }] }, 'batch')
-  for (const work of [one, batch]) {
-    expect(await work()).toEqual([201, null])
-    expect(await work()).toEqual([201, 'true'])
+  const call = { jsonrpc: '2.0', id: 1, method: 'eth_sendTransaction', params: [{ to, value: '0x3' }] }
+  const jsonRpc = () => ask(sending.replace('transactions', 'rpc'), call, 'call')
+  const works = [
+    { work: one, status: 201 },
+    { work: batch, status: 201 },
+    { work: jsonRpc, status: 200 },
+  ]
+  for (const { work, status } of works) {
+    expect(await work()).toEqual([status, null])
+    expect(await work()).toEqual([status, 'true'])
   }
   // A key that stands for one transaction does not stand for a batch.
   expect(await ask(`${sending}/batch`, { transactions: [{ to, value: '1' }] }, 'one')).toEqual([422, null])

@@ -205,7 +205,10 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
           const entry = other.begin(context, path)
           return {
             auditEntry: entry,
-            end: (httpStatus: number, error?: unknown) => other.end(entry, httpStatus, error),
+            end(httpStatus: number, error?: unknown) {
+              if (entry.replayed) auditEntry.replayed = true
+              other.end(entry, httpStatus, error)
+            },
           }
         },
         authorize: () => authorize(request, operation, identify),
@@ -243,8 +246,15 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
   }
 }
 
-/** Of a single resource that can be changed. */
-const revisionIn = (result: unknown): string | undefined => (result as { revision?: string } | null)?.revision
+interface Revised {
+  revision?: string
+}
+
+/** Of a single resource that can be changed, also beside its token. */
+function revisionIn(result: unknown): string | undefined {
+  const { revision, ...parts } = (result ?? {}) as Revised & Record<'api_key' | 'sponsorship' | 'facilitator', Revised>
+  return revision ?? (parts.api_key ?? parts.sponsorship ?? parts.facilitator)?.revision
+}
 
 const securityHeaderMap = new Map(Object.entries(securityHeaders))
 

@@ -167,6 +167,44 @@ test('declares the headers of each answer: the id of the request, the rate limit
   expect(lookUp({ $ref: '#/components/schemas/Failure' }).required).toContain('code')
 })
 
+const headersOf = (response: unknown) => Object.keys((lookUp(response as Schema) as { headers?: object }).headers ?? {})
+const idsOf = (list: { operationId: string }[]) => list.map(({ operationId }) => operationId)
+
+test('declares Idempotent-Replayed exactly where an Idempotency-Key is taken, or a payment is its own key', () => {
+  const replaying = operations.filter(({ success }) => headersOf(success).includes('Idempotent-Replayed'))
+  const keyed = operations.filter(
+    ({ query, operationId }) => query.includes('Idempotency-Key') || operationId === 'settlePayment',
+  )
+  expect(keyed.length).toBeGreaterThan(9)
+  expect(idsOf(replaying)).toEqual(idsOf(keyed))
+})
+
+test('declares the 422 of an Idempotency-Key exactly where one is taken, but in JSON-RPC, whose errors have codes', () => {
+  const reused = '#/components/responses/Unprocessable'
+  const declared = operations.filter(({ responses }) => (responses['422'] as Schema | undefined)?.$ref === reused)
+  const keyed = operations.filter(({ query, isBare }) => query.includes('Idempotency-Key') && !isBare)
+  expect(keyed.length).toBeGreaterThan(6)
+  expect(idsOf(declared)).toEqual(idsOf(keyed))
+})
+
+test('declares ETag exactly where the data is a resource with a revision, or holds one beside its token', () => {
+  const isRevised = (schema: Schema) => lookUp(schema).properties?.revision !== undefined
+  const revised = enveloped.filter((operation) => {
+    const { properties = {}, ...data } = dataOf(operation)
+    return isRevised({ properties, ...data }) || (properties.token && Object.values(properties).some(isRevised))
+  })
+  expect(revised.length).toBeGreaterThan(30)
+  expect(idsOf(operations.filter(({ success }) => headersOf(success).includes('ETag')))).toEqual(idsOf(revised))
+})
+
+test('sends the revision of what is created with its token in ETag', async () => {
+  const { client } = await startTestService()
+  const key = await client.apiKeys.create({ name: 'key', scopes: ['read'] }).withResponse()
+  expect(key.response.headers.get('ETag')).toBe(`"${key.data.api_key.revision}"`)
+  const rotated = await client.apiKeys.rotate(key.data.api_key.id, {}).withResponse()
+  expect(rotated.response.headers.get('ETag')).toBe(`"${rotated.data.api_key.revision}"`)
+})
+
 test('marks what is made for the console, with its promise', () => {
   const marked = operations.filter((operation) => operation['x-audience'] === 'console')
   expect(marked.length).toBeGreaterThan(5)
