@@ -23,7 +23,7 @@ import type {
   AccessList as Listed,
   Transaction as RelayerTransaction,
   SendTransactionRequest,
-  TypedData,
+  SignTypedDataRequest,
 } from '../generated/client.ts'
 import type { RelayerClient } from './index.ts'
 import { pause } from './pause.ts'
@@ -86,7 +86,7 @@ export class RelayerSigner extends AbstractSigner<Provider> {
   ): Promise<string> {
     const resolve = async (name: string) => (await this.provider.resolveName(name)) ?? name
     const resolved = await TypedDataEncoder.resolveNames(domain, types, value, resolve)
-    const body: TypedData = TypedDataEncoder.getPayload(resolved.domain, types, resolved.value)
+    const body: SignTypedDataRequest = TypedDataEncoder.getPayload(resolved.domain, types, resolved.value)
     const path = '/api/v1/relayers/{relayer_id}/sign-typed-data/full'
     return (await this.client.post(path, { path: this.#path, body })).data.sig
   }

@@ -8,7 +8,7 @@ import {
   toHex,
 } from 'viem'
 import { toAccount } from 'viem/accounts'
-import type { TypedData } from '../generated/client.ts'
+import type { SignTypedDataRequest } from '../generated/client.ts'
 import type { RelayerClient } from './index.ts'
 import { createRelayerProvider } from './provider.ts'
 
@@ -42,7 +42,7 @@ export async function relayerLocalAccount(client: RelayerClient, relayerId: stri
       return (await client.post('/api/v1/relayers/{relayer_id}/sign', { path, body })).data.sig
     },
     async signTypedData(document) {
-      const body = JSON.parse(serializeTypedData(document)) as TypedData
+      const body = JSON.parse(serializeTypedData(document)) as SignTypedDataRequest
       return (await client.post('/api/v1/relayers/{relayer_id}/sign-typed-data/full', { path, body })).data.sig
     },
     async signTransaction(transaction, { serializer = serializeTransaction } = {}) {

@@ -1,6 +1,6 @@
-import type { Event } from '../generated/client.ts'
+import type { WebhookEvent } from '../generated/client.ts'
 
-export type { Event } from '../generated/client.ts'
+export type { WebhookEvent } from '../generated/client.ts'
 
 /** The reason why a delivery is not authentic. */
 export class WebhookError extends Error {
@@ -36,7 +36,7 @@ export async function verifyWebhook(
   headers: HeaderSource,
   body: string | Uint8Array,
   { toleranceSeconds = defaultToleranceSeconds, now = Date.now() }: VerifyOptions = {},
-): Promise<Event> {
+): Promise<WebhookEvent> {
   if (!Number.isFinite(toleranceSeconds) || toleranceSeconds < 0 || !Number.isFinite(now))
     throw new RangeError('toleranceSeconds and now must be numbers, and toleranceSeconds not negative')
   if (signingKey === '' || signingKey === prefix) throw new RangeError('the signing key must not be empty')
@@ -121,10 +121,10 @@ function concat(a: Bytes, b: Bytes): Bytes {
   return both
 }
 
-function parse(bytes: Bytes): Event {
+function parse(bytes: Bytes): WebhookEvent {
   try {
     const event: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-    if (typeof event === 'object' && event !== null && !Array.isArray(event)) return event as Event
+    if (typeof event === 'object' && event !== null && !Array.isArray(event)) return event as WebhookEvent
   } catch {
     // Neither UTF-8 nor JSON.
   }

@@ -10,9 +10,9 @@ export interface GeneratedMethods {
     /** Sign several messages. */
     signBatch(relayerId: string, body: Body<'/api/v1/relayers/{relayer_id}/sign/batch', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/sign/batch', 'post'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/sign/batch', 'post'>>
     /** Sign hashed typed data. */
-    signTypedData(relayerId: string, body: Body<'/api/v1/relayers/{relayer_id}/sign-typed-data', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/sign-typed-data', 'post'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/sign-typed-data', 'post'>>
+    signTypedDataHashes(relayerId: string, body: Body<'/api/v1/relayers/{relayer_id}/sign-typed-data', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/sign-typed-data', 'post'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/sign-typed-data', 'post'>>
     /** Sign typed data given in full. */
-    signTypedDataFull(relayerId: string, body: Body<'/api/v1/relayers/{relayer_id}/sign-typed-data/full', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/sign-typed-data/full', 'post'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/sign-typed-data/full', 'post'>>
+    signTypedData(relayerId: string, body: Body<'/api/v1/relayers/{relayer_id}/sign-typed-data/full', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/sign-typed-data/full', 'post'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/sign-typed-data/full', 'post'>>
     /** Sign an authorization. */
     signAuthorization(relayerId: string, body: Body<'/api/v1/relayers/{relayer_id}/sign-authorization', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/sign-authorization', 'post'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/sign-authorization', 'post'>>
     /** Sign a transaction without sending it. */
@@ -256,8 +256,8 @@ export const methods = {
   signing: {
     signMessage: ['post', '/api/v1/relayers/{relayer_id}/sign', 'body'],
     signBatch: ['post', '/api/v1/relayers/{relayer_id}/sign/batch', 'body'],
-    signTypedData: ['post', '/api/v1/relayers/{relayer_id}/sign-typed-data', 'body'],
-    signTypedDataFull: ['post', '/api/v1/relayers/{relayer_id}/sign-typed-data/full', 'body'],
+    signTypedDataHashes: ['post', '/api/v1/relayers/{relayer_id}/sign-typed-data', 'body'],
+    signTypedData: ['post', '/api/v1/relayers/{relayer_id}/sign-typed-data/full', 'body'],
     signAuthorization: ['post', '/api/v1/relayers/{relayer_id}/sign-authorization', 'body'],
     signTransaction: ['post', '/api/v1/relayers/{relayer_id}/sign-transaction', 'body'],
   },

@@ -49,7 +49,7 @@ export interface paths {
         put?: never;
         /**
          * Sign several messages
-         * @description Signs up to 1,000 messages ([Sign a message](#/signing/signmessage)) and hashes of typed data ([Sign hashed typed data](#/signing/signtypeddata)), and returns the signatures in the order of the items. The policies check every item before the first is signed. If one item is refused, nothing is signed, and `details` names the item, for example `/body/items/3`. Each signature has its own audit entry, and the rate limit counts each.
+         * @description Signs up to 1,000 messages ([Sign a message](#/signing/signmessage)) and hashes of typed data ([Sign hashed typed data](#/signing/signtypeddatahashes)), and returns the signatures in the order of the items. The policies check every item before the first is signed. If one item is refused, nothing is signed, and `details` names the item, for example `/body/items/3`. Each signature has its own audit entry, and the rate limit counts each.
          *
          *     **Returns** 200: The signatures, in the order of the items. `data` is a list of `SignatureResult`.
          */
@@ -77,11 +77,11 @@ export interface paths {
         put?: never;
         /**
          * Sign hashed typed data
-         * @description Signs EIP-712 typed data from its hashes. The digest is `keccak256(0x1901 ‖ domain_separator ‖ hash_struct_message)`. The service cannot see the data; [Sign typed data given in full](#/signing/signtypeddatafull) lets it check the data.
+         * @description Signs EIP-712 typed data from its hashes. The digest is `keccak256(0x1901 ‖ domain_separator ‖ hash_struct_message)`. The service cannot see the data; [Sign typed data given in full](#/signing/signtypeddata) lets it check the data.
          *
          *     **Returns** 200: The signature. `data` is `SignatureResult`.
          */
-        post: operations["signTypedData"];
+        post: operations["signTypedDataHashes"];
         delete?: never;
         options?: never;
         head?: never;
@@ -113,7 +113,7 @@ export interface paths {
          *
          *     **Returns** 200: The signature. `data` is `SignatureResult`.
          */
-        post: operations["signTypedDataFull"];
+        post: operations["signTypedData"];
         delete?: never;
         options?: never;
         head?: never;
@@ -726,7 +726,7 @@ export interface paths {
          *     | `eth_accounts`, `eth_requestAccounts`, `eth_chainId`, `net_version`, `web3_clientVersion` | the relayer | any |
          *     | `eth_sendTransaction`, `wallet_sendTransaction` | the relayer, as [Send a transaction](#/transactions/sendtransaction) | `send` |
          *     | `personal_sign` (`[data, address]`; hex is bytes, anything else is text) | the relayer, as [Sign a message](#/signing/signmessage) | `sign` |
-         *     | `eth_signTypedData_v4`, `eth_signTypedData` (`[address, document]`, as an object or as JSON text) | the relayer, as [Sign typed data given in full](#/signing/signtypeddatafull) | `sign` |
+         *     | `eth_signTypedData_v4`, `eth_signTypedData` (`[address, document]`, as an object or as JSON text) | the relayer, as [Sign typed data given in full](#/signing/signtypeddata) | `sign` |
          *     | `eth_signTransaction` | the relayer, as [Sign a transaction without sending it](#/signing/signtransaction) | `sign` |
          *     | `eth_getTransactionCount` of the relayer's address at `pending` | the relayer: the nonce that its next transaction gets | `read` |
          *     | `eth_blockNumber`, `eth_call`, `eth_estimateGas`, `eth_feeHistory`, `eth_gasPrice`, `eth_getBalance`, `eth_getBlockByHash`, `eth_getBlockByNumber`, `eth_getBlockReceipts`, `eth_getCode`, `eth_getLogs`, `eth_getProof`, `eth_getStorageAt`, `eth_getTransactionByHash`, `eth_getTransactionCount`, `eth_getTransactionReceipt`, `eth_maxPriorityFeePerGas` | the network's nodes | `read` |
@@ -848,7 +848,7 @@ export interface paths {
          *
          *     `{"chain_restarted": true}` is for a test chain that was reset. Unfinished transactions end with a reason, the `nonce` of every earlier transaction becomes null, the next nonce is that of the new chain, and the relayer is enabled again. The request is refused with 409 if the network is not a test network (`is_testnet`, or chain id 1337 or 31337), or if the chain was not reset.
          *
-         *     `{"acknowledge_external": true}`: what [List the transactions that the database does not know](#/relayers/listexternaltransactions) lists was compared with what should be sent. The list becomes empty, equal requests are accepted again, and the problem `external_transactions` ends. What this request itself finds stays listed.
+         *     `{"acknowledge_external": true}`: what [List the transactions that the database does not know](#/relayers/listexternaltransactions) lists was compared with what should be sent. The list becomes empty, equal requests are accepted again, and the problem `external_transactions` ends.
          *
          *     **Returns** 200: The nonce state. `data` is `NonceState`.
          */
@@ -2288,7 +2288,7 @@ export interface paths {
          *     | `read_contract` | `eth_call` of [Call a relayer as a JSON-RPC node](#/json-rpc/callrelayerjsonrpc) |
          *     | `simulate` | [Test a transaction without sending it](#/transactions/dryruntransaction) |
          *     | `send_call` | [Send a transaction](#/transactions/sendtransaction), with `request_id` as its `Idempotency-Key` |
-         *     | `sign_payment` | [Sign typed data given in full](#/signing/signtypeddatafull): an authorization of EIP-3009 |
+         *     | `sign_payment` | [Sign typed data given in full](#/signing/signtypeddata): an authorization of EIP-3009 |
          *     | `get_transaction` | [Get a transaction](#/transactions/gettransaction) |
          *
          *     A refusal is a result with `isError` and the sentences of the operation. A transaction that waits is a result like any other.
@@ -3020,8 +3020,8 @@ export interface components {
         HashInput: string;
         /** @description A whole number below 2^256, as a decimal string. Each member says its unit, wei of the coin or the smallest unit of a token. */
         Amount: string;
-        /** @description A whole number below 2^256 as a decimal string. Each member says its unit, wei of the coin or the smallest unit of a token. The service also reads an integer that is written in digits only (not `1.0`, not `1e18`), of any size exactly. */
-        AmountInput: string | bigint;
+        /** @description A whole number below 2^256: a decimal string, or an integer written in digits only (not `1.0`, not `1e18`). Each member says its unit, wei of the coin or the smallest unit of a token. Integers of any size are read exactly; a client whose integers have 64 bits sends a larger amount as a string. */
+        AmountInput: string | number | bigint;
         /**
          * Format: uri
          * @description An http or https URL without user name and password.
@@ -3052,8 +3052,8 @@ export interface components {
             domain_separator?: never;
             hash_struct_message?: never;
         };
-        /** @description The body of [Sign hashed typed data](#/signing/signtypeddata). */
-        SignTypedDataRequest: {
+        /** @description The body of [Sign hashed typed data](#/signing/signtypeddatahashes). */
+        SignTypedDataHashesRequest: {
             /** @description The hash of the EIP-712 domain, 32 bytes of hex, with or without 0x. */
             domain_separator: components["schemas"]["HashInput"];
             /** @description The `hashStruct` of the message (EIP-712), 32 bytes of hex, with or without 0x. */
@@ -3062,7 +3062,7 @@ export interface components {
             message_hex?: never;
         };
         /** @description An EIP-712 document with at most 5,000 values and 32,768 characters of types. */
-        TypedData: {
+        SignTypedDataRequest: {
             /** @description The EIP-712 domain. Absent members are no part of it. */
             domain: components["schemas"]["TypedDataDomain"];
             /** @description The struct types, by name. */
@@ -3090,7 +3090,7 @@ export interface components {
             salt?: string;
         };
         /** @description A decimal string, hexadecimal digits with 0x, or an integer. */
-        TypedDataChainId: string | bigint | number;
+        TypedDataChainId: string | number | bigint;
         /** @description 1 to 64 letters, digits, `_` and `$`, not beginning with a digit. */
         TypedDataName: string;
         /** @description A member of a struct of EIP-712. */
@@ -3131,6 +3131,11 @@ export interface components {
          * @enum {string}
          */
         SpeedInput: "safe_low" | "average" | "fast" | "fastest";
+        /**
+         * @description A fee tier. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`.
+         * @enum {string}
+         */
+        SendSpeedInput: "safe_low" | "safeLow" | "average" | "fast" | "fastest";
         /**
          * @description The type of a transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code.
          * @enum {integer}
@@ -3444,7 +3449,7 @@ export interface components {
              */
             gas_limit?: number | null;
             /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`; answers have `safe_low`. */
-            speed?: components["schemas"]["SpeedInput"] | null;
+            speed?: components["schemas"]["SendSpeedInput"] | null;
             /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. */
             type?: components["schemas"]["TransactionTypeInput"] | null;
             /** @description The gas price of a transaction of type 0 or 1, in wei. The transaction is signed at this price, and never above it: while the chain requires more, it waits for `fee_too_low`. Excludes `max_fee_per_gas` and `max_priority_fee_per_gas`. Without prices the service chooses them by `speed`, and raises them later. */
@@ -3490,7 +3495,7 @@ export interface components {
              */
             gas_limit?: number | null;
             /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`; answers have `safe_low`. */
-            speed?: components["schemas"]["SpeedInput"] | null;
+            speed?: components["schemas"]["SendSpeedInput"] | null;
             /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. */
             type?: components["schemas"]["TransactionTypeInput"] | null;
             /** @description The gas price of a transaction of type 0 or 1, in wei. The transaction is signed at this price, and never above it: while the chain requires more, it waits for `fee_too_low`. Excludes `max_fee_per_gas` and `max_priority_fee_per_gas`. Without prices the service chooses them by `speed`, and raises them later. */
@@ -3607,7 +3612,7 @@ export interface components {
             status?: never;
         };
         /** @description A text, bytes, or the hashes of typed data. */
-        SignBatchItem: components["schemas"]["SignTextRequest"] | components["schemas"]["SignBytesRequest"] | components["schemas"]["SignTypedDataRequest"];
+        SignBatchItem: components["schemas"]["SignTextRequest"] | components["schemas"]["SignBytesRequest"] | components["schemas"]["SignTypedDataHashesRequest"];
         /** @description The body of [Sign several messages](#/signing/signbatch). */
         SignBatchRequest: {
             /** @description What to sign, in order. */
@@ -3683,12 +3688,12 @@ export interface components {
             /** @description What a speed-up at each speed, and a cancellation, would be signed at now. Empty when the transaction is in a block, being canceled or finished. */
             changes: components["schemas"]["TransactionChange"][];
             /** @description What callers and reorganizations changed of it, the oldest first; the newest 20. Its signed versions are apart ([List the signed versions of a transaction](#/transactions/listtransactionattempts)). */
-            history: components["schemas"]["HistoryEntry"][];
+            history: components["schemas"]["TransactionHistoryEntry"][];
             /** @description Steps that can resolve the situation, the best first. Empty when no action is needed. */
-            suggestions: components["schemas"]["Suggestion"][];
+            suggestions: components["schemas"]["TransactionSuggestion"][];
         };
         /** @description `replaced`, `sped_up`, `canceled`: a caller asked for it. `reorganized`: a reorganization removed the block that it was in. */
-        HistoryEntry: {
+        TransactionHistoryEntry: {
             /** @description When it happened. */
             occurred_at: components["schemas"]["Timestamp"];
             /**
@@ -3777,10 +3782,10 @@ export interface components {
              * Format: int64
              * @description The number of signed versions of the transaction.
              */
-            attempts: number;
+            attempts_count: number;
         };
         /** @description A request that helps. */
-        Suggestion: {
+        TransactionSuggestion: {
             /** @description What to do, in words. */
             summary: string;
             /** @description The `operationId` of an operation of this API. Null if the step is outside this API. */
@@ -3790,14 +3795,14 @@ export interface components {
             /** @description The transaction that the operation is about. Null where it is about the relayer. */
             transaction_id: string | null;
             /** @description A request body for the operation. Null if the operation has no body, or if the service cannot propose one. */
-            body: components["schemas"]["SuggestionBody"] | null;
+            body: components["schemas"]["TransactionSuggestionBody"] | null;
         };
         /** @description The body of the request that helps. */
-        SuggestionBody: {
+        TransactionSuggestionBody: {
             /** @description The value for `paused` of the relayer. */
             paused?: boolean;
             /** @description The policies to raise. */
-            policies?: components["schemas"]["SuggestionPolicies"];
+            policies?: components["schemas"]["TransactionSuggestionPolicies"];
             /** @description The fee tier to ask for. */
             speed?: components["schemas"]["Speed"];
             /** @description The highest price to ask for, in wei per unit of gas. */
@@ -3808,7 +3813,7 @@ export interface components {
             submission?: components["schemas"]["Submission"];
         };
         /** @description The policies that the request raises. */
-        SuggestionPolicies: {
+        TransactionSuggestionPolicies: {
             /** @description The policy to set, in wei per unit of gas. */
             gas_price_cap?: components["schemas"]["Amount"];
             /** @description A higher multiple of the market price. */
@@ -3985,7 +3990,7 @@ export interface components {
             data?: unknown;
         };
         /** @description A request or a notification of the Model Context Protocol, which is a call of JSON-RPC 2.0. */
-        McpMessage: {
+        McpRequest: {
             /**
              * @description The version of JSON-RPC.
              * @constant
@@ -4106,10 +4111,10 @@ export interface components {
              */
             runway_seconds: number | null;
             /** @description The newest, at most 20. */
-            refills: components["schemas"]["Refill"][];
+            refills: components["schemas"]["FundingRefill"][];
         };
         /** @description A transfer of the treasury to the relayer. */
-        Refill: {
+        FundingRefill: {
             /** @description A transaction of the treasury. */
             transaction_id: components["schemas"]["Id"];
             /** @description The id of the treasury that sent it. */
@@ -4231,7 +4236,7 @@ export interface components {
             filter: components["schemas"]["NotificationFilter"] | null;
         };
         /**
-         * @description The events that the notification receives. An absent member allows every value; `[]` is refused. A test event is always delivered.
+         * @description The events that the notification receives. An absent member allows every value. A test event is always delivered.
          * @example {
          *       "events": [
          *         "transaction_update"
@@ -4251,7 +4256,7 @@ export interface components {
             statuses?: components["schemas"]["TransactionStatus"][];
         };
         /**
-         * @description The events that the notification receives. An absent member allows every value; `[]` is refused. A test event is always delivered.
+         * @description The events that the notification receives. An absent member allows every value. A test event is always delivered.
          * @example {
          *       "events": [
          *         "transaction_update"
@@ -4270,7 +4275,7 @@ export interface components {
             /** @description Of the events of transactions, only those whose transaction has one of these states. */
             statuses?: components["schemas"]["TransactionStatusInput"][];
         };
-        /** @description The events that the notification receives. An absent member stays, null allows every value, and `[]` is refused. */
+        /** @description The events that the notification receives. An absent member stays, and null allows every value. */
         NotificationFilterPatch: {
             /** @description Only events of these names. */
             events?: components["schemas"]["FilterEventNameInput"][] | null;
@@ -4430,7 +4435,7 @@ export interface components {
          */
         ExplanationReason: "price_cap" | "fee_multiplier" | "fee_budget" | "base_fee" | "fee_too_low" | "replacement_underpriced" | "funds" | "node" | "unreachable" | "nonce_conflict" | "uncertain_nonce" | "missing_receipt" | "awaiting_quorum" | "earlier_nonce" | "paused" | "disabled" | "key_service" | "private_relay" | "other" | "signature" | "acceptance" | "block" | "confirmations";
         /** @description The body of a delivery. It is stored together with the change that it reports, and every attempt sends the same bytes. */
-        Event: {
+        WebhookEvent: {
             /** @description Also the header `webhook-id`. A repeated delivery has the same id. */
             id: components["schemas"]["Id"];
             /** @description The type of the event. */
@@ -4444,7 +4449,7 @@ export interface components {
              */
             sequence: number;
         };
-        /** @description What the event is about. Its members depend on `payload_type`: read it by the schema of that name, after a look at `event`. These are `TransactionPayload`, `TransactionWaitingPayload`, `RelayerDisabledPayload`, `RelayerEnabledPayload`, `RelayerLowBalancePayload`, `RelayerFundingPayload`, `PaymentSettledPayload`, `PaymentFailedPayload` and `TestPayload`. A later version may add some. */
+        /** @description What the event is about. `payload_type` says which of these it is. */
         EventPayload: components["schemas"]["TransactionPayload"] | components["schemas"]["TransactionWaitingPayload"] | components["schemas"]["RelayerDisabledPayload"] | components["schemas"]["RelayerEnabledPayload"] | components["schemas"]["RelayerLowBalancePayload"] | components["schemas"]["RelayerFundingPayload"] | components["schemas"]["PaymentSettledPayload"] | components["schemas"]["PaymentFailedPayload"] | components["schemas"]["TestPayload"];
         /** @description The transaction at the time of the change. */
         TransactionPayload: {
@@ -4722,11 +4727,11 @@ export interface components {
          * @description `sign`: sign messages, typed data and transactions. `send`: send, replace and cancel transactions. `read`: read relayers, their transactions, events and balances, and networks. `notifications`: manage notifications and their deliveries. `manage`: manage relayers, signers and networks.
          * @enum {string}
          */
-        Scope: "sign" | "send" | "read" | "notifications" | "manage";
+        ScopeInput: "sign" | "send" | "read" | "notifications" | "manage";
         /** @description `relay`: it is the key of a sponsorship, and has no other scope; `settle`: the key of a facilitator. The others are those of [Create an API key](#/api-keys/createapikey). */
         GrantedScopes: ("sign" | "send" | "read" | "notifications" | "manage" | "relay" | "settle")[];
         /** @description What the key may do. */
-        Scopes: components["schemas"]["Scope"][];
+        ScopesInput: components["schemas"]["ScopeInput"][];
         /**
          * @description An IPv4 or IPv6 range in CIDR notation.
          * @example 10.0.0.0/8
@@ -4769,7 +4774,7 @@ export interface components {
              * @description The most transactions and signatures that move something, in any hour. Null: any number.
              */
             max_transactions_per_hour: number | null;
-            /** @description Who may receive: the receiver of the coin, the receiver or spender of a token, the contract of any other call. Null: anybody. `[]`: nobody. */
+            /** @description Who may receive: the receiver of the coin, the receiver or spender of a token, the contract of any other call. Null: anybody. */
             receivers: components["schemas"]["Address"][] | null;
         };
         /** @description The limits of a budget for one asset. */
@@ -4782,13 +4787,13 @@ export interface components {
         };
         /** @description What an API key may move, over all its relayers and networks in one sum, beside the limits of the relayers. Coin and tokens that are not listed are not moved. Counted are the coin, `transfer`, `transferFrom`, `approve` and `increaseAllowance` of listed tokens, signed transactions, and typed data that moves tokens (the types of `count_signatures` in a relayer's `token_limits`). All else is refused: other calls, unless `allowed_functions` of the relayer lists the function for the contract; other typed data, unless the relayer's `allowed_domain_separators` lists its domain; hashed typed data, messages of 32 bytes and authorizations (EIP-7702). The key changes and cancels only its own transactions, and uses no operation that changes relayers, networks or other settings. */
         ApiKeyBudgetInput: {
-            /** @description What it may move. Each asset may appear once. `[]`: nothing. Required for a key without a budget; absent in a change of one: as before. */
+            /** @description What it may move. Each asset may appear once. Absent or empty means nothing. */
             assets?: components["schemas"]["BudgetAssetInput"][];
             /** @description The highest fees of its transactions in any 24 hours, in wei, as `max_fee_per_day` of a relayer counts them. Absent or null: any. */
             max_fee_per_day?: components["schemas"]["AmountInput"] | null;
             /** @description The most transactions and signatures that move something, in any hour. Absent or null: any number. */
             max_transactions_per_hour?: number | null;
-            /** @description Who may receive: the receiver of the coin, the receiver or spender of a token, the contract of any other call. Absent or null: anybody. `[]`: nobody. */
+            /** @description Who may receive: the receiver of the coin, the receiver or spender of a token, the contract of any other call. Absent or null: anybody. */
             receivers?: components["schemas"]["AddressInput"][] | null;
         };
         /** @description A budget and its use. */
@@ -4799,7 +4804,7 @@ export interface components {
             fees: components["schemas"]["Usage"] | null;
             /** @description Transactions and signatures of the last hour. Null: their number is not limited. */
             transactions: components["schemas"]["CountUsage"] | null;
-            /** @description Null: anybody may receive. `[]`: nobody. */
+            /** @description Null: anybody may receive. */
             receivers: components["schemas"]["Address"][] | null;
         };
         /** @description The use of a limit in the last 24 hours. */
@@ -4829,9 +4834,9 @@ export interface components {
             /** @description What people call the API key. */
             name: components["schemas"]["ApiKeyName"];
             scopes: components["schemas"]["GrantedScopes"];
-            /** @description The relayers that the key may use. Null: all. `[]`: none. Any other relayer gets the same 404 as one that does not exist. A deleted relayer is removed from the list, even if a new relayer gets its id. */
+            /** @description The relayers that the key may use. Null: all. Empty: none. Any other relayer gets the same 404 as one that does not exist. A deleted relayer is removed from the list, even if a new relayer gets its id. */
             relayer_ids: components["schemas"]["Id"][] | null;
-            /** @description Pools that the key may use without rights to their relayers. `[]`: none. */
+            /** @description Pools that the key may use without rights to their relayers. */
             pool_ids: components["schemas"]["Id"][];
             /** @description The client addresses from which the key is accepted. Null: any. */
             allowed_cidrs: components["schemas"]["Cidr"][] | null;
@@ -4870,12 +4875,12 @@ export interface components {
         CreateApiKeyRequest: {
             /** @description What people call the API key, 1 to 128 characters. */
             name: components["schemas"]["ApiKeyName"];
-            scopes: components["schemas"]["Scopes"];
-            /** @description The relayers that the key may use. Null: all, also later ones. `[]`: none. Absent: all, or none when `pool_ids` is given; in an update, unchanged. */
+            scopes: components["schemas"]["ScopesInput"];
+            /** @description The relayers that the key may use. Null: all, also later ones. Empty: none. Absent: all, or none when `pool_ids` is given; in an update, unchanged. */
             relayer_ids?: components["schemas"]["Id"][] | null;
-            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. Absent or `[]`: none; absent in an update: unchanged. */
+            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. Absent: none; in an update, unchanged. */
             pool_ids?: components["schemas"]["Id"][];
-            /** @description The client addresses from which the key is accepted. Null: any. Absent: the same; in an update, unchanged. `[]` is refused. */
+            /** @description The client addresses from which the key is accepted. Null: any. Absent: the same; in an update, unchanged. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
             /** @description Null: the limit of the service applies. Absent: the same; in an update, unchanged. */
             rate_limit?: components["schemas"]["ApiKeyRateLimitInput"] | null;
@@ -4891,12 +4896,12 @@ export interface components {
         UpdateApiKeyRequest: {
             /** @description What people call the API key, 1 to 128 characters. */
             name?: components["schemas"]["ApiKeyName"];
-            scopes?: components["schemas"]["Scopes"];
-            /** @description The relayers that the key may use. Null: all, also later ones. `[]`: none. Absent: all, or none when `pool_ids` is given; in an update, unchanged. */
+            scopes?: components["schemas"]["ScopesInput"];
+            /** @description The relayers that the key may use. Null: all, also later ones. Empty: none. Absent: all, or none when `pool_ids` is given; in an update, unchanged. */
             relayer_ids?: components["schemas"]["Id"][] | null;
-            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. Absent or `[]`: none; absent in an update: unchanged. */
+            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. Absent: none; in an update, unchanged. */
             pool_ids?: components["schemas"]["Id"][];
-            /** @description The client addresses from which the key is accepted. Null: any. Absent: the same; in an update, unchanged. `[]` is refused. */
+            /** @description The client addresses from which the key is accepted. Null: any. Absent: the same; in an update, unchanged. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
             /** @description Null: the limit of the service applies. Absent: the same; in an update, unchanged. */
             rate_limit?: components["schemas"]["ApiKeyRateLimitInput"] | null;
@@ -5007,14 +5012,14 @@ export interface components {
             weight: number;
         };
         /** @description A node, and its share of the calls. */
-        RpcUrlWithWeight: {
+        RpcUrlObjectInput: {
             /** @description The URL of the node. */
             url: components["schemas"]["HttpUrl"];
             /** @description The share of calls that the URL gets. 0: only when the others fail. Default: 100. */
             weight?: number;
         };
         /** @description A URL, or a URL with its weight: the share of calls, from 0 to 100 (default 100). Weight 0 is a fallback: used only when no other endpoint answers. In an update of a network, a URL as a response shows it (`https://node.example/***`) stands for the stored one: so one node is added or removed without the secrets of the others. */
-        RpcUrlInput: components["schemas"]["HttpUrl"] | components["schemas"]["RpcUrlWithWeight"];
+        RpcUrlInput: components["schemas"]["HttpUrl"] | components["schemas"]["RpcUrlObjectInput"];
         /** @description A private relay, and its rules. */
         PrivateRpcUrl: {
             /** @description The URL. Its path and query are masked, because they often contain a secret. */
@@ -5024,7 +5029,7 @@ export interface components {
             private_expiry_blocks: number;
         };
         /** @description A private relay, and its rules. */
-        PrivateRpcUrlWithRules: {
+        PrivateRpcUrlObjectInput: {
             /** @description The URL of the relay. */
             url: components["schemas"]["HttpUrl"];
             method?: components["schemas"]["PrivateMethodInput"];
@@ -5032,7 +5037,7 @@ export interface components {
             private_expiry_blocks?: number;
         };
         /** @description A URL, or a URL with its rules. `method`: how it takes a transaction. `private_expiry_blocks`: after so many blocks it drops a transaction that is in none of them (default 25, as Flashbots Protect). */
-        PrivateRpcUrlInput: components["schemas"]["HttpUrl"] | components["schemas"]["PrivateRpcUrlWithRules"];
+        PrivateRpcUrlInput: components["schemas"]["HttpUrl"] | components["schemas"]["PrivateRpcUrlObjectInput"];
         /**
          * @description `eth_sendRawTransaction` (the default), or `eth_sendPrivateTransaction` with the highest block, `private_expiry_blocks` from now. A later version may add values.
          * @enum {string}
@@ -5051,7 +5056,7 @@ export interface components {
         /** @description A label. */
         Label: string;
         /** @description The relayers of the pool, all on its network. */
-        PoolRelayerIds: components["schemas"]["Id"][];
+        PoolRelayerIdsInput: components["schemas"]["Id"][];
         /** @description The id of a sponsored call, 32 bytes as hex. */
         CallId: string;
         /** @description Functions of a contract that are paid for. */
@@ -5065,7 +5070,7 @@ export interface components {
         SponsoredTargetInput: {
             /** @description The address of the contract. */
             address: components["schemas"]["AddressInput"];
-            /** @description The functions that are paid for, at least one. */
+            /** @description The functions that are paid for. */
             selectors: components["schemas"]["SelectorInput"][];
         };
         /** @description The origin of a web page. */
@@ -5092,13 +5097,13 @@ export interface components {
             id?: components["schemas"]["Id"];
             /** @description The relayer that sends the calls and pays for them. */
             relayer_id: components["schemas"]["Id"];
-            /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. `[]`, the default: nothing is paid for. */
+            /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. */
             targets?: components["schemas"]["SponsoredTargetInput"][];
-            /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. `[]`, the default: none. */
+            /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. */
             forwarders?: components["schemas"]["AddressInput"][];
-            /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. `[]`, the default: none. */
+            /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. */
             delegates?: components["schemas"]["AddressInput"][];
-            /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. `[]`, the default: none. */
+            /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. */
             nonce_key_delegates?: components["schemas"]["AddressInput"][];
             /** @description The highest gas limit of one call. */
             max_gas: number;
@@ -5109,7 +5114,7 @@ export interface components {
             max_fee: components["schemas"]["AmountInput"];
             /** @description The highest total fee in any 24 hours, in wei. */
             max_fee_per_day: components["schemas"]["AmountInput"];
-            /** @description The pages from which browsers may call /api/v1/rpc. `[]`, the default: none. Without an `Origin` header, as from a server, the key alone decides. */
+            /** @description The pages from which browsers may call /api/v1/rpc. Without an `Origin` header, as from a server, the key alone decides. */
             origins?: components["schemas"]["Origin"][];
             /** @description Whether it accepts nothing for now. Default: false. */
             paused?: boolean;
@@ -5122,13 +5127,13 @@ export interface components {
             id?: components["schemas"]["Id"];
             /** @description The pool whose relayers send the calls and pay for them. */
             pool_id: components["schemas"]["Id"];
-            /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. `[]`, the default: nothing is paid for. */
+            /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. */
             targets?: components["schemas"]["SponsoredTargetInput"][];
-            /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. `[]`, the default: none. */
+            /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. */
             forwarders?: components["schemas"]["AddressInput"][];
-            /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. `[]`, the default: none. */
+            /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. */
             delegates?: components["schemas"]["AddressInput"][];
-            /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. `[]`, the default: none. */
+            /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. */
             nonce_key_delegates?: components["schemas"]["AddressInput"][];
             /** @description The highest gas limit of one call. */
             max_gas: number;
@@ -5139,7 +5144,7 @@ export interface components {
             max_fee: components["schemas"]["AmountInput"];
             /** @description The highest total fee in any 24 hours, in wei. */
             max_fee_per_day: components["schemas"]["AmountInput"];
-            /** @description The pages from which browsers may call /api/v1/rpc. `[]`, the default: none. Without an `Origin` header, as from a server, the key alone decides. */
+            /** @description The pages from which browsers may call /api/v1/rpc. Without an `Origin` header, as from a server, the key alone decides. */
             origins?: components["schemas"]["Origin"][];
             /** @description Whether it accepts nothing for now. Default: false. */
             paused?: boolean;
@@ -5148,13 +5153,13 @@ export interface components {
         };
         /** @description The body of [Update a sponsorship](#/sponsorships/updatesponsorship). */
         UpdateSponsorshipRequest: {
-            /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. `[]`, the default: nothing is paid for. */
+            /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. */
             targets?: components["schemas"]["SponsoredTargetInput"][];
-            /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. `[]`, the default: none. */
+            /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. */
             forwarders?: components["schemas"]["AddressInput"][];
-            /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. `[]`, the default: none. */
+            /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. */
             delegates?: components["schemas"]["AddressInput"][];
-            /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. `[]`, the default: none. */
+            /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. */
             nonce_key_delegates?: components["schemas"]["AddressInput"][];
             /** @description The highest gas limit of one call. */
             max_gas?: number;
@@ -5165,7 +5170,7 @@ export interface components {
             max_fee?: components["schemas"]["AmountInput"];
             /** @description The highest total fee in any 24 hours, in wei. */
             max_fee_per_day?: components["schemas"]["AmountInput"];
-            /** @description The pages from which browsers may call /api/v1/rpc. `[]`, the default: none. Without an `Origin` header, as from a server, the key alone decides. */
+            /** @description The pages from which browsers may call /api/v1/rpc. Without an `Origin` header, as from a server, the key alone decides. */
             origins?: components["schemas"]["Origin"][];
             /** @description Whether it accepts nothing for now. */
             paused?: boolean;
@@ -5192,7 +5197,7 @@ export interface components {
             id?: components["schemas"]["Id"];
             /** @description The pool whose relayers send the payments and pay for their gas. Its network is that of the payments. */
             pool_id: components["schemas"]["Id"];
-            /** @description The tokens in which payers may pay, at least one. */
+            /** @description The tokens in which payers may pay. */
             assets: components["schemas"]["FacilitatorAssetInput"][];
             /** @description The address that every payment goes to. */
             pay_to: components["schemas"]["AddressInput"];
@@ -5211,7 +5216,7 @@ export interface components {
         };
         /** @description The body of [Update a facilitator](#/facilitators/updatefacilitator). */
         UpdateFacilitatorRequest: {
-            /** @description The tokens in which payers may pay, at least one. */
+            /** @description The tokens in which payers may pay. */
             assets?: components["schemas"]["FacilitatorAssetInput"][];
             /** @description The address that every payment goes to. */
             pay_to?: components["schemas"]["AddressInput"];
@@ -5408,11 +5413,11 @@ export interface components {
             relayer_id: string | null;
             /** @description The pool that pays and sends. Null: a relayer does. */
             pool_id: string | null;
-            /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. `[]`, the default: nothing is paid for. */
+            /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. */
             targets: components["schemas"]["SponsoredTarget"][];
-            /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. `[]`, the default: none. */
+            /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. */
             forwarders: components["schemas"]["Address"][];
-            /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. `[]`, the default: none. */
+            /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. */
             delegates: components["schemas"]["Address"][];
             /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. */
             nonce_key_delegates: components["schemas"]["Address"][];
@@ -5430,7 +5435,7 @@ export interface components {
             max_fee_per_day: components["schemas"]["Amount"];
             /** @description The limits of one user in any 24 hours. Null: none. */
             per_user: components["schemas"]["UserLimits"] | null;
-            /** @description The pages from which browsers may call /api/v1/rpc. `[]`, the default: none. Without an `Origin` header, as from a server, the key alone decides. */
+            /** @description The pages from which browsers may call /api/v1/rpc. Without an `Origin` header, as from a server, the key alone decides. */
             origins: components["schemas"]["Origin"][];
             /** @description Whether it accepts nothing for now. */
             paused: boolean;
@@ -5514,16 +5519,16 @@ export interface components {
             name?: components["schemas"]["Name"];
             /** @description The network's name. */
             network: components["schemas"]["NetworkName"];
-            relayer_ids: components["schemas"]["PoolRelayerIds"];
-            weights?: components["schemas"]["PoolWeights"];
+            relayer_ids: components["schemas"]["PoolRelayerIdsInput"];
+            weights?: components["schemas"]["PoolWeightsInput"];
             policies?: components["schemas"]["PoolPoliciesInput"];
         };
         /** @description The body of [Update a pool](#/pools/updatepool). */
         UpdatePoolRequest: {
             /** @description What people call the pool. */
             name?: components["schemas"]["Name"];
-            relayer_ids?: components["schemas"]["PoolRelayerIds"];
-            weights?: components["schemas"]["PoolWeights"];
+            relayer_ids?: components["schemas"]["PoolRelayerIdsInput"];
+            weights?: components["schemas"]["PoolWeightsInput"];
             /** @description Absent policies stay. Null removes one, or all. */
             policies?: components["schemas"]["PoolPoliciesPatch"] | null;
         };
@@ -5535,7 +5540,7 @@ export interface components {
          *       "demo": 50
          *     }
          */
-        PoolWeights: {
+        PoolWeightsInput: {
             [key: string]: components["schemas"]["PoolWeight"];
         };
         /** @description A relayer of a pool, and its share of the transactions. */
@@ -5607,7 +5612,7 @@ export interface components {
         };
         /**
          * @description `network_down`: no node of a network is healthy. `network_still`: none of its nodes shows a new block, and transactions wait for one. `node_unhealthy`: some nodes are not healthy. `relayer_disabled`, `relayer_paused`. `transaction_waiting`: the first transaction in line waits, and all behind it. `transaction_slow`: it is not mined after 5 minutes, for no known reason; while the chain makes no blocks, after one minute. `nonces`: service and chain disagree on a relayer's nonces. `balance_low`: the balance is below the policy `min_balance`. `balance_empty`: it is
-         *     0. `funding`: the balance is below the minimum of its funding, and no refill starts. `notification_disabled`. `notification_failing`: deliveries still fail after the time of the first retry. `deliveries_failed`: deliveries ended without success. `transactions_failed`: transactions failed in the last 24 hours. `external_transactions`: the chain or a node has transactions of a relayer's key that this service did not send; it ends when they are acknowledged ([Repair a relayer's nonces](#/relayers/reconcilerelayernonce)). `sponsorship_used_up`: its budget has no room for another call. `requests_refused`: a policy, a limit or a pause of a relayer, pool or sponsorship refused requests since it was last changed; the problem ends with a change of it, or when it is acknowledged, until another request is refused. `service`: a part of the service does not work. `unchecked`: something could not be found out, as the balances while no node answers, or the notifications for an API key without their scope. A later version may add values.
+         *     0. `funding`: the balance is below the minimum of its funding, and no refill starts. `notification_disabled`, `notification_failing`. `deliveries_failed`: deliveries ended without success. `transactions_failed`: transactions failed in the last 24 hours. `external_transactions`: the chain or a node has transactions of a relayer's key that this service did not send; it ends when they are acknowledged ([Repair a relayer's nonces](#/relayers/reconcilerelayernonce)). `sponsorship_used_up`: its budget has no room for another call. `requests_refused`: a policy, a limit or a pause of a relayer, pool or sponsorship refused requests since it was last changed; the problem ends with a change of it, or when it is acknowledged, until another request is refused. `service`: a part of the service does not work. `unchecked`: something could not be found out, as the balances while no node answers, or the notifications for an API key without their scope. A later version may add values.
          * @enum {string}
          */
         ProblemKind: "external_transactions" | "requests_refused" | "sponsorship_used_up" | "network_down" | "network_still" | "node_unhealthy" | "relayer_disabled" | "relayer_paused" | "transaction_waiting" | "transaction_slow" | "nonces" | "balance_low" | "balance_empty" | "funding" | "notification_disabled" | "notification_failing" | "deliveries_failed" | "transactions_failed" | "service" | "unchecked";
@@ -5617,7 +5622,7 @@ export interface components {
             id: string;
             kind: components["schemas"]["ProblemKind"];
             /**
-             * @description `critical`: something cannot send. `warning`: it sends, but something failed, is slow or will stop. `info`: someone set it so. A later version may add values.
+             * @description `critical`: money does not move, or something was lost. `warning`: it is slow, or will stop. `info`: someone set it so. A later version may add values.
              * @enum {string}
              */
             severity: "critical" | "warning" | "info";
@@ -5648,12 +5653,12 @@ export interface components {
              */
             since: string | null;
             /** @description Of `requests_refused`; otherwise null. */
-            refusal: components["schemas"]["Refusal"] | null;
+            refusal: components["schemas"]["ProblemRefusal"] | null;
             /** @description Who has taken note of it. Null: nobody. */
             acknowledgement: components["schemas"]["Acknowledgement"] | null;
         };
         /** @description What a rule of a resource refused since the resource was last changed. */
-        Refusal: {
+        ProblemRefusal: {
             /** @description The policy or limit that refuses, or `paused`. */
             rule: string;
             /** @description When a request was refused last. */
@@ -6171,7 +6176,7 @@ export interface components {
         AllowedFunction: {
             /** @description The contract that is called. */
             receiver: components["schemas"]["Address"];
-            /** @description The selectors of the functions, 4 bytes of hex each. `[]`: no function of the contract. */
+            /** @description The selectors of the functions, 4 bytes of hex each. Empty: any function. */
             selectors: components["schemas"]["Selector"][];
         };
         /** @description The limits of a relayer for one ERC-20 token. */
@@ -6235,11 +6240,11 @@ export interface components {
              *     Further transactions get 429 until some finish.
              */
             max_pending_bytes?: components["schemas"]["MaxPendingBytes"];
-            /** @description The only allowed recipients. If set, contracts cannot be created. Not set: any recipient. `[]`: none. */
+            /** @description The only allowed recipients. If set, contracts cannot be created. */
             whitelist_receivers?: components["schemas"]["Address"][];
             /** @description True: EIP-1559 prices. False: a gas price (legacy). Absent: as the chain supports. */
             eip1559_pricing?: boolean;
-            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. Not set: any function of any recipient. */
+            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. */
             allowed_functions?: components["schemas"]["AllowedFunction"][];
             /** @description The highest value of one transaction, in wei. Gas is not counted. */
             max_value?: components["schemas"]["Amount"];
@@ -6265,16 +6270,16 @@ export interface components {
             allow_sign_transaction?: boolean;
             /** @description Whether the relayer signs authorizations and sends transactions with authorizations (EIP-7702). Default: false. An authorization gives the code of a contract full control of an account, and no other policy limits that code. So a relayer with `max_value`, `max_value_per_day`, `token_limits` or `allowed_functions` signs an authorization only for a contract in `allowed_delegates` or, without that list, in `whitelist_receivers`. */
             allow_authorizations?: boolean;
-            /** @description The only contracts whose code the relayer's account may be authorized to run (EIP-7702). Default: those in `whitelist_receivers`. `[]`: none. The zero address, which ends a delegation, is always allowed. */
+            /** @description The only contracts whose code the relayer's account may be authorized to run (EIP-7702). Default: those in `whitelist_receivers`. The zero address, which ends a delegation, is always allowed. */
             allowed_delegates?: components["schemas"]["Address"][];
-            /** @description The only EIP-712 domains for which typed data is signed, from hashes or in full. Not set: any domain. `[]`: none. */
+            /** @description The only EIP-712 domains for which typed data is signed, from hashes or in full. */
             allowed_domain_separators?: components["schemas"]["Hash"][];
         };
         /** @description The functions of a contract that may be called. */
         AllowedFunctionInput: {
             /** @description The contract that is called. */
             receiver: components["schemas"]["AddressInput"];
-            /** @description The selectors of the functions, 4 bytes of hex each. `[]`: no function of the contract. */
+            /** @description The selectors of the functions, 4 bytes of hex each, or their signatures. Empty: any function. */
             selectors: components["schemas"]["SelectorInput"][];
         };
         /** @description The limits of a relayer for one ERC-20 token. */
@@ -6344,11 +6349,11 @@ export interface components {
              *     sending is refused with 403; a new signature for an accepted transaction waits, and `status_reason` gives the reason.
              */
             max_fee_per_day?: components["schemas"]["AmountInput"];
-            /** @description The only allowed recipients. If set, contracts cannot be created. Not set: any recipient. `[]`: none. */
+            /** @description The only allowed recipients. If set, contracts cannot be created. */
             whitelist_receivers?: components["schemas"]["AddressInput"][];
             /** @description True: EIP-1559 prices. False: a gas price (legacy). Absent: as the chain supports. */
             eip1559_pricing?: boolean;
-            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. Not set: any function of any recipient. */
+            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. */
             allowed_functions?: components["schemas"]["AllowedFunctionInput"][];
             /** @description The highest value of one transaction, in wei. Gas is not counted. */
             max_value?: components["schemas"]["AmountInput"];
@@ -6378,9 +6383,9 @@ export interface components {
             allow_sign_transaction?: boolean;
             /** @description Whether the relayer signs authorizations and sends transactions with authorizations (EIP-7702). Default: false. An authorization gives the code of a contract full control of an account, and no other policy limits that code. So a relayer with `max_value`, `max_value_per_day`, `token_limits` or `allowed_functions` signs an authorization only for a contract in `allowed_delegates` or, without that list, in `whitelist_receivers`. */
             allow_authorizations?: boolean;
-            /** @description The only contracts whose code the relayer's account may be authorized to run (EIP-7702). Default: those in `whitelist_receivers`. `[]`: none. The zero address, which ends a delegation, is always allowed. */
+            /** @description The only contracts whose code the relayer's account may be authorized to run (EIP-7702). Default: those in `whitelist_receivers`. The zero address, which ends a delegation, is always allowed. */
             allowed_delegates?: components["schemas"]["AddressInput"][];
-            /** @description The only EIP-712 domains for which typed data is signed, from hashes or in full. Not set: any domain. `[]`: none. */
+            /** @description The only EIP-712 domains for which typed data is signed, from hashes or in full. */
             allowed_domain_separators?: components["schemas"]["HashInput"][];
         };
         /** @description Absent policies stay. Null removes one, so that its default holds. */
@@ -6401,11 +6406,11 @@ export interface components {
             max_pending?: number | null;
             /** @description The highest total size of the call data of unfinished transactions, in bytes. Default: 67,108,864 (64 MiB). Further transactions get 429 until some finish. */
             max_pending_bytes?: number | null;
-            /** @description The only allowed recipients. If set, contracts cannot be created. Not set: any recipient. `[]`: none. */
+            /** @description The only allowed recipients. If set, contracts cannot be created. */
             whitelist_receivers?: components["schemas"]["AddressInput"][] | null;
             /** @description True: EIP-1559 prices. False: a gas price (legacy). Absent: as the chain supports. */
             eip1559_pricing?: boolean | null;
-            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. Not set: any function of any recipient. */
+            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. */
             allowed_functions?: components["schemas"]["AllowedFunctionInput"][] | null;
             /** @description The highest value of one transaction, in wei. Gas is not counted. */
             max_value?: components["schemas"]["AmountInput"] | null;
@@ -6425,9 +6430,9 @@ export interface components {
             allow_sign_transaction?: boolean | null;
             /** @description Whether the relayer signs authorizations and sends transactions with authorizations (EIP-7702). Default: false. An authorization gives the code of a contract full control of an account, and no other policy limits that code. So a relayer with `max_value`, `max_value_per_day`, `token_limits` or `allowed_functions` signs an authorization only for a contract in `allowed_delegates` or, without that list, in `whitelist_receivers`. */
             allow_authorizations?: boolean | null;
-            /** @description The only contracts whose code the relayer's account may be authorized to run (EIP-7702). Default: those in `whitelist_receivers`. `[]`: none. The zero address, which ends a delegation, is always allowed. */
+            /** @description The only contracts whose code the relayer's account may be authorized to run (EIP-7702). Default: those in `whitelist_receivers`. The zero address, which ends a delegation, is always allowed. */
             allowed_delegates?: components["schemas"]["AddressInput"][] | null;
-            /** @description The only EIP-712 domains for which typed data is signed, from hashes or in full. Not set: any domain. `[]`: none. */
+            /** @description The only EIP-712 domains for which typed data is signed, from hashes or in full. */
             allowed_domain_separators?: components["schemas"]["HashInput"][] | null;
         };
         /** @description The limits of a pool for one ERC-20 token. */
@@ -6451,9 +6456,9 @@ export interface components {
              *     set.
              */
             max_value_per_day?: components["schemas"]["Amount"];
-            /** @description The only allowed recipients. If set, contracts cannot be created. Not set: any recipient. `[]`: none. */
+            /** @description The only allowed recipients. If set, contracts cannot be created. */
             whitelist_receivers?: components["schemas"]["Address"][];
-            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. Not set: any function of any recipient. */
+            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. */
             allowed_functions?: components["schemas"]["AllowedFunction"][];
             /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. */
             token_limits?: components["schemas"]["PoolTokenLimit"][];
@@ -6479,9 +6484,9 @@ export interface components {
              *     set.
              */
             max_value_per_day?: components["schemas"]["AmountInput"];
-            /** @description The only allowed recipients. If set, contracts cannot be created. Not set: any recipient. `[]`: none. */
+            /** @description The only allowed recipients. If set, contracts cannot be created. */
             whitelist_receivers?: components["schemas"]["AddressInput"][];
-            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. Not set: any function of any recipient. */
+            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. */
             allowed_functions?: components["schemas"]["AllowedFunctionInput"][];
             /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. */
             token_limits?: components["schemas"]["PoolTokenLimitInput"][];
@@ -6492,9 +6497,9 @@ export interface components {
             max_value?: components["schemas"]["AmountInput"] | null;
             /** @description The highest total value of all transactions in any 24 hours, in wei, counted when they are accepted, in steps of five minutes (so up to five minutes longer than a day). Transactions that fail, or are canceled after they were signed, stay counted; transactions that are canceled earlier are subtracted. A replacement counts the increase over the highest value counted for its transaction. Counting starts when the policy is set. */
             max_value_per_day?: components["schemas"]["AmountInput"] | null;
-            /** @description The only allowed recipients. If set, contracts cannot be created. Not set: any recipient. `[]`: none. */
+            /** @description The only allowed recipients. If set, contracts cannot be created. */
             whitelist_receivers?: components["schemas"]["AddressInput"][] | null;
-            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. Not set: any function of any recipient. */
+            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. */
             allowed_functions?: components["schemas"]["AllowedFunctionInput"][] | null;
             /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. */
             token_limits?: components["schemas"]["PoolTokenLimitInput"][] | null;
@@ -8189,8 +8194,8 @@ export type CallDataInput = components['schemas']['CallDataInput'];
 export type SignMessageRequest = components['schemas']['SignMessageRequest'];
 export type SignTextRequest = components['schemas']['SignTextRequest'];
 export type SignBytesRequest = components['schemas']['SignBytesRequest'];
+export type SignTypedDataHashesRequest = components['schemas']['SignTypedDataHashesRequest'];
 export type SignTypedDataRequest = components['schemas']['SignTypedDataRequest'];
-export type TypedData = components['schemas']['TypedData'];
 export type TypedDataDomain = components['schemas']['TypedDataDomain'];
 export type TypedDataChainId = components['schemas']['TypedDataChainId'];
 export type TypedDataName = components['schemas']['TypedDataName'];
@@ -8200,6 +8205,7 @@ export type TransactionStatus = components['schemas']['TransactionStatus'];
 export type TransactionStatusInput = components['schemas']['TransactionStatusInput'];
 export type Speed = components['schemas']['Speed'];
 export type SpeedInput = components['schemas']['SpeedInput'];
+export type SendSpeedInput = components['schemas']['SendSpeedInput'];
 export type TransactionTypeInput = components['schemas']['TransactionTypeInput'];
 export type TransactionSpeed = components['schemas']['TransactionSpeed'];
 export type Transaction = components['schemas']['Transaction'];
@@ -8241,13 +8247,13 @@ export type SignBatchRequest = components['schemas']['SignBatchRequest'];
 export type SignAuthorizationRequest = components['schemas']['SignAuthorizationRequest'];
 export type TransactionAttempt = components['schemas']['TransactionAttempt'];
 export type Explanation = components['schemas']['Explanation'];
-export type HistoryEntry = components['schemas']['HistoryEntry'];
+export type TransactionHistoryEntry = components['schemas']['TransactionHistoryEntry'];
 export type ContentChange = components['schemas']['ContentChange'];
 export type TransactionChange = components['schemas']['TransactionChange'];
 export type ExplanationFigures = components['schemas']['ExplanationFigures'];
-export type Suggestion = components['schemas']['Suggestion'];
-export type SuggestionBody = components['schemas']['SuggestionBody'];
-export type SuggestionPolicies = components['schemas']['SuggestionPolicies'];
+export type TransactionSuggestion = components['schemas']['TransactionSuggestion'];
+export type TransactionSuggestionBody = components['schemas']['TransactionSuggestionBody'];
+export type TransactionSuggestionPolicies = components['schemas']['TransactionSuggestionPolicies'];
 export type GasNeed = components['schemas']['GasNeed'];
 export type DryRunRefusal = components['schemas']['DryRunRefusal'];
 export type DryRun = components['schemas']['DryRun'];
@@ -8261,7 +8267,7 @@ export type JsonRpcResult = components['schemas']['JsonRpcResult'];
 export type JsonRpcId = components['schemas']['JsonRpcId'];
 export type JsonRpcAnswer = components['schemas']['JsonRpcAnswer'];
 export type JsonRpcError = components['schemas']['JsonRpcError'];
-export type McpMessage = components['schemas']['McpMessage'];
+export type McpRequest = components['schemas']['McpRequest'];
 export type ReconcileNonceRequest = components['schemas']['ReconcileNonceRequest'];
 export type ReplaceFundingRequest = components['schemas']['ReplaceFundingRequest'];
 export type Funding = components['schemas']['Funding'];
@@ -8269,7 +8275,7 @@ export type FundingStatus = components['schemas']['FundingStatus'];
 export type PoolRelayerFunding = components['schemas']['PoolRelayerFunding'];
 export type PoolFundingState = components['schemas']['PoolFundingState'];
 export type FundingState = components['schemas']['FundingState'];
-export type Refill = components['schemas']['Refill'];
+export type FundingRefill = components['schemas']['FundingRefill'];
 export type SweepRequest = components['schemas']['SweepRequest'];
 export type NonceState = components['schemas']['NonceState'];
 export type LastExternalTransaction = components['schemas']['LastExternalTransaction'];
@@ -8295,7 +8301,7 @@ export type FilterEventName = components['schemas']['FilterEventName'];
 export type FilterEventNameInput = components['schemas']['FilterEventNameInput'];
 export type WaitReason = components['schemas']['WaitReason'];
 export type ExplanationReason = components['schemas']['ExplanationReason'];
-export type Event = components['schemas']['Event'];
+export type WebhookEvent = components['schemas']['WebhookEvent'];
 export type EventPayload = components['schemas']['EventPayload'];
 export type TransactionPayload = components['schemas']['TransactionPayload'];
 export type TransactionWaitingPayload = components['schemas']['TransactionWaitingPayload'];
@@ -8306,9 +8312,9 @@ export type RelayerFundingPayload = components['schemas']['RelayerFundingPayload
 export type PaymentSettledPayload = components['schemas']['PaymentSettledPayload'];
 export type PaymentFailedPayload = components['schemas']['PaymentFailedPayload'];
 export type TestPayload = components['schemas']['TestPayload'];
-export type Scope = components['schemas']['Scope'];
+export type ScopeInput = components['schemas']['ScopeInput'];
 export type GrantedScopes = components['schemas']['GrantedScopes'];
-export type Scopes = components['schemas']['Scopes'];
+export type ScopesInput = components['schemas']['ScopesInput'];
 export type Cidr = components['schemas']['Cidr'];
 export type ApiKeyRateLimit = components['schemas']['ApiKeyRateLimit'];
 export type ApiKeyRateLimitInput = components['schemas']['ApiKeyRateLimitInput'];
@@ -8332,16 +8338,16 @@ export type AuditFailure = components['schemas']['AuditFailure'];
 export type AuditChain = components['schemas']['AuditChain'];
 export type AuditHead = components['schemas']['AuditHead'];
 export type RpcUrl = components['schemas']['RpcUrl'];
-export type RpcUrlWithWeight = components['schemas']['RpcUrlWithWeight'];
+export type RpcUrlObjectInput = components['schemas']['RpcUrlObjectInput'];
 export type RpcUrlInput = components['schemas']['RpcUrlInput'];
 export type PrivateRpcUrl = components['schemas']['PrivateRpcUrl'];
-export type PrivateRpcUrlWithRules = components['schemas']['PrivateRpcUrlWithRules'];
+export type PrivateRpcUrlObjectInput = components['schemas']['PrivateRpcUrlObjectInput'];
 export type PrivateRpcUrlInput = components['schemas']['PrivateRpcUrlInput'];
 export type PrivateMethod = components['schemas']['PrivateMethod'];
 export type PrivateMethodInput = components['schemas']['PrivateMethodInput'];
 export type ChainId = components['schemas']['ChainId'];
 export type Label = components['schemas']['Label'];
-export type PoolRelayerIds = components['schemas']['PoolRelayerIds'];
+export type PoolRelayerIdsInput = components['schemas']['PoolRelayerIdsInput'];
 export type CallId = components['schemas']['CallId'];
 export type SponsoredTarget = components['schemas']['SponsoredTarget'];
 export type SponsoredTargetInput = components['schemas']['SponsoredTargetInput'];
@@ -8376,7 +8382,7 @@ export type SponsoredCall = components['schemas']['SponsoredCall'];
 export type CreatePoolRequest = components['schemas']['CreatePoolRequest'];
 export type UpdatePoolRequest = components['schemas']['UpdatePoolRequest'];
 export type PoolWeight = components['schemas']['PoolWeight'];
-export type PoolWeights = components['schemas']['PoolWeights'];
+export type PoolWeightsInput = components['schemas']['PoolWeightsInput'];
 export type PoolRelayer = components['schemas']['PoolRelayer'];
 export type Pool = components['schemas']['Pool'];
 export type AbiEntries = components['schemas']['AbiEntries'];
@@ -8385,7 +8391,7 @@ export type AbiSummary = components['schemas']['AbiSummary'];
 export type Abi = components['schemas']['Abi'];
 export type ProblemKind = components['schemas']['ProblemKind'];
 export type Problem = components['schemas']['Problem'];
-export type Refusal = components['schemas']['Refusal'];
+export type ProblemRefusal = components['schemas']['ProblemRefusal'];
 export type Acknowledgement = components['schemas']['Acknowledgement'];
 export type UpdateProblemRequest = components['schemas']['UpdateProblemRequest'];
 export type AcknowledgementInput = components['schemas']['AcknowledgementInput'];
@@ -8649,7 +8655,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    signTypedData: {
+    signTypedDataHashes: {
         parameters: {
             query?: never;
             header?: never;
@@ -8664,7 +8670,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SignTypedDataRequest"];
+                "application/json": components["schemas"]["SignTypedDataHashesRequest"];
             };
         };
         responses: {
@@ -8681,7 +8687,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    signTypedDataFull: {
+    signTypedData: {
         parameters: {
             query?: never;
             header?: never;
@@ -8696,7 +8702,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["TypedData"];
+                "application/json": components["schemas"]["SignTypedDataRequest"];
             };
         };
         responses: {
@@ -11718,7 +11724,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["McpMessage"];
+                "application/json": components["schemas"]["McpRequest"];
             };
         };
         responses: {
@@ -12042,7 +12048,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Event"];
+                "application/json": components["schemas"]["WebhookEvent"];
             };
         };
         responses: {
@@ -12082,6 +12088,7 @@ export const transactionStatusValues: ReadonlyArray<FlattenedDeepRequired<compon
 export const transactionStatusInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionStatusInput"]> = ["pending", "sent", "submitted", "mined", "confirmed", "failed", "canceled", "expired"];
 export const speedValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Speed"]> = ["safe_low", "average", "fast", "fastest"];
 export const speedInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SpeedInput"]> = ["safe_low", "average", "fast", "fastest"];
+export const sendSpeedInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendSpeedInput"]> = ["safe_low", "safeLow", "average", "fast", "fastest"];
 export const transactionTypeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionTypeInput"]> = [0, 1, 2, 4];
 export const submissionModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionMode"]> = ["public", "private", "private_then_public"];
 export const submissionModeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionModeInput"]> = ["public", "private", "private_then_public"];
@@ -12089,7 +12096,7 @@ export const transactionWarningCodeValues: ReadonlyArray<FlattenedDeepRequired<c
 export const resourceWarningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ResourceWarning"]["code"]> = ["shared_address", "node_unhealthy"];
 export const redeliverPendingRequestStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RedeliverPendingRequest"]["status"]> = ["pending"];
 export const transactionAttemptPurposeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionAttempt"]["purpose"]> = ["send", "cancel"];
-export const historyEntryEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["HistoryEntry"]["event"]> = ["replaced", "sped_up", "canceled", "reorganized"];
+export const transactionHistoryEntryEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionHistoryEntry"]["event"]> = ["replaced", "sped_up", "canceled", "reorganized"];
 export const contentChangeMemberValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ContentChange"]["member"]> = ["to", "value", "data"];
 export const transactionChangeOperationValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionChange"]["operation"]> = ["speedUpTransaction", "cancelTransaction"];
 export const balanceUnitValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Balance"]["unit"]> = ["wei"];
@@ -12114,7 +12121,7 @@ export const relayerFundingPayloadPayload_typeValues: ReadonlyArray<FlattenedDee
 export const paymentSettledPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PaymentSettledPayload"]["payload_type"]> = ["payment_settled"];
 export const paymentFailedPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PaymentFailedPayload"]["payload_type"]> = ["payment_failed"];
 export const testPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TestPayload"]["payload_type"]> = ["test"];
-export const scopeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Scope"]> = ["sign", "send", "read", "notifications", "manage"];
+export const scopeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ScopeInput"]> = ["sign", "send", "read", "notifications", "manage"];
 export const grantedScopesValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["GrantedScopes"]> = ["sign", "send", "read", "notifications", "manage", "relay", "settle"];
 export const privateMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PrivateMethod"]> = ["eth_sendRawTransaction", "eth_sendPrivateTransaction"];
 export const privateMethodInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PrivateMethodInput"]> = ["eth_sendRawTransaction", "eth_sendPrivateTransaction"];

@@ -92,7 +92,7 @@ export async function startWithDatabase(
 async function warmUp(contract: Contract, untilQuiet: () => Promise<void>): Promise<void> {
   await contract.warmUp(untilQuiet)
   await untilQuiet()
-  compiledCheck(contract.document, 'Event')
+  compiledCheck(contract.document, 'WebhookEvent')
 }
 
 /** Removes expired rows, in one process at a time. */

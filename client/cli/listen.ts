@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { type EventSourceMessage, EventSourceParserStream } from 'eventsource-parser/stream'
-import type { Event } from '../../generated/client.ts'
+import type { WebhookEvent } from '../../generated/client.ts'
 import { isUnknown } from '../call.ts'
 import { RelayerError } from '../error.ts'
 import { pause } from '../pause.ts'
@@ -34,7 +34,7 @@ export function addListen(program: Command, context: () => Context): void {
       const key = forwardTo === undefined ? '' : await signingKey(world, options)
       const relayerId = await world.relayerId()
       for await (const { id, data } of events(world, relayerId, since)) {
-        const event = JSON.parse(data) as Event
+        const event = JSON.parse(data) as WebhookEvent
         world.print.line(event, `${event.timestamp}  ${id}  ${event.event}  ${brief(event)}`)
         if (forwardTo !== undefined) world.print.note(await forward(forwardTo, key, event.id, data))
       }
@@ -100,7 +100,7 @@ async function forward(url: string, key: string, id: string, body: string): Prom
   }
 }
 
-function brief({ payload }: Event): string {
+function brief({ payload }: WebhookEvent): string {
   if (payload.payload_type === 'transaction' || payload.payload_type === 'transaction_waiting')
     return `${payload.id} ${payload.status} ${payload.hash ?? ''}`
   return 'relayer' in payload ? payload.relayer.id : ''

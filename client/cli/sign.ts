@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { TypedData } from '../../generated/client.ts'
+import type { SignTypedDataRequest } from '../../generated/client.ts'
 import { type Context, parseJson, readInput } from './context.ts'
 import { CommandError } from './exit-codes.ts'
 
@@ -26,7 +26,7 @@ async function sign({ client, relayerId }: Context, text: string | undefined, { 
     throw new CommandError('Give exactly one of a text, --hex and --typed-data')
   const path = { relayer_id: await relayerId() }
   if (typedData !== undefined) {
-    const body = parseJson(await readInput(typedData), typedData) as TypedData
+    const body = parseJson(await readInput(typedData), typedData) as SignTypedDataRequest
     return (await client.post('/api/v1/relayers/{relayer_id}/sign-typed-data/full', { path, body })).data
   }
   const body =

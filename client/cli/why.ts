@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Explanation, Suggestion } from '../../generated/client.ts'
+import type { Explanation, TransactionSuggestion } from '../../generated/client.ts'
 import type { Context } from './context.ts'
 import { findTransaction } from './find-transaction.ts'
 
@@ -28,7 +28,7 @@ function inText({ status, summary, wait_reason, since, blocking_transaction_id, 
 }
 
 /** The command of this program that carries out a suggestion. */
-function commandOf({ operation, relayer_id, transaction_id, body }: Suggestion): string {
+function commandOf({ operation, relayer_id, transaction_id, body }: TransactionSuggestion): string {
   const of = `--relayer ${relayer_id}`
   const set = Object.entries(membersOf(body ?? {})).map(([name, value]) => ` --set ${name}=${JSON.stringify(value)}`)
   switch (operation) {
@@ -43,7 +43,7 @@ function commandOf({ operation, relayer_id, transaction_id, body }: Suggestion):
   }
 }
 
-const pricesIn = (body: Suggestion['body']): string =>
+const pricesIn = (body: TransactionSuggestion['body']): string =>
   [
     ['--speed', body?.speed],
     ['--max-fee', body?.max_fee_per_gas],

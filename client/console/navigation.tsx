@@ -17,7 +17,7 @@ import {
   Wallet,
 } from 'lucide-react'
 import { Link, useLocation } from 'wouter'
-import type { Scope } from '../index.ts'
+import type { ScopeInput } from '../index.ts'
 import { Missing } from './components/page.tsx'
 import { pageOf, paths } from './data/paths.ts'
 import { press } from './data/press-button.ts'
@@ -139,7 +139,7 @@ export function MissingPage() {
 
   function reason(needs: Right): string | undefined {
     if (needs === 'administer') return 'Your API key lacks a right: only a key that has every scope manages API keys.'
-    const scopes = needs.replace(' all', '').split(' or ') as Scope[]
+    const scopes = needs.replace(' all', '').split(' or ') as ScopeInput[]
     if (!scopes.some(may)) return `Your API key lacks the scope “${scopes.join('” or “')}”.`
     return caller.relayer_ids === null
       ? undefined

@@ -103,7 +103,7 @@ export async function openFoundation(
     if (reason === undefined) logger.info('database up')
     else logger.error({ reason }, 'database down: requests return 503')
   }
-  const checkEvent = schemaCheck(contract.document, 'Event')
+  const checkEvent = schemaCheck(contract.document, 'WebhookEvent')
   const storeWorld = {
     ...(dependencies.now && { now: dependencies.now }),
     makeId,

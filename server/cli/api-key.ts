@@ -51,7 +51,7 @@ async function run(command: string | undefined, id: string, values: Options): Pr
   await requireDatabase(config)
   const secrets = readMasterKey(config)
   for (const warning of secrets.warnings) process.stderr.write(`Warning: ${warning}.\n`)
-  const world = { makeId, checkEvent: schemaCheck(contract, 'Event') }
+  const world = { makeId, checkEvent: schemaCheck(contract, 'WebhookEvent') }
   const store = await openStore(config, world)
   const keyEncryption = config.key_encryption_key && new KeyEncryption(config.key_encryption_key, config.vault)
   const warn = ({ table, id, reason }: RightsFault) => {

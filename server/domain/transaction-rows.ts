@@ -1,8 +1,8 @@
 import type {
   DecodedCall,
-  HistoryEntry,
   Metadata,
   Transaction,
+  TransactionHistoryEntry,
   TransactionStatus,
   WaitReason,
 } from '../../generated/openapi.ts'
@@ -241,7 +241,7 @@ export interface WithdrawnBatch {
 }
 
 /** An entry as it is stored; the name of the caller is read with it. */
-type StoredHistoryEntry = Omit<HistoryEntry, 'caller_name'>
+type StoredHistoryEntry = Omit<TransactionHistoryEntry, 'caller_name'>
 
 const maxEntries = 20
 const maxTextLength = 200
@@ -249,7 +249,7 @@ const maxTextLength = 200
 /** The history with another entry: a transaction that changes more often keeps the newest ones. */
 export const withEntry = (
   history: StoredHistoryEntry[] | null,
-  entry: Pick<HistoryEntry, 'occurred_at' | 'event'> & Partial<StoredHistoryEntry>,
+  entry: Pick<TransactionHistoryEntry, 'occurred_at' | 'event'> & Partial<StoredHistoryEntry>,
 ): StoredHistoryEntry[] => [
   ...(history ?? []).slice(1 - maxEntries),
   { caller: null, block_number: null, changes: [], ...entry },
@@ -263,7 +263,7 @@ interface Content {
 const members = ['to', 'value', 'data'] as const
 
 /** The members of the content that a replacement changes. */
-export const changesOfContent = (before: Content, after: Content): HistoryEntry['changes'] =>
+export const changesOfContent = (before: Content, after: Content): TransactionHistoryEntry['changes'] =>
   members
     .filter((member) => before[member] !== after[member])
     .map((member) => ({ member, before: shortened(before[member]), after: shortened(after[member]) }))

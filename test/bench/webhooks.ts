@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { createRelayerClient } from '../../client/index.ts'
-import type { Event } from '../../generated/openapi.ts'
+import type { WebhookEvent } from '../../generated/openapi.ts'
 import { createVictim } from '../crash/victim.ts'
 import { asOnlyWriter } from '../support/only-writer.ts'
 
@@ -76,7 +76,7 @@ async function startTargets(measured: (side: Side, latencyMs: number) => unknown
       return
     }
     response.writeHead(204).end()
-    const { timestamp } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Event
+    const { timestamp } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as WebhookEvent
     if (request.url !== '/hole' && side) measured(side, at - Date.parse(timestamp))
   })
   server.keepAliveTimeout = 600_000

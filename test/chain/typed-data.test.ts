@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { TypedDataEncoder, verifyTypedData } from 'ethers'
 import fc, { type Arbitrary } from 'fast-check'
 import { expect, test } from 'vitest'
-import type { TypedData } from '../../generated/openapi.ts'
+import type { SignTypedDataRequest } from '../../generated/openapi.ts'
 import { hashTypedData } from '../../server/domain/encoding/typed-data.ts'
 import { failing } from '../support/failure.ts'
 import { cow, createRelayer, relayerOf } from '../support/resources.ts'
@@ -12,7 +12,7 @@ const fullPath = '/api/v1/relayers/{relayer_id}/sign-typed-data/full'
 const hashesPath = '/api/v1/relayers/{relayer_id}/sign-typed-data'
 
 // EIP-712, "Test Cases": Example.js.
-const mail: TypedData = {
+const mail: SignTypedDataRequest = {
   types: {
     EIP712Domain: [
       { name: 'name', type: 'string' },
@@ -55,7 +55,7 @@ test('hashes and signs the Mail example to the published values', async () => {
 
   const { client } = await startTestService()
   const { id: relayerId } = await relayerOf(client, cow)
-  const sign = (body: TypedData) => client.post(fullPath, { path: { relayer_id: relayerId }, body })
+  const sign = (body: SignTypedDataRequest) => client.post(fullPath, { path: { relayer_id: relayerId }, body })
   const place = '/body/domain/chainId'
   await expect(sign(mail)).rejects.toMatchObject({
     status: 400,
@@ -77,7 +77,7 @@ test('gives typed data in full and by its hashes the same signature, which recov
   }
   const domain = { chainId: '0x7a69', salt: `0x${'ab'.repeat(32)}` }
   const message = { amount: (2n ** 256n - 1n).toString(), ids: [['0x01020304', '0xffffffff']] }
-  const body: TypedData = { types, primaryType: 'Order', domain, message }
+  const body: SignTypedDataRequest = { types, primaryType: 'Order', domain, message }
   const { data } = await client.post(fullPath, { path: { relayer_id: relayerId }, body })
   expect(verifyTypedData(domain, types, message, data.sig).toLowerCase()).toBe(address)
   const hashes = {
@@ -161,7 +161,7 @@ test('accepts a domain with any of its members, in the standard’s order or as 
   const subsets = Array.from({ length: 32 }, (_, bits) =>
     Object.fromEntries(Object.entries(whole).filter((_entry, index) => (bits >> index) & 1)),
   )
-  const separator = (domain: TypedData['domain'], EIP712Domain?: { name: string; type: string }[]) => {
+  const separator = (domain: SignTypedDataRequest['domain'], EIP712Domain?: { name: string; type: string }[]) => {
     const types = { A: [], ...(EIP712Domain && { EIP712Domain }) }
     return `0x${hashTypedData({ domain, types, primaryType: 'A', message: {} }).domain_separator.toString('hex')}`
   }

@@ -172,7 +172,7 @@ function addRareRows(file: string): void {
   db.exec(`
     INSERT OR IGNORE INTO watches (relayer_row_id) SELECT min(row_id) FROM relayers;
     INSERT INTO signed_payments (chain_id, address, nonce, request_hash, valid_before, spent) VALUES (1, '0x', '0x', '', 4102444800, NULL);
-    INSERT INTO unknown_transactions (chain_id, address, nonce, noticed_at) VALUES (1, '0x', 7, '2026-01-01T00:00:00.000Z');
+    INSERT INTO external_transactions (chain_id, address, nonce, noticed_at) VALUES (1, '0x', 7, '2026-01-01T00:00:00.000Z');
     INSERT OR IGNORE INTO former_relayers (row_id, relayer_id) VALUES (1000000, 'gone');
     INSERT OR IGNORE INTO token_logins (token, accepted, since) VALUES ('["/module.so","relayers"]', x'0102', 1);
     INSERT OR IGNORE INTO activity_days (at, relayer_row_id, accepted) SELECT 1699920000, min(row_id), 7 FROM relayers;

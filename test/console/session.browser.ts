@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { beforeAll, expect, test } from 'vitest'
-import type { Scope } from '../../client/index.ts'
+import type { ScopeInput } from '../../client/index.ts'
 import type { Account } from '../support/rig.ts'
 import { openConsole, startStage } from './browser.ts'
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 /** Each has a hostile name of its own. */
 let keys = 0
-async function makeKey(scopes: Scope[], expiresAt: string | null = null): Promise<string> {
+async function makeKey(scopes: ScopeInput[], expiresAt: string | null = null): Promise<string> {
   keys += 1
   const body = { name: `${hostile} ${keys}`, scopes, expires_at: expiresAt }
   const { data } = await stage.rig.client().post('/api/v1/api-keys', { body })

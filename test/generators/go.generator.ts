@@ -38,7 +38,7 @@ func main() {
 	if later.Data.Status != "resting" {
 		panic(later.Data.Status)
 	}
-	var event relayer.Event
+	var event relayer.WebhookEvent
 	text, err = os.ReadFile("later-event.json")
 	check(err)
 	check(json.Unmarshal(text, &event))

@@ -87,7 +87,7 @@ public class Program {
   static String handle(ApiClient client, String body) throws Exception {
     String event = client.getObjectMapper().readTree(body).get("event").asText();
     if (!event.equals("transaction_update")) return null;
-    Event update = client.getObjectMapper().readValue(body, Event.class);
+    WebhookEvent update = client.getObjectMapper().readValue(body, WebhookEvent.class);
     return update.getPayload().getTransactionPayload().getId();
   }
 }
@@ -152,7 +152,7 @@ fn handle(body: &str) -> Option<String> {
     if delivery["event"] != "transaction_update" {
         return None;
     }
-    // Not \`Event\`: the tag of its union is taken from the payload, which requires it too.
+    // Not \`WebhookEvent\`: the tag of its union is taken from the payload, which requires it too.
     Some(serde_json::from_value::<TransactionPayload>(delivery["payload"].clone()).unwrap().id)
 }
 

@@ -23,7 +23,7 @@ from relayer.api.notifications import create_notification, delete_notification, 
 from relayer.api.relayers import list_relayers
 from relayer.api.signing import sign_message
 from relayer.api.transactions import send_transaction
-from relayer.models import CreateNotificationRequest, Event, SendDataRequest, SignTextRequest
+from relayer.models import CreateNotificationRequest, SendDataRequest, SignTextRequest, WebhookEvent
 from relayer.models import TransactionPayload, TransactionResponse, UpdateNotificationRequest
 
 assert compileall.compile_dir("relayer", quiet=1)
@@ -31,14 +31,14 @@ for module in pkgutil.walk_packages(relayer.__path__, "relayer."):
     importlib.import_module(module.name)
 
 delivery = json.loads(pathlib.Path("delivery.json").read_text())
-event = Event.from_dict(delivery)
+event = WebhookEvent.from_dict(delivery)
 assert isinstance(event.payload, TransactionPayload), type(event.payload)
 assert event.payload.hash_ == delivery["payload"]["hash"]
 
 def handle(body):
     if json.loads(body)["event"] != "transaction_update":
         return None
-    return Event.from_dict(json.loads(body)).payload.id
+    return WebhookEvent.from_dict(json.loads(body)).payload.id
 
 assert handle(pathlib.Path("delivery.json").read_text()) == delivery["payload"]["id"]
 assert handle(pathlib.Path("later-event.json").read_text()) is None

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { TypedDataEncoder } from 'ethers'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
-import type { Scope } from '../../generated/openapi.ts'
+import type { ScopeInput } from '../../generated/openapi.ts'
 import { apiKey } from '../bench/processes.ts'
 import { startAnvil } from '../support/anvil.ts'
 import { startFaultProxy } from '../support/fault-proxy.ts'
@@ -70,7 +70,7 @@ async function addRelayer(client: RelayerClient, { id, network, signer_id = id, 
 }
 
 /** The token of a key that is limited to the relayer `attacked`. */
-async function limitedToken(client: RelayerClient, ...scopes: Scope[]): Promise<string> {
+async function limitedToken(client: RelayerClient, ...scopes: ScopeInput[]): Promise<string> {
   const key = { name: randomUUID(), scopes, relayer_ids: ['attacked'] }
   return (await client.post('/api/v1/api-keys', { body: key })).data.token
 }

@@ -32,7 +32,7 @@ function lostByKill(): Promise<number> {
     const stop = new AbortController()
     let answers = 0
     const attack = async () => {
-      const [slow] = table.signTypedDataFull?.(nothingStored, 0) ?? []
+      const [slow] = table.signTypedData?.(nothingStored, 0) ?? []
       const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
       const init = { method: 'POST', headers, body: slow?.body ?? '', signal: stop.signal }
       while (!stop.signal.aborted) {

@@ -32,7 +32,7 @@ const weights: Record<string, number> = {
   callRelayerJsonRpc: 2,
   listAllTransactions: 2,
   signMessage: 4,
-  signTypedDataFull: 4,
+  signTypedData: 4,
   signTransaction: 4,
   listTransactions: 4,
   streamRelayerEvents: 2,

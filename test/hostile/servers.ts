@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createRelayerClient, type RelayerClient, type RelayerError } from '../../client/index.ts'
-import type { Scope } from '../../generated/openapi.ts'
+import type { ScopeInput } from '../../generated/openapi.ts'
 import { apiKey } from '../bench/processes.ts'
 import { asOnlyWriter } from '../support/only-writer.ts'
 import { withService } from './blocking.ts'
@@ -40,7 +40,7 @@ export const servers = (): Promise<Finding[]> =>
     return [...findings, await revoked(admin, [url, other])]
   })
 
-async function keyFor(admin: RelayerClient, scopes: Scope[], limited: boolean) {
+async function keyFor(admin: RelayerClient, scopes: ScopeInput[], limited: boolean) {
   const limits = limited ? { rate_limit: rate } : {}
   const body = { name: randomUUID(), scopes, relayer_ids: ['demo'], ...limits }
   return (await admin.post('/api/v1/api-keys', { body })).data
@@ -50,7 +50,7 @@ async function keyFor(admin: RelayerClient, scopes: Scope[], limited: boolean) {
 async function accepted(
   admin: RelayerClient,
   urls: string[],
-  scopes: Scope[],
+  scopes: ScopeInput[],
   ...[what, weight, ask]: [string, number, (client: RelayerClient) => Promise<unknown>]
 ): Promise<Finding> {
   const { token } = await keyFor(admin, scopes, true)

@@ -68,7 +68,7 @@ const worst: Record<string, { name: string; body: unknown }[]> = {
     { name: 'an access list of one address', body: accessing([[address, keys(9_980)]]) },
     { name: 'an access list of addresses', body: accessing(Array.from({ length: 2_490 }, () => [address, keys(1)])) },
   ],
-  signTypedDataFull: [
+  signTypedData: [
     { name: 'integers', body: typedData('uint256', '9'.repeat(77)) },
     { name: 'addresses', body: typedData('address', '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266') },
     { name: 'texts', body: typedData('string', 'x'.repeat(200)) },

@@ -141,11 +141,11 @@ export const table: Record<string, Make> = {
   signBatch: send('POST', '/relayers/demo/sign/batch', () => ({
     items: Array.from({ length: 1_000 }, (_, index) => ({ message: `${index}${'x'.repeat(900)}` })),
   })),
-  signTypedData: send('POST', '/relayers/demo/sign-typed-data', () => ({
+  signTypedDataHashes: send('POST', '/relayers/demo/sign-typed-data', () => ({
     domain_separator: '11'.repeat(32),
     hash_struct_message: '22'.repeat(32),
   })),
-  signTypedDataFull: send('POST', '/relayers/demo/sign-typed-data/full', () => typed),
+  signTypedData: send('POST', '/relayers/demo/sign-typed-data/full', () => typed),
   signAuthorization: send('POST', '/relayers/authorizing/sign-authorization', () => ({ address: to, nonce: 0 })),
   signTransaction: () => [
     prepared('data', Buffer.alloc(130_000, 0xab), []),

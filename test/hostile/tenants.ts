@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createRelayerClient } from '../../client/index.ts'
-import type { Scope } from '../../generated/openapi.ts'
+import type { ScopeInput } from '../../generated/openapi.ts'
 import { asOnlyWriter } from '../support/only-writer.ts'
 import { memoryOf } from './memory-of.ts'
 import type { Reached, Scene } from './scene.ts'
@@ -17,7 +17,7 @@ const maxGrowthMb = 150
 const maxStallMs = 500
 const maxRatio = 3
 
-async function limitedClient({ url, client }: Scene, scopes: Scope[], rate?: number) {
+async function limitedClient({ url, client }: Scene, scopes: ScopeInput[], rate?: number) {
   const rateLimit = rate === undefined ? null : { per_second: rate, burst: rate }
   const key = { name: randomUUID(), scopes, relayer_ids: ['attacked'], rate_limit: rateLimit }
   const { api_key, token } = (await client.post('/api/v1/api-keys', { body: key })).data

@@ -2,7 +2,7 @@ import { Interface, toBeHex } from 'ethers'
 import { expect, onTestFinished, test } from 'vitest'
 import { createRelayerClient, type RelayerClient } from '../../client/index.ts'
 import type { ApiKeyBudgetInput } from '../../generated/client.ts'
-import type { TypedData } from '../../generated/openapi.ts'
+import type { SignTypedDataRequest } from '../../generated/openapi.ts'
 import { readContract } from '../../server/api/http/contract.ts'
 import { describeOperations } from '../../server/api/http/document.ts'
 import { sendingMethods } from '../../server/api/json-rpc/sending.ts'
@@ -64,7 +64,8 @@ async function refusalOf(promise: Promise<unknown>): Promise<string[]> {
 type Asked = Parameters<typeof unsigned>[0]
 const signs = (client: RelayerClient, asked: Asked) =>
   refusalOf(client.post(signPath, { path: demo, body: { unsigned_transaction: unsigned(asked) } }))
-const signsTyped = (client: RelayerClient, body: TypedData) => refusalOf(client.post(fullPath, { path: demo, body }))
+const signsTyped = (client: RelayerClient, body: SignTypedDataRequest) =>
+  refusalOf(client.post(fullPath, { path: demo, body }))
 const selfOf = async (client: RelayerClient) => (await client.get('/api/v1/api-keys/self')).data.budget_usage
 
 /** A chain, and services on one database whose relayer `demo` has funds. */
@@ -224,7 +225,12 @@ test('refuses what is not listed, and what it cannot count', async () => {
 test("calls what the relayer's allowed_functions lists, and signs what its allowed_domain_separators list", async () => {
   const service = await startTestService()
   const { client } = await withKey(service, { assets: [dayOf('100')], receivers: [stranger] })
-  const vote: TypedData = { domain: domainOf(other, local), types: { Vote: [] }, primaryType: 'Vote', message: {} }
+  const vote: SignTypedDataRequest = {
+    domain: domainOf(other, local),
+    types: { Vote: [] },
+    primaryType: 'Vote',
+    message: {},
+  }
   const { hashTypedData } = await import('../../server/domain/encoding/typed-data.ts')
   const separator = `0x${hashTypedData(vote).domain_separator.toString('hex')}`
   const policies = {
@@ -501,7 +507,7 @@ test('is read, changed with If-Match, and keeps a key from managing keys', async
 
 /** By operation that needs another scope than read: whether a key with a budget may use it. A new operation belongs here. */
 const counted = [
-  ...['signMessage', 'signBatch', 'signTypedDataFull', 'signTransaction'],
+  ...['signMessage', 'signBatch', 'signTypedData', 'signTransaction'],
   ...['sendTransaction', 'sendTransactionBatch', 'dryRunTransaction', 'replaceTransaction', 'speedUpTransaction'],
   ...[
     'publishTransaction',
@@ -525,7 +531,7 @@ test('refuses every operation that moves something and that no budget counts', a
   expect(operations.flatMap(({ id, isCounted }) => (isCounted ? id : [])).sort()).toEqual([...counted].sort())
   const refused = operations.filter(({ isCounted, roles }) => !isCounted && !roles.includes('administer'))
   expect(refused.map(({ id }) => id)).toEqual(
-    expect.arrayContaining(['signTypedData', 'signAuthorization', 'sweepRelayer', 'cancelPendingTransactions']),
+    expect.arrayContaining(['signTypedDataHashes', 'signAuthorization', 'sweepRelayer', 'cancelPendingTransactions']),
   )
   for (const { id, method, path } of refused) {
     const response = await fetch(`${service.url}${path.replaceAll(/\{\w+\}/g, 'demo')}`, {

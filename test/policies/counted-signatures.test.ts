@@ -1,7 +1,7 @@
 import { Contract, ContractFactory, Interface, JsonRpcProvider, toBeHex, Wallet } from 'ethers'
 import { expect, onTestFinished, test } from 'vitest'
 import { RelayerError, type RelayerPoliciesInput } from '../../client/index.ts'
-import type { TypedData } from '../../generated/openapi.ts'
+import type { SignTypedDataRequest } from '../../generated/openapi.ts'
 import type { Anvil } from '../support/anvil.ts'
 import { testChain } from '../support/chain.ts'
 import { refusalOf, unsigned } from '../support/policies.ts'
@@ -23,7 +23,7 @@ const fullPath = '/api/v1/relayers/{relayer_id}/sign-typed-data/full'
 
 const set = (client: Client, policies: RelayerPoliciesInput, relayerId = 'demo') =>
   client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: relayerId }, body: { policies } })
-const sign = (client: Client, body: TypedData, relayerId = 'demo') =>
+const sign = (client: Client, body: SignTypedDataRequest, relayerId = 'demo') =>
   client.post(fullPath, { path: { relayer_id: relayerId }, body })
 const reasonOf = async (promise: Promise<unknown>) => {
   const error = await promise.then(
@@ -85,7 +85,7 @@ test('counts signatures and transfers in one sum', async () => {
   expect(await permits('0')).toEqual([])
 })
 
-test.each<[string, TypedData, string]>([
+test.each<[string, SignTypedDataRequest, string]>([
   ['an amount above max_amount', permitOf(own, { value: '8' }), `403 8 of the token ${token} is above the limit of 7`],
   ["Dai's unlimited permit", daiPermitOf(own, { spender: to, allowed: true }), '403 1157920892373161954'],
   [
@@ -176,7 +176,7 @@ test('counts only under a limit of amounts', async () => {
   })
 })
 
-async function hashesOf(document: TypedData) {
+async function hashesOf(document: SignTypedDataRequest) {
   const { hashTypedData } = await import('../../server/domain/encoding/typed-data.ts')
   const { domain_separator, struct_hash } = hashTypedData(document)
   const [separator, hash] = [domain_separator, struct_hash].map((bytes) => `0x${bytes.toString('hex')}`)
@@ -196,7 +196,7 @@ async function deployToken(chain: Anvil, holder: string) {
     address,
     balanceOf: (of: string): Promise<bigint> => contract.getFunction('balanceOf')(of),
     /** Throws when the token refuses the signature. */
-    async accept(message: TypedData['message'] | undefined, sig: string) {
+    async accept(message: SignTypedDataRequest['message'] | undefined, sig: string) {
       const { from, to, value, validAfter, validBefore, nonce } = message ?? {}
       const call = contract.getFunction('transferWithAuthorization')
       await (await call(from, to, value, validAfter, validBefore, nonce, sig)).wait()

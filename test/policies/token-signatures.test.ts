@@ -1,6 +1,6 @@
 import { id, TypedDataEncoder } from 'ethers'
 import { expect, test } from 'vitest'
-import type { TypedData } from '../../generated/openapi.ts'
+import type { SignTypedDataRequest } from '../../generated/openapi.ts'
 import { hashTypedData } from '../../server/domain/encoding/typed-data.ts'
 import { readTokenSignature } from '../../server/domain/policies/token-signatures.ts'
 import {
@@ -22,14 +22,14 @@ const shared = domainOf(permit2, chainId)
 const witness = { Order: [{ name: 'amount', type: 'uint256' }] }
 
 /** The amounts of each token, or why they are not counted. */
-function read(document: TypedData) {
+function read(document: SignTypedDataRequest) {
   const signature = readTokenSignature(hashTypedData(document))
   if (signature.outcome === 'uncounted') return signature.reason
   expect(signature.chain_id).toBe(BigInt(chainId))
   return Object.fromEntries([...signature.amounts].map(([name, amount]) => [name, `${amount}`]))
 }
 
-test.each<[string, TypedData, Record<string, string>]>([
+test.each<[string, SignTypedDataRequest, Record<string, string>]>([
   ['ERC-3009 transfer', authorizationOf(own, { value: '7' }), { [token]: '7' }],
   ['ERC-3009 receive', authorizationOf(own, { value: '0x07', type: 'ReceiveWithAuthorization' }), { [token]: '7' }],
   ['ERC-2612', permitOf(own, { value: 2n ** 256n - 1n, spender }), { [token]: `${2n ** 256n - 1n}` }],
@@ -88,14 +88,19 @@ test('names the types as the published type hashes have them', () => {
 
 const permit = permitOf(own, { value: '7', spender })
 const transfer = transferOf(shared, { token, amount: '7', spender })
-const members = (document: TypedData, name: string) => document.types[name] ?? []
-const withType = (document: TypedData, name: string, type: TypedData['types'][string], message = document.message) => ({
+const members = (document: SignTypedDataRequest, name: string) => document.types[name] ?? []
+const withType = (
+  document: SignTypedDataRequest,
+  name: string,
+  type: SignTypedDataRequest['types'][string],
+  message = document.message,
+) => ({
   ...document,
   types: { ...document.types, [name]: type },
   message,
 })
 
-test.each<[string, TypedData, RegExp]>([
+test.each<[string, SignTypedDataRequest, RegExp]>([
   ['without a chain id', { ...permit, domain: { ...own, chainId: undefined } as never }, /without chainId/],
   ['without a contract', { ...permit, domain: { chainId: chainId } }, /without a verifying contract/],
   [

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Event, RelayerPoliciesPatch, Transaction } from '../../client/index.ts'
+import type { RelayerPoliciesPatch, Transaction, WebhookEvent } from '../../client/index.ts'
 import { testChain, testFaultProxy } from '../support/chain.ts'
 import type { Fault } from '../support/fault-proxy.ts'
 import { startTestService } from '../support/service.ts'
@@ -43,7 +43,7 @@ async function start() {
       const waits = `SELECT body FROM events WHERE event = 'transaction_waiting' ORDER BY row_id`
       const events = await columnOf<string>({ data_dir }, waits)
       const codes = events.map((body) => {
-        const { payload } = JSON.parse(body) as Event
+        const { payload } = JSON.parse(body) as WebhookEvent
         return payload.payload_type === 'transaction_waiting' ? [payload.nonce, payload.wait_reason] : payload
       })
       const lines = logged.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'transaction waiting')

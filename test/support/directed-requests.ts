@@ -143,7 +143,7 @@ async function acknowledge(relayer: string, ask: Ask): Promise<void> {
 }
 
 async function sign(relayer: string, ask: Ask): Promise<void> {
-  for (const id of ['signMessage', 'signBatch', 'signTypedData', 'signTypedDataFull', 'signTransaction'])
+  for (const id of ['signMessage', 'signBatch', 'signTypedDataHashes', 'signTypedData', 'signTransaction'])
     await ask(id, [relayer], example(id, {}))
   await ask('signAuthorization', [relayer], example('signAuthorization', {}))
 }

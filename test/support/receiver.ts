@@ -1,11 +1,11 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
-import type { Event } from '../../generated/openapi.ts'
+import type { WebhookEvent } from '../../generated/openapi.ts'
 import { listen } from './listen.ts'
 
 export interface Delivered {
   headers: IncomingHttpHeaders
   body: string
-  event: Event
+  event: WebhookEvent
 }
 
 export interface Receiver {

@@ -1,10 +1,10 @@
 import { ZeroAddress } from 'ethers'
-import type { TypedData } from '../../generated/openapi.ts'
+import type { SignTypedDataRequest } from '../../generated/openapi.ts'
 
 export const permit2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
 export const far = 4_000_000_000
 
-type Domain = TypedData['domain']
+type Domain = SignTypedDataRequest['domain']
 type Amount = string | number
 interface TokenAmount {
   token: string
@@ -26,7 +26,11 @@ const membersOf = (text: string) =>
     return { name, type }
   })
 
-const documentOf = (domain: Domain, types: Record<string, string>, message: TypedData['message']): TypedData => ({
+const documentOf = (
+  domain: Domain,
+  types: Record<string, string>,
+  message: SignTypedDataRequest['message'],
+): SignTypedDataRequest => ({
   domain,
   types: Object.fromEntries(Object.entries(types).map(([name, text]) => [name, membersOf(text)])),
   primaryType: Object.keys(types)[0] as string,
@@ -44,7 +48,7 @@ export const authorizationOf = (
     validBefore = far,
     nonce = `0x${'00'.repeat(32)}`,
   },
-): TypedData =>
+): SignTypedDataRequest =>
   documentOf(
     domain,
     { [type]: 'address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce' },
@@ -55,14 +59,17 @@ export const authorizationOf = (
 export const permitOf = (
   domain: Domain,
   { owner = ZeroAddress, spender = ZeroAddress, value = '1' as Amount | bigint, nonce = 0 },
-): TypedData =>
+): SignTypedDataRequest =>
   documentOf(
     domain,
     { Permit: 'address owner,address spender,uint256 value,uint256 nonce,uint256 deadline' },
     { owner, spender, value: `${value}`, nonce, deadline: far },
   )
 
-export const daiPermitOf = (domain: Domain, { spender, allowed }: { spender: string; allowed: boolean }): TypedData =>
+export const daiPermitOf = (
+  domain: Domain,
+  { spender, allowed }: { spender: string; allowed: boolean },
+): SignTypedDataRequest =>
   documentOf(
     domain,
     { Permit: 'address holder,address spender,uint256 nonce,uint256 expiry,bool allowed' },
@@ -74,7 +81,13 @@ const common = 'address spender,uint256 nonce,uint256 deadline'
 const details = 'address token,uint160 amount,uint48 expiration,uint48 nonce'
 type Types = Record<string, { name: string; type: string }[]>
 
-function witnessed(name: string, permitted: string, domain: Domain, message: TypedData['message'], witness?: Types) {
+function witnessed(
+  name: string,
+  permitted: string,
+  domain: Domain,
+  message: SignTypedDataRequest['message'],
+  witness?: Types,
+) {
   const type = witness ? `Permit${name}WitnessTransferFrom` : `Permit${name}TransferFrom`
   const [of] = Object.keys(witness ?? {})
   const more = of === undefined ? '' : `,${of} witness`
@@ -89,19 +102,19 @@ function witnessed(name: string, permitted: string, domain: Domain, message: Typ
 export const transferOf = (
   domain: Domain,
   { token, amount, spender, witness }: TokenAmount & { spender: string; witness?: Types },
-): TypedData => witnessed('', 'TokenPermissions', domain, { permitted: { token, amount }, spender }, witness)
+): SignTypedDataRequest => witnessed('', 'TokenPermissions', domain, { permitted: { token, amount }, spender }, witness)
 
 export const batchTransferOf = (
   domain: Domain,
   { permitted, spender, witness }: { permitted: TokenAmount[]; spender: string; witness?: Types },
-): TypedData => witnessed('Batch', 'TokenPermissions[]', domain, { permitted, spender }, witness)
+): SignTypedDataRequest => witnessed('Batch', 'TokenPermissions[]', domain, { permitted, spender }, witness)
 
 const detailed = (amount: TokenAmount) => ({ ...amount, expiration: far, nonce: 0 })
 
 export const singleAllowanceOf = (
   domain: Domain,
   { spender, ...amount }: TokenAmount & { spender: string },
-): TypedData =>
+): SignTypedDataRequest =>
   documentOf(
     domain,
     { PermitSingle: 'PermitDetails details,address spender,uint256 sigDeadline', PermitDetails: details },
@@ -111,7 +124,7 @@ export const singleAllowanceOf = (
 export const batchAllowanceOf = (
   domain: Domain,
   { details: amounts, spender }: { details: TokenAmount[]; spender: string },
-): TypedData =>
+): SignTypedDataRequest =>
   documentOf(
     domain,
     { PermitBatch: 'PermitDetails[] details,address spender,uint256 sigDeadline', PermitDetails: details },

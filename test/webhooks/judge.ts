@@ -1,5 +1,5 @@
 import { signWebhook, verifyWebhook } from '../../client/webhook.ts'
-import type { Event } from '../../generated/openapi.ts'
+import type { WebhookEvent } from '../../generated/openapi.ts'
 import { type Arrival, relayerOf } from './receivers.ts'
 
 /** The counts of violations: each is 0 if the service keeps its guarantees. */
@@ -65,7 +65,7 @@ const wholeWay = /^pending sent (submitted )?mined confirmed$/
 /** One event by its arrivals, the first of them first. */
 interface Told {
   id: string
-  event: Event
+  event: WebhookEvent
   relayer_id: string
   subject: string
   arrivals: Arrival[]

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Event } from '../../generated/openapi.ts'
+import type { WebhookEvent } from '../../generated/openapi.ts'
 import { type Answer, type AnswerOptions, drawAnswer, isSuccess } from './answers.ts'
 
 /** One delivery as it came. Moments are counted, so that what came first is known whatever a clock says. */
@@ -10,7 +10,7 @@ export interface Arrival {
   target: string
   headers: IncomingHttpHeaders
   body: string
-  event: Event
+  event: WebhookEvent
   /** Milliseconds of the epoch. */
   at: number
   arrived: number
@@ -54,7 +54,7 @@ export async function startReceivers(options: AnswerOptions): Promise<Receivers>
       return
     }
     const body = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>)).toString('utf8')
-    const event: Event = JSON.parse(body)
+    const event: WebhookEvent = JSON.parse(body)
     const id = `${request.headers['webhook-id']}`
     const history = histories.get(id) ?? { arrivals: 0, faults: 0 }
     histories.set(id, history)
@@ -137,10 +137,10 @@ export async function startReceivers(options: AnswerOptions): Promise<Receivers>
 }
 
 /** What an event is about, the same in every run of a seed; its id is not. */
-const keyOf = ({ payload, sequence }: Event): string => `${relayerOf(payload)} ${sequence}`
+const keyOf = ({ payload, sequence }: WebhookEvent): string => `${relayerOf(payload)} ${sequence}`
 
 /** The relayer that tells it. */
-export function relayerOf(payload: Event['payload']): string {
+export function relayerOf(payload: WebhookEvent['payload']): string {
   if (payload.payload_type === 'transaction') return payload.relayer_id
   return 'relayer' in payload ? payload.relayer.id : ''
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Event, NotificationFilter } from '../../generated/openapi.ts'
+import type { NotificationFilter, WebhookEvent } from '../../generated/openapi.ts'
 import { testChain } from '../support/chain.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -16,7 +16,7 @@ const pause = (service: TestService, paused: boolean) => service.client.patch(re
 const deliveries = async (service: TestService, notificationId: string) =>
   (await service.client.get(`${hook}/deliveries`, { path: { notification_id: notificationId } })).data
 
-const statusOf = ({ payload }: Event) => ('status' in payload ? payload.status : payload.payload_type)
+const statusOf = ({ payload }: WebhookEvent) => ('status' in payload ? payload.status : payload.payload_type)
 
 test('delivers to several notifications, to each what its filter allows', async () => {
   const chain = await testChain({ blockTime_s: 0.3 })

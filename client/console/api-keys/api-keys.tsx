@@ -1,6 +1,6 @@
 import { Key } from 'lucide-react'
 import { Link } from 'wouter'
-import type { ApiKey, Scope } from '../../index.ts'
+import type { ApiKey, ScopeInput } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { changedIn, useEdited } from '../components/edited.tsx'
 import { Checks, Entries, Field, Picks } from '../components/fields.tsx'
@@ -13,7 +13,7 @@ import { paths } from '../data/paths.ts'
 import { useApiKeys, usePools, useRelayers } from '../data/resources.ts'
 import { momentOf, typedOf, zoneShortly } from '../data/times.ts'
 
-const scopes: Scope[] = ['read', 'sign', 'send', 'notifications', 'manage']
+const scopes: ScopeInput[] = ['read', 'sign', 'send', 'notifications', 'manage']
 
 export const ApiKeys = () => (
   <TablePage
@@ -109,7 +109,7 @@ const everyRelayer = 'every relayer, including later ones'
 
 const rightsOf = (key?: ApiKey) => ({
   name: key?.name ?? '',
-  scopes: key ? scopes.filter((scope) => key.scopes.includes(scope)) : ['read' as Scope],
+  scopes: key ? scopes.filter((scope) => key.scopes.includes(scope)) : ['read' as ScopeInput],
   every_relayer: key?.relayer_ids === null ? [everyRelayer] : [],
   relayer_ids: key?.relayer_ids ?? [],
   pool_ids: key?.pool_ids ?? [],

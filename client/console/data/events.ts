@@ -1,5 +1,5 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream'
-import type { Event } from '../../index.ts'
+import type { WebhookEvent } from '../../index.ts'
 import { pause } from '../../pause.ts'
 import { visible } from './format.ts'
 
@@ -13,7 +13,7 @@ export async function followEvents(
   token: string,
   relayerId: string,
   signal: AbortSignal,
-  { opened, tell, recent = 0 }: { opened?: () => void; tell: (event: Event) => void; recent?: number },
+  { opened, tell, recent = 0 }: { opened?: () => void; tell: (event: WebhookEvent) => void; recent?: number },
 ): Promise<void> {
   let last: string | undefined
   while (!signal.aborted) {
@@ -29,7 +29,7 @@ export async function followEvents(
       const messages = events?.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream())
       for await (const { id, data } of messages ?? []) {
         last = id
-        tell(JSON.parse(visible(data)) as Event)
+        tell(JSON.parse(visible(data)) as WebhookEvent)
       }
     } catch {
       // The service is down, which the page shows elsewhere.

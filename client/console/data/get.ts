@@ -1,6 +1,6 @@
 import { keepPreviousData, type UseQueryOptions, useQuery } from '@tanstack/react-query'
 import type { Answer, Data, Input, ItemOf, PathOf } from '../../contract-types.ts'
-import type { JsonRpcAnswer, RelayerClient, Scope } from '../../index.ts'
+import type { JsonRpcAnswer, RelayerClient, ScopeInput } from '../../index.ts'
 import { useSession } from './session.tsx'
 
 type GetPath = PathOf<'get'>
@@ -20,7 +20,7 @@ interface Options<Whole, Shown = Whole> {
   pollMs?: number | ((answer: Whole | undefined, error: unknown) => number | false)
   isEnabled?: boolean
   /** Only an API key with this scope asks. */
-  scope?: Scope
+  scope?: ScopeInput
   /** It is not asked again before; infinite: it never changes. */
   freshMs?: number
   /** While other parameters load, the answer to the ones before is shown. */
@@ -77,7 +77,7 @@ export const useGet = <P extends GetPath>(path: P, params: Input<P, 'get'>, opti
 export function useEveryPage<P extends GetPath>(
   path: P,
   params: Input<P, 'get'>,
-  { pollMs, keepsPrevious, scope }: { pollMs: number; keepsPrevious?: boolean; scope?: Scope },
+  { pollMs, keepsPrevious, scope }: { pollMs: number; keepsPrevious?: boolean; scope?: ScopeInput },
 ) {
   const { client, may } = useSession()
   return useQuery<ItemOf<P>[]>({

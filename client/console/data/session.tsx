@@ -1,6 +1,6 @@
 import { onlineManager, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react'
-import { createRelayerClient, type OwnApiKey, type RelayerClient, RelayerError, type Scope } from '../../index.ts'
+import { createRelayerClient, type OwnApiKey, type RelayerClient, RelayerError, type ScopeInput } from '../../index.ts'
 import { visible } from './format.ts'
 import { forgetRecent, tab } from './storage.ts'
 
@@ -9,7 +9,7 @@ interface Session {
   token: string
   caller: OwnApiKey
   /** Whether the API key has the scope. */
-  may(scope: Scope): boolean
+  may(scope: ScopeInput): boolean
   /** Whether the API key may manage resources that relayers share: networks, signers, the audit trail. */
   mayManageAll: boolean
   /** Whether it may read what relayers share: pools, sponsorships. */
@@ -139,7 +139,7 @@ export function signInProblem(error: unknown): string {
 }
 
 function makeSession(token: string, caller: OwnApiKey, signOut: () => void): Session {
-  const may = (scope: Scope) => caller.scopes.includes(scope)
+  const may = (scope: ScopeInput) => caller.scopes.includes(scope)
   const mayManageAll = may('manage') && caller.relayer_ids === null
   const mayReadAll = may('read') && caller.relayer_ids === null
   return { client: connect(token), token, caller, may, mayManageAll, mayReadAll, signOut }

@@ -1,7 +1,7 @@
 import { Radio } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { Link } from 'wouter'
-import type { Event, Transaction } from '../../index.ts'
+import type { Transaction, WebhookEvent } from '../../index.ts'
 import { EmptyState, SendOne } from '../components/feedback.tsx'
 import { type Column, Table, timeColumn } from '../components/table.tsx'
 import { Badge, nonceName, TransactionState } from '../components/values.tsx'
@@ -20,12 +20,12 @@ const maxEvents = 200
 /** The newest events, also of before the page was opened, newest first. */
 export function Events({ relayer_id }: { relayer_id: string }) {
   const { token } = useSession()
-  const [events, setEvents] = useState<Event[]>([])
+  const [events, setEvents] = useState<WebhookEvent[]>([])
   const [isOpen, setOpen] = useState(false)
   useEffect(() => {
     const ended = new AbortController()
     // The former events come at once: they are shown together.
-    const news: Event[] = []
+    const news: WebhookEvent[] = []
     const flush = setInterval(() => {
       if (news.length === 0) return
       const added = news.splice(0).reverse()
@@ -65,11 +65,11 @@ export function Events({ relayer_id }: { relayer_id: string }) {
 const flushMs = 300
 
 /** The events of one transaction, newest first; any other event alone. */
-type Group = [newest: Event, ...before: Event[]]
+type Group = [newest: WebhookEvent, ...before: WebhookEvent[]]
 
-const groupsOf = (events: Event[]) => [...Map.groupBy(events, (event) => idOf([event])).values()] as Group[]
+const groupsOf = (events: WebhookEvent[]) => [...Map.groupBy(events, (event) => idOf([event])).values()] as Group[]
 
-const transactionOf = ({ payload }: Event) => ('nonce' in payload ? payload : undefined)
+const transactionOf = ({ payload }: WebhookEvent) => ('nonce' in payload ? payload : undefined)
 
 const idOf = ([event]: Group): string => transactionOf(event)?.id ?? event.id
 
@@ -104,7 +104,7 @@ const columns: Column<Group>[] = [
 ]
 
 /** A relayer that is paused is no disabled one, although its event is the same. */
-function wordOf({ payload }: Event): string {
+function wordOf({ payload }: WebhookEvent): string {
   switch (payload.payload_type) {
     case 'relayer_disabled':
     case 'relayer_enabled':
@@ -114,7 +114,7 @@ function wordOf({ payload }: Event): string {
   }
 }
 
-function Status({ event }: { event: Event }) {
+function Status({ event }: { event: WebhookEvent }) {
   const its = transactionOf(event)
   if (its) return <TransactionState transaction={its} />
   switch (event.payload.payload_type) {
@@ -128,7 +128,7 @@ function Status({ event }: { event: Event }) {
   }
 }
 
-function Why({ event: { payload } }: { event: Event }) {
+function Why({ event: { payload } }: { event: WebhookEvent }) {
   const symbolOf = useSymbolsOfRelayers()
   switch (payload.payload_type) {
     case 'transaction':

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
-import type { Explanation, Suggestion, Transaction } from '../../index.ts'
+import type { Explanation, Transaction, TransactionSuggestion } from '../../index.ts'
 import { Callout, type Severity } from '../components/feedback.tsx'
 import { Bytes, Figures, Lasting, Moment } from '../components/values.tsx'
 import { amount, gasPrice, reasonText } from '../data/format.ts'
@@ -103,10 +103,10 @@ export const isPriced = ({ suggestions: [first], transaction_id }: Explanation):
   first?.operation === 'speedUpTransaction' && first.transaction_id === transaction_id
 
 /** The remedies that the service suggests, as buttons if the API key has the scope for them. */
-function Suggestions({ suggestions, of: its }: { suggestions: Suggestion[]; of: Transaction }) {
+function Suggestions({ suggestions, of: its }: { suggestions: TransactionSuggestion[]; of: Transaction }) {
   const symbol = useSymbolOf(its.relayer_id)
   // A retry of the service may remove the suggestion for a moment: an open dialog stays open.
-  const [openedWith, setOpenedWith] = useState<Suggestion[]>()
+  const [openedWith, setOpenedWith] = useState<TransactionSuggestion[]>()
   const shown = openedWith ?? suggestions
   if (shown.length === 0) return null
   const whileOpen = { opened: () => setOpenedWith(shown), closed: () => setOpenedWith(undefined) }
@@ -126,5 +126,5 @@ function Suggestions({ suggestions, of: its }: { suggestions: Suggestion[]; of: 
 }
 
 /** A key that does not change with the figures of the text, so that the button keeps the focus and the dialog stays open. */
-const keyOf = ({ operation }: Suggestion, before: Suggestion[]) =>
+const keyOf = ({ operation }: TransactionSuggestion, before: TransactionSuggestion[]) =>
   `${operation} ${before.filter((other) => other.operation === operation).length}`

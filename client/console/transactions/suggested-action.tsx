@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import type { RelayerPoliciesPatch, Speed, SpeedUpRequest, Suggestion, Transaction } from '../../index.ts'
+import type { RelayerPoliciesPatch, Speed, SpeedUpRequest, TransactionSuggestion, Transaction } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { about, Copyable, Receiver, RelayerLink } from '../components/values.tsx'
 import { gasPrice } from '../data/format.ts'
@@ -15,7 +15,7 @@ interface WhileOpen {
 }
 
 interface SuggestedActionProps {
-  suggestion: Suggestion
+  suggestion: TransactionSuggestion
   /** The transaction whose page it is; absent: another page, where its buttons are not. */
   of?: Transaction
   whileOpen: WhileOpen

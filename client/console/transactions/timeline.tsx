@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import type { Explanation, HistoryEntry, Transaction, TransactionAttempt } from '../../index.ts'
+import type { Explanation, Transaction, TransactionAttempt, TransactionHistoryEntry } from '../../index.ts'
 import { Copyable, Moment, RowTime, Time } from '../components/values.tsx'
 import { count, exactAmount, exactly, gasPrice, gwei, words } from '../data/format.ts'
 import { askNode } from '../data/get.ts'
@@ -94,7 +94,7 @@ function Since({ at, before }: { at: string | null; before: Step | undefined }) 
   )
 }
 
-const changeNames: Record<HistoryEntry['event'], string> = {
+const changeNames: Record<TransactionHistoryEntry['event'], string> = {
   replaced: 'Replaced',
   sped_up: 'Sped up',
   canceled: 'Canceled',
@@ -102,7 +102,7 @@ const changeNames: Record<HistoryEntry['event'], string> = {
 }
 
 /** What a caller or a reorganization changed. */
-function changedStep(entry: HistoryEntry, symbol: string): Step {
+function changedStep(entry: TransactionHistoryEntry, symbol: string): Step {
   const { event, occurred_at: at, block_number, changes } = entry
   const by = callerText(entry)
   return {
@@ -127,7 +127,10 @@ const contentText = (member: string, text: string | null, symbol: string): strin
   text === null || text === '0x' ? 'none' : member === 'value' ? exactAmount(text, symbol) : text
 
 /** Who asked for it, by name; undefined: nobody, or the reader may not know. */
-const callerText = ({ caller, caller_name }: Pick<HistoryEntry, 'caller' | 'caller_name'>): string | undefined =>
+const callerText = ({
+  caller,
+  caller_name,
+}: Pick<TransactionHistoryEntry, 'caller' | 'caller_name'>): string | undefined =>
   caller === null ? undefined : (caller_name ?? callerName(caller))
 
 function ended({ status, status_reason, ended_at }: Transaction): Step[] {

@@ -252,7 +252,8 @@ async function readWhole(client: RelayerClient, path: Path, signal: AbortSignal)
       client.get(`${base}/attempts`, { path, query: { per_page: 100 }, signal }),
     ])
     const [transaction, why] = [one.data, explanation.data]
-    const isOfOneMoment = transaction.status === why.status && attempts.pagination.total_items === why.figures.attempts
+    const isOfOneMoment =
+      transaction.status === why.status && attempts.pagination.total_items === why.figures.attempts_count
     if (isOfOneMoment || reads === maxReads) return { transaction, why, signed: attempts.data }
   }
 }

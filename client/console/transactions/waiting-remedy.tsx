@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { Suggestion } from '../../index.ts'
+import type { TransactionSuggestion } from '../../index.ts'
 import { useGet } from '../data/get.ts'
 import { SuggestedAction } from './suggested-action.tsx'
 
@@ -11,7 +11,7 @@ export function WaitingRemedy({ transaction_id }: { transaction_id: string }) {
   const first = useGet('/api/v1/transactions/{transaction_id}/explanation', { path }, { pollMs: readMs }).data
     ?.suggestions[0]
   // An open dialog stays when the service suggests nothing more meanwhile.
-  const [openedWith, setOpenedWith] = useState<Suggestion>()
+  const [openedWith, setOpenedWith] = useState<TransactionSuggestion>()
   const shown = openedWith ?? first
   if (shown === undefined) return null
   const whileOpen = { opened: () => setOpenedWith(shown), closed: () => setOpenedWith(undefined) }

@@ -49,7 +49,7 @@ export const accounts = (context: ServicesContext) =>
       const relayer = await context.keyring.findRelayer(path.relayer_id)
       return page(
         query,
-        (slice) => context.store.unknownTransactions(relayer, slice),
+        (slice) => context.store.listExternalTransactions(relayer, slice),
         (row) => row,
       )
     },

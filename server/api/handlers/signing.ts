@@ -5,7 +5,7 @@ import {
   signMessage,
   signTransaction,
   signTypedData,
-  signTypedDataFull,
+  signTypedDataHashes,
 } from '../../services/signing/requests.ts'
 import type { SignatureAsker, SignatureContext } from '../../services/signing/sign.ts'
 import { signBatch } from '../../services/signing/sign-batch.ts'
@@ -13,8 +13,8 @@ import { signBatch } from '../../services/signing/sign-batch.ts'
 export const signing = (context: SignatureContext & Pick<ServicesContext, 'countCalls'>) =>
   ({
     signMessage: (request) => signMessage(context, askerOf(request), request.body),
+    signTypedDataHashes: (request) => signTypedDataHashes(context, askerOf(request), request.body),
     signTypedData: (request) => signTypedData(context, askerOf(request), request.body),
-    signTypedDataFull: (request) => signTypedDataFull(context, askerOf(request), request.body),
     signTransaction: (request) => signTransaction(context, askerOf(request), request.body),
     signAuthorization: (request) => signAuthorization(context, askerOf(request), request.body),
     async signBatch({ path, body: { items }, caller, authorize, beginAudit }) {

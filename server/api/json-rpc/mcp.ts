@@ -104,7 +104,7 @@ const tools: Record<string, (call: ToolCall) => Promise<unknown>> = {
   },
 
   sign_payment: ({ as, args, request, dependencies }) =>
-    as('signTypedDataFull', 200, async ({ auditEntry, authorize }) => {
+    as('signTypedData', 200, async ({ auditEntry, authorize }) => {
       const { contract, keyring, now } = dependencies
       const { relayer_id, request_id, requirements } = args
       const { address, chain_id } = await keyring.findRelayer(relayer_id)
@@ -127,7 +127,7 @@ const tools: Record<string, (call: ToolCall) => Promise<unknown>> = {
           ...{ validBefore: `${validBefore}`, nonce: payment.nonce },
         },
       })
-      checked(contract, 'TypedData', documentOf(payment.valid_before))
+      checked(contract, 'SignTypedDataRequest', documentOf(payment.valid_before))
       const asker = { relayer_id, auditEntry, authorize }
       const { document, signature } = await signPayment(dependencies, asker, payment, documentOf)
       const payload = { signature: signature.sig, authorization: document.message }

@@ -22,9 +22,9 @@ export function signingMethods({
     const [account, given] = call.params
     const context = call.by(account)
     const document = typeof given === 'string' ? parseJson(given, undefined) : given
-    const body = checked(contract, 'TypedData', document, tell)
-    return context.as('signTypedDataFull', 200, async (its) => {
-      const { sig } = await operations.signTypedDataFull({ ...partsOf(context), ...its, body })
+    const body = checked(contract, 'SignTypedDataRequest', document, tell)
+    return context.as('signTypedData', 200, async (its) => {
+      const { sig } = await operations.signTypedData({ ...partsOf(context), ...its, body })
       return sig
     })
   }

@@ -1,4 +1,4 @@
-import type { TypedData, TypedDataMember } from '../../../generated/openapi.ts'
+import type { SignTypedDataRequest, TypedDataMember } from '../../../generated/openapi.ts'
 import { badRequest, type Field } from '../errors.ts'
 import { keccak256 } from './digest.ts'
 
@@ -11,7 +11,7 @@ export interface HashedTypedData {
   contract: string | undefined
   /** The primary type, and the values of its members, which are valid. */
   struct: Struct
-  message: TypedData['message']
+  message: SignTypedDataRequest['message']
 }
 
 /** A value takes up to 6 us, so a document blocks other requests for at most 30 ms. */
@@ -32,7 +32,7 @@ const domainMembers = {
  * Computes the two hashes of an EIP-712 document. Stricter than the libraries, which read "false" as true and accept missing members,
  * and linear in the document's size, unlike the libraries. Throws DomainError (400) with the place of the fault.
  */
-export function hashTypedData({ domain, types, primaryType, message }: TypedData): HashedTypedData {
+export function hashTypedData({ domain, types, primaryType, message }: SignTypedDataRequest): HashedTypedData {
   const length = Object.entries(types).reduce(
     (sum, [name, members]) =>
       members.reduce((own, member) => own + member.name.length + member.type.length, sum + name.length),
@@ -54,7 +54,10 @@ export function hashTypedData({ domain, types, primaryType, message }: TypedData
 }
 
 /** The declared domain type, or one of the given members in the order of the standard. */
-function domainStruct(structs: Map<string, TypedData['types'][string]>, domain: TypedData['domain']): Struct {
+function domainStruct(
+  structs: Map<string, SignTypedDataRequest['types'][string]>,
+  domain: SignTypedDataRequest['domain'],
+): Struct {
   const given = Object.entries(domainMembers).filter(([name]) => Object.hasOwn(domain, name))
   const members = structs.get(domainType) ?? given.map(([name, type]) => ({ name, type }))
   for (const [index, { name, type }] of members.entries()) {

@@ -1,9 +1,9 @@
-import type { RelayerPolicies, TypedData } from '../../../generated/openapi.ts'
+import type { RelayerPolicies, SignTypedDataRequest } from '../../../generated/openapi.ts'
 import type { HashedTypedData, Type } from '../encoding/typed-data.ts'
 import type { Spend } from '../transaction-rows.ts'
 
 type TokenLimits = NonNullable<RelayerPolicies['token_limits']>
-type Message = TypedData['message']
+type Message = SignTypedDataRequest['message']
 
 /**
  * What a signature of typed data lets its holder move, on one chain, in each token's smallest unit. `uncounted`: it is not known, or

@@ -9,7 +9,7 @@ import type { TransactionRequest } from '../../domain/transaction-request.ts'
 import type { Account } from '../../domain/transaction-rows.ts'
 import { BoundedMap } from '../../lib/cache.ts'
 import type { Foreign } from '../../store/queries/accounts.ts'
-import type { Content } from '../../store/queries/unknown-transactions.ts'
+import type { Content } from '../../store/queries/external-transactions.ts'
 import type { NonceContext } from '../context.ts'
 
 const page = 1_000

@@ -4,8 +4,8 @@ import type {
   SignatureResult,
   SignedTransaction,
   SignMessageRequest,
+  SignTypedDataHashesRequest,
   SignTypedDataRequest,
-  TypedData,
 } from '../../../generated/openapi.ts'
 import { parseUnsigned, type UnsignedTransaction } from '../../domain/decoding/transaction.ts'
 import {
@@ -66,19 +66,19 @@ export async function signMessage(
   return signatureResult(await sign(context, asker, rights, signable))
 }
 
-export async function signTypedData(
+export async function signTypedDataHashes(
   context: SignatureContext,
   asker: SignatureAsker,
-  body: SignTypedDataRequest,
+  body: SignTypedDataHashesRequest,
 ): Promise<SignatureResult> {
   const rights = await rightsTo(context, asker)
   return signatureResult(await sign(context, asker, rights, readTypedData(body)))
 }
 
-export async function signTypedDataFull(
+export async function signTypedData(
   context: SignatureContext,
   asker: SignatureAsker,
-  body: TypedData,
+  body: SignTypedDataRequest,
 ): Promise<SignatureResult> {
   const rights = await rightsTo(context, asker)
   return signatureResult(await signCounted(context, asker, rights, readDocument(body)))
@@ -92,8 +92,8 @@ export async function signPayment(
   context: SignatureContext,
   asker: SignatureAsker,
   payment: SignedPayment,
-  documentOf: (validBefore: number) => TypedData,
-): Promise<{ document: TypedData; signature: SignatureResult }> {
+  documentOf: (validBefore: number) => SignTypedDataRequest,
+): Promise<{ document: SignTypedDataRequest; signature: SignatureResult }> {
   const rights = await rightsTo(context, asker)
   const counted = await count(context, asker, rights, { ...readDocument(documentOf(payment.valid_before)), payment })
   const document = documentOf(counted.valid_before ?? payment.valid_before)
@@ -102,7 +102,7 @@ export async function signPayment(
   return { document, signature: signatureResult(signature) }
 }
 
-function readDocument(body: TypedData): Countable {
+function readDocument(body: SignTypedDataRequest): Countable {
   const document = hashTypedData(body)
   const { domain_separator, struct_hash, chain_id } = document
   const unbound = typedData(domain_separator, struct_hash, { domain_separator, document })
@@ -192,7 +192,7 @@ export function readMessage({ message, message_hex }: SignMessageRequest): Signa
 }
 
 /** The signature of hashed typed data. Throws DomainError (400). */
-export function readTypedData(body: SignTypedDataRequest): Signable {
+export function readTypedData(body: SignTypedDataHashesRequest): Signable {
   const separator = hash('domain_separator', body)
   return typedData(separator, hash('hash_struct_message', body), { domain_separator: separator })
 }

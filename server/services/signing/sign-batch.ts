@@ -47,7 +47,7 @@ export async function signBatch(
   rights = undefined
   for (const [index, signable] of ready.entries()) {
     const valid: SigningRights = rights ?? (await ofItem(index, () => rightsTo(context, { relayer_id, authorize })))
-    const { auditEntry, end } = beginAudit(signable.kind === 'message' ? 'signMessage' : 'signTypedData')
+    const { auditEntry, end } = beginAudit(signable.kind === 'message' ? 'signMessage' : 'signTypedDataHashes')
     auditEntry.subject = toHex(signable.content.digest)
     const asker = { relayer_id, authorize, auditEntry }
     signatures.push(signatureResult(await ofItem(index, () => sign(context, asker, valid, signable))))

@@ -1,4 +1,4 @@
-import type { Explanation, Suggestion, TransactionChange } from '../../../generated/openapi.ts'
+import type { Explanation, TransactionChange, TransactionSuggestion } from '../../../generated/openapi.ts'
 import { within } from '../../chain/chain.ts'
 import {
   atLeastPrices,
@@ -106,7 +106,7 @@ async function historyOf(
 }
 
 /** What would be signed at a price that no block takes helps nothing. */
-function isOfUse({ operation }: Suggestion, changes: TransactionChange[]): boolean {
+function isOfUse({ operation }: TransactionSuggestion, changes: TransactionChange[]): boolean {
   const its = changes.filter((change) => change.operation === operation)
   return its.length === 0 || its.some(({ is_mineable }) => is_mineable !== false)
 }
@@ -184,7 +184,7 @@ function explain(row: WholeTransactionRow, facts: Facts): Omit<Explanation, Asid
       max_cost: row.reserved,
       confirmations: row.block_number !== null && head === undefined ? null : confirmations,
       required_confirmations: required_confirmations ?? null,
-      attempts: facts.attempts,
+      attempts_count: facts.attempts,
     },
   }
 }
@@ -262,17 +262,22 @@ function suggestionsOf(
   row: WholeTransactionRow,
   waitReason: Code,
   { relayer, market, gas_limit }: Facts,
-): Suggestion[] {
+): TransactionSuggestion[] {
   const its = { relayer_id: row.relayer_id, transaction_id: null, body: null }
   const advise = (summary: string) => ({ ...its, operation: null, summary })
-  const update = (summary: string, body: Suggestion['body']) => ({ ...its, summary, operation: 'updateRelayer', body })
+  const update = (summary: string, body: TransactionSuggestion['body']) => ({
+    ...its,
+    summary,
+    operation: 'updateRelayer',
+    body,
+  })
   const isWithdrawn = row.intent !== 'send'
   const own = { ...its, transaction_id: row.id }
   const cancel = isWithdrawn ? [] : [{ ...own, operation: 'cancelTransaction', summary: 'Cancel it.' }]
   const summary = 'Cancel it again with a higher max_fee_per_gas, or without one.'
   const again =
     isWithdrawn && ceilingOf(row).fee !== undefined ? [{ ...own, operation: 'cancelTransaction', summary }] : []
-  const speedUp = (summary: string, body: NonNullable<Suggestion['body']>) =>
+  const speedUp = (summary: string, body: NonNullable<TransactionSuggestion['body']>) =>
     isWithdrawn || row.sponsored ? [] : [{ ...own, operation: 'speedUpTransaction', summary, body }]
   switch (waitReason) {
     case 'price_cap': {
@@ -328,7 +333,7 @@ function suggestionsOf(
 }
 
 /** The bytes of a cancellation say nothing of what it cancels; those of the caller are the caller's to publish. */
-function publish({ id, relayer_id, intent, submission }: TransactionRow): Suggestion[] {
+function publish({ id, relayer_id, intent, submission }: TransactionRow): TransactionSuggestion[] {
   if (submission?.mode === 'public') return []
   const summary =
     intent === 'send'

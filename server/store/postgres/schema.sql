@@ -327,7 +327,7 @@ CREATE TABLE spending (
 );
 
 -- Transactions of an account that this database does not know: another copy of it may have sent them. Without a hash: not found yet.
-CREATE TABLE unknown_transactions (
+CREATE TABLE external_transactions (
   chain_id   BIGINT NOT NULL,
   address    TEXT NOT NULL,
   nonce      BIGINT NOT NULL,

@@ -123,7 +123,7 @@ export const acknowledgeForeign = sql({
 const selectExternal = sql<ExternalTransactions>(`
   SELECT * FROM (
     SELECT chain_id, address, foreign_nonce AS nonce, foreign_hash AS hash, foreign_at AS noticed_at, foreign_acknowledged, (
-      SELECT count(*) FROM unknown_transactions AS its
+      SELECT count(*) FROM external_transactions AS its
       WHERE its.chain_id = accounts.chain_id AND its.address = accounts.address) AS unknown
     FROM accounts) AS its
   WHERE unknown > 0 OR (nonce IS NOT NULL AND foreign_acknowledged = 0)`)
@@ -134,7 +134,7 @@ export interface ExternalTransactions extends Account {
   nonce: number | null
   hash: string | null
   noticed_at: string | null
-  /** How many the operator has to compare (unknown-transactions.ts). */
+  /** How many the operator has to compare (external-transactions.ts). */
   unknown: number
 }
 
@@ -160,7 +160,7 @@ const accounts: KeyedReads<Account, string, AccountRow> = {
 /**
  * `reserved`: the most wei that its unfinished transactions can still cost. `released`: the sum of all amounts that ever left
  * `reserved`, because transactions were mined or withdrawn. `used_below`: every lower nonce is proven to be used. `compared_count`:
- * the count on chain when it was last compared with this database (unknown-transactions.ts); null: never.
+ * the count on chain when it was last compared with this database (external-transactions.ts); null: never.
  */
 export async function getAccount(database: Database, chainId: number, address: string): Promise<AccountState> {
   return readAccount(await database.readTogether(accounts, { chain_id: chainId, address }))

@@ -1,9 +1,4 @@
-import type {
-  FundingStatus,
-  NotificationFilter,
-  WaitReason,
-  Event as WebhookEvent,
-} from '../../../generated/openapi.ts'
+import type { FundingStatus, NotificationFilter, WaitReason, WebhookEvent } from '../../../generated/openapi.ts'
 import { type EventRow, maxEventCharacters, type RelayerRow } from '../../domain/rows.ts'
 import { shownTransaction, showRelayer } from '../../domain/show.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'

@@ -8,6 +8,7 @@ import * as dailyLimits from './daily-limits.ts'
 import type { Database } from './database.ts'
 import * as deliveries from './deliveries.ts'
 import * as events from './events.ts'
+import * as externalTransactions from './external-transactions.ts'
 import * as facilitators from './facilitators.ts'
 import * as funding from './funding.ts'
 import * as idempotency from './idempotency.ts'
@@ -29,7 +30,6 @@ import * as transactionLists from './transaction-lists.ts'
 import * as transactionReads from './transaction-reads.ts'
 import * as transactions from './transactions.ts'
 import * as treasuries from './treasuries.ts'
-import * as unknownTransactions from './unknown-transactions.ts'
 import * as updateTransactions from './update-transactions.ts'
 
 const queries = {
@@ -63,7 +63,7 @@ const queries = {
   ...transactionReads,
   ...transactions,
   ...treasuries,
-  ...unknownTransactions,
+  ...externalTransactions,
   ...updateTransactions,
 }
 type Queries = typeof queries

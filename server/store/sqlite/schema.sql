@@ -304,7 +304,7 @@ CREATE TABLE spending (
 ) STRICT, WITHOUT ROWID;
 
 -- Transactions of an account that this database does not know: another copy of it may have sent them. Without a hash: not found yet.
-CREATE TABLE unknown_transactions (
+CREATE TABLE external_transactions (
   chain_id   INTEGER NOT NULL,
   address    TEXT NOT NULL,
   nonce      INTEGER NOT NULL,

@@ -298,7 +298,7 @@ test('tells who sent it and what others changed of it, also when their API keys 
   expect(await explain()).toMatchObject({ caller: 'environment', caller_name: null, history: [] })
   await other.transactions.replace(relayer_id, id, { to: after, value: '2', data: '0x' })
   await client().apiKeys.delete(api_key.id)
-  await until('the replacement is signed', async () => (await explain()).figures.attempts > 1)
+  await until('the replacement is signed', async () => (await explain()).figures.attempts_count > 1)
   const { history } = await explain()
   expect(history).toMatchObject([
     {

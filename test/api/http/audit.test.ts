@@ -77,7 +77,10 @@ describe('recorded entries', () => {
       failure: null,
       changes: [],
     })
-    expect(second).toMatchObject({ operation: 'signTypedData', subject: expect.stringMatching(/^0x[0-9a-f]{64}$/) })
+    expect(second).toMatchObject({
+      operation: 'signTypedDataHashes',
+      subject: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+    })
     expect(JSON.stringify([first, second])).not.toContain('nobody')
   })
 

@@ -98,7 +98,7 @@ test.each<[string, string, unknown, string[]]>([
 
 test('reports the alternative with the fewest violations of a nested choice', () => {
   const body = { domain: { chainId: 'abc' }, types: {}, primaryType: 'A', message: {} }
-  expect(violations('TypedData', body)).toContain(
+  expect(violations('SignTypedDataRequest', body)).toContain(
     '/body/domain/chainId must be a whole number in decimal digits, or in hexadecimal digits with 0x',
   )
 })
@@ -110,7 +110,7 @@ test('reports no violations of a valid body', () => {
 test('names the member that an unknown one is most like', () => {
   const [told] = violations('SendTransactionRequest', { to: `0x${'1'.repeat(40)}`, valeu: '1' })
   expect(told).toMatch(/^\/body\/valeu is not a known property; known: to, value, .*; did you mean value\?$/)
-  expect(violations('SignTypedDataRequest', { types: {} })).toContain(
+  expect(violations('SignTypedDataHashesRequest', { types: {} })).toContain(
     '/body/types is not a known property; known: domain_separator, hash_struct_message; a document of typed data goes to /sign-typed-data/full',
   )
 })

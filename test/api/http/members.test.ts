@@ -67,7 +67,14 @@ function referred(part: unknown, found = new Set<string>()): Set<string> {
 /** What may be absent from a response: whole schemas whose members are limits or a filter, or have a form of their own, and members. */
 const mayBeAbsent = new Set([
   ...['RelayerPolicies', 'PoolPolicies', 'TokenLimit', 'PoolTokenLimit', 'UserLimits', 'NotificationFilter'],
-  ...['SuggestionBody', 'SuggestionPolicies', 'JsonRpcAnswer', 'JsonRpcError', 'X402Verified', 'X402Settled'],
+  ...[
+    'TransactionSuggestionBody',
+    'TransactionSuggestionPolicies',
+    'JsonRpcAnswer',
+    'JsonRpcError',
+    'X402Verified',
+    'X402Settled',
+  ],
   ...['Failure.details', 'Failure.revision', 'Failure.transaction', 'FailureDetail.resets_at'],
   ...['Transaction.warnings', 'Relayer.warnings', 'Network.warnings', 'ApiKey.budget_usage'],
 ])
@@ -95,7 +102,7 @@ test('the name of a time ends in at, since or until', () => {
   expect(times.length).toBeGreaterThan(50)
   expect(times.filter((name) => !/[._](?:at|since|until)$/.test(name))).toEqual([
     'RelayerStatus.last_confirmed_transaction_timestamp',
-    'Event.timestamp',
+    'WebhookEvent.timestamp',
   ])
 })
 

@@ -4,7 +4,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { verifyTypedData } from 'ethers'
 import { expect, onTestFinished, test } from 'vitest'
-import type { ApiKeyBudgetInput, Scope } from '../../../generated/client.ts'
+import type { ApiKeyBudgetInput, ScopeInput } from '../../../generated/client.ts'
 import { testChain, testFaultProxy } from '../../support/chain.ts'
 import { nodeEnvironment } from '../../support/node-environment.ts'
 import { createRelayer } from '../../support/resources.ts'
@@ -40,7 +40,7 @@ const toolsOf = (client: Client) => ({
 async function createKey(
   { client }: TestService,
   budget: ApiKeyBudgetInput,
-  scopes: Scope[] = ['sign', 'send', 'read'],
+  scopes: ScopeInput[] = ['sign', 'send', 'read'],
   relayerIds = ['demo'],
 ) {
   const { data } = await client.post('/api/v1/api-keys', {
@@ -187,7 +187,7 @@ test('gives each tool the rights of its operation, and each its audit entry', as
   await expect
     .poll(async () => {
       const { data } = await service.client.get('/api/v1/audit', { query: { relayer_id: 'demo' } })
-      return data.filter(({ operation }) => operation === 'signTypedDataFull').map(({ http_status }) => http_status)
+      return data.filter(({ operation }) => operation === 'signTypedData').map(({ http_status }) => http_status)
     })
     .toEqual([200, 102])
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Suggestion } from '../../../client/index.ts'
+import type { TransactionSuggestion } from '../../../client/index.ts'
 import { testLiar } from '../../support/liar.ts'
 import type { Account, Rig } from '../../support/rig.ts'
 import { testRig } from '../../support/test-rig.ts'
@@ -11,7 +11,10 @@ const firstOf = async (account: Account) => (await account.transactions())[0]
 const explain = ({ client }: Rig, transactionId: string) => client().transactions.getExplanation(transactionId)
 
 /** Carries out a suggestion as it stands; an operation that refuses it throws. */
-async function carryOut({ client }: Rig, { operation, relayer_id, transaction_id, body }: Suggestion): Promise<void> {
+async function carryOut(
+  { client }: Rig,
+  { operation, relayer_id, transaction_id, body }: TransactionSuggestion,
+): Promise<void> {
   const path = { relayer_id, transaction_id: transaction_id as string }
   if (operation === 'updateRelayer') {
     await client().patch('/api/v1/relayers/{relayer_id}', { path, body: body as never })

@@ -29,35 +29,35 @@ const setCompared = sql(`
 const insertUnknownTransactionRow = sql({
   sqlite: `
     WITH RECURSIVE numbers (nonce) AS (SELECT $from UNION ALL SELECT nonce + 1 FROM numbers WHERE nonce + 1 < $below)
-    INSERT INTO unknown_transactions (chain_id, address, nonce, noticed_at)
+    INSERT INTO external_transactions (chain_id, address, nonce, noticed_at)
     SELECT $chain_id, $address, nonce, $at FROM numbers WHERE true ON CONFLICT DO NOTHING`,
   postgres: `
-    INSERT INTO unknown_transactions (chain_id, address, nonce, noticed_at)
+    INSERT INTO external_transactions (chain_id, address, nonce, noticed_at)
     SELECT $chain_id::bigint, $address::text, nonce, $at::text
     FROM generate_series($from::bigint, $below::bigint - 1) AS nonce ON CONFLICT DO NOTHING`,
 })
 const insertContent = sql(`
-  INSERT INTO unknown_transactions (chain_id, address, nonce, noticed_at, hash, "to", value, data_hash)
+  INSERT INTO external_transactions (chain_id, address, nonce, noticed_at, hash, "to", value, data_hash)
   VALUES ($chain_id, $address, $nonce, $at, $hash, $to, $value, $data_hash) ON CONFLICT DO NOTHING`)
 const setContent = sql(`
-  UPDATE unknown_transactions SET hash = $hash, "to" = $to::text, value = $value, data_hash = $data_hash
+  UPDATE external_transactions SET hash = $hash, "to" = $to::text, value = $value, data_hash = $data_hash
   WHERE ${ofAccount} AND nonce = $nonce`)
 /** With the last one that was noticed while the service ran: nobody has looked at its content. */
 const listed = `
-  SELECT ${unknownTransactionColumns} FROM unknown_transactions WHERE ${ofAccount}
+  SELECT ${unknownTransactionColumns} FROM external_transactions WHERE ${ofAccount}
   UNION ALL
   SELECT foreign_nonce, foreign_at, foreign_hash, NULL, NULL, NULL FROM accounts
   WHERE ${ofAccount} AND foreign_nonce IS NOT NULL AND foreign_acknowledged = 0 AND NOT EXISTS (
-    SELECT 1 FROM unknown_transactions AS its
+    SELECT 1 FROM external_transactions AS its
     WHERE its.chain_id = accounts.chain_id AND its.address = accounts.address AND its.nonce = foreign_nonce)`
 const selectPage = sql<UnknownRow>(`SELECT * FROM (${listed}) AS listed ORDER BY nonce LIMIT $limit OFFSET $offset`)
 const count = sql<{ count: number }>(`SELECT count(*) AS count FROM (${listed}) AS listed`)
 const selectUnfound = sql<{ nonce: number }>(`
-  SELECT nonce FROM unknown_transactions WHERE ${ofAccount} AND hash IS NULL ORDER BY nonce DESC LIMIT $limit`)
-const any = sql('SELECT 1 FROM unknown_transactions LIMIT 1')
+  SELECT nonce FROM external_transactions WHERE ${ofAccount} AND hash IS NULL ORDER BY nonce DESC LIMIT $limit`)
+const any = sql('SELECT 1 FROM external_transactions LIMIT 1')
 // A payment through a pool may have been sent by any of its relayers.
 const selectEqual = sql<Pick<UnknownRow, 'nonce' | 'hash'> & { address: string }>(`
-  SELECT address, nonce, hash FROM unknown_transactions
+  SELECT address, nonce, hash FROM external_transactions
   WHERE chain_id = $chain_id AND (address = $address OR address IN (
       SELECT other.address FROM relayers AS own
       JOIN pool_relayers AS member ON member.relayer_row_id = own.row_id
@@ -70,11 +70,11 @@ const selectEqual = sql<Pick<UnknownRow, 'nonce' | 'hash'> & { address: string }
 // Only as it was read: what has been found since is to be compared too.
 const deleteUnknownTransactionRow = sql({
   sqlite: `
-    DELETE FROM unknown_transactions WHERE ${ofAccount} AND nonce = $nonce AND hash IS NOT DISTINCT FROM $hash`,
+    DELETE FROM external_transactions WHERE ${ofAccount} AND nonce = $nonce AND hash IS NOT DISTINCT FROM $hash`,
   postgres: `
-    DELETE FROM unknown_transactions USING json_to_recordset($rows::json) AS compared (nonce bigint, hash text)
-    WHERE ${ofAccount} AND unknown_transactions.nonce = compared.nonce
-      AND unknown_transactions.hash IS NOT DISTINCT FROM compared.hash`,
+    DELETE FROM external_transactions USING json_to_recordset($rows::json) AS compared (nonce bigint, hash text)
+    WHERE ${ofAccount} AND external_transactions.nonce = compared.nonce
+      AND external_transactions.hash IS NOT DISTINCT FROM compared.hash`,
 })
 
 /** The account's count was compared: it knows none of the nonces `from` to below `below`. */
@@ -115,7 +115,7 @@ export const findUnknown = (
 ): Promise<void> =>
   database.write(async (dbTransaction) => void (await dbTransaction.run(setContent, { chain_id, address, ...content })))
 
-export async function unknownTransactions(
+export async function listExternalTransactions(
   database: Database,
   { chain_id, address }: Account,
   slice: PageRequest,
@@ -146,7 +146,7 @@ export const possiblySent = (
   database.read.one(selectEqual, { chain_id, address, ...content })
 
 /** Transactions as an operator has read them were compared. What differs from that by now stays. */
-export const acknowledgeUnknown = (
+export const acknowledgeExternal = (
   database: Database,
   { chain_id, address }: Account,
   compared: readonly Pick<UnknownRow, 'nonce' | 'hash'>[],
