@@ -848,7 +848,7 @@ export interface paths {
          *
          *     `{"chain_restarted": true}` is for a test chain that was reset. Unfinished transactions end with a reason, the `nonce` of every earlier transaction becomes null, the next nonce is that of the new chain, and the relayer is enabled again. The request is refused with 409 if the network is not a test network (`is_testnet`, or chain id 1337 or 31337), or if the chain was not reset.
          *
-         *     `{"acknowledge_external": true}`: what [List the transactions that the database does not know](#/relayers/listexternaltransactions) lists was compared with what should be sent. The list becomes empty, equal requests are accepted again, and the problem `external_transactions` ends.
+         *     `{"acknowledge_external": true}`: what [List the transactions that the database does not know](#/relayers/listexternaltransactions) lists was compared with what should be sent. The list becomes empty, equal requests are accepted again, and the problem `external_transactions` ends. What this request itself finds stays listed.
          *
          *     **Returns** 200: The nonce state. `data` is `NonceState`.
          */
@@ -3020,8 +3020,8 @@ export interface components {
         HashInput: string;
         /** @description A whole number below 2^256, as a decimal string. Each member says its unit, wei of the coin or the smallest unit of a token. */
         Amount: string;
-        /** @description A whole number below 2^256: a decimal string, or an integer written in digits only (not `1.0`, not `1e18`). Each member says its unit, wei of the coin or the smallest unit of a token. Integers of any size are read exactly; a client whose integers have 64 bits sends a larger amount as a string. */
-        AmountInput: string | number | bigint;
+        /** @description A whole number below 2^256 as a decimal string. Each member says its unit, wei of the coin or the smallest unit of a token. The service also reads an integer that is written in digits only (not `1.0`, not `1e18`), of any size exactly. */
+        AmountInput: string | bigint;
         /**
          * Format: uri
          * @description An http or https URL without user name and password.
@@ -3090,7 +3090,7 @@ export interface components {
             salt?: string;
         };
         /** @description A decimal string, hexadecimal digits with 0x, or an integer. */
-        TypedDataChainId: string | number | bigint;
+        TypedDataChainId: string | bigint | number;
         /** @description 1 to 64 letters, digits, `_` and `$`, not beginning with a digit. */
         TypedDataName: string;
         /** @description A member of a struct of EIP-712. */
@@ -3131,11 +3131,6 @@ export interface components {
          * @enum {string}
          */
         SpeedInput: "safe_low" | "average" | "fast" | "fastest";
-        /**
-         * @description A fee tier. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`.
-         * @enum {string}
-         */
-        SendSpeedInput: "safe_low" | "safeLow" | "average" | "fast" | "fastest";
         /**
          * @description The type of a transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code.
          * @enum {integer}
@@ -3449,7 +3444,7 @@ export interface components {
              */
             gas_limit?: number | null;
             /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`; answers have `safe_low`. */
-            speed?: components["schemas"]["SendSpeedInput"] | null;
+            speed?: components["schemas"]["SpeedInput"] | null;
             /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. */
             type?: components["schemas"]["TransactionTypeInput"] | null;
             /** @description The gas price of a transaction of type 0 or 1, in wei. The transaction is signed at this price, and never above it: while the chain requires more, it waits for `fee_too_low`. Excludes `max_fee_per_gas` and `max_priority_fee_per_gas`. Without prices the service chooses them by `speed`, and raises them later. */
@@ -3495,7 +3490,7 @@ export interface components {
              */
             gas_limit?: number | null;
             /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`; answers have `safe_low`. */
-            speed?: components["schemas"]["SendSpeedInput"] | null;
+            speed?: components["schemas"]["SpeedInput"] | null;
             /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. */
             type?: components["schemas"]["TransactionTypeInput"] | null;
             /** @description The gas price of a transaction of type 0 or 1, in wei. The transaction is signed at this price, and never above it: while the chain requires more, it waits for `fee_too_low`. Excludes `max_fee_per_gas` and `max_priority_fee_per_gas`. Without prices the service chooses them by `speed`, and raises them later. */
@@ -4236,7 +4231,7 @@ export interface components {
             filter: components["schemas"]["NotificationFilter"] | null;
         };
         /**
-         * @description The events that the notification receives. An absent member allows every value. A test event is always delivered.
+         * @description The events that the notification receives. An absent member allows every value; `[]` is refused. A test event is always delivered.
          * @example {
          *       "events": [
          *         "transaction_update"
@@ -4256,7 +4251,7 @@ export interface components {
             statuses?: components["schemas"]["TransactionStatus"][];
         };
         /**
-         * @description The events that the notification receives. An absent member allows every value. A test event is always delivered.
+         * @description The events that the notification receives. An absent member allows every value; `[]` is refused. A test event is always delivered.
          * @example {
          *       "events": [
          *         "transaction_update"
@@ -4275,7 +4270,7 @@ export interface components {
             /** @description Of the events of transactions, only those whose transaction has one of these states. */
             statuses?: components["schemas"]["TransactionStatusInput"][];
         };
-        /** @description The events that the notification receives. An absent member stays, and null allows every value. */
+        /** @description The events that the notification receives. An absent member stays, null allows every value, and `[]` is refused. */
         NotificationFilterPatch: {
             /** @description Only events of these names. */
             events?: components["schemas"]["FilterEventNameInput"][] | null;
@@ -4449,7 +4444,7 @@ export interface components {
              */
             sequence: number;
         };
-        /** @description What the event is about. `payload_type` says which of these it is. */
+        /** @description What the event is about. Its members depend on `payload_type`: read it by the schema of that name, after a look at `event`. These are `TransactionPayload`, `TransactionWaitingPayload`, `RelayerDisabledPayload`, `RelayerEnabledPayload`, `RelayerLowBalancePayload`, `RelayerFundingPayload`, `PaymentSettledPayload`, `PaymentFailedPayload` and `TestPayload`. A later version may add some. */
         EventPayload: components["schemas"]["TransactionPayload"] | components["schemas"]["TransactionWaitingPayload"] | components["schemas"]["RelayerDisabledPayload"] | components["schemas"]["RelayerEnabledPayload"] | components["schemas"]["RelayerLowBalancePayload"] | components["schemas"]["RelayerFundingPayload"] | components["schemas"]["PaymentSettledPayload"] | components["schemas"]["PaymentFailedPayload"] | components["schemas"]["TestPayload"];
         /** @description The transaction at the time of the change. */
         TransactionPayload: {
@@ -4774,7 +4769,7 @@ export interface components {
              * @description The most transactions and signatures that move something, in any hour. Null: any number.
              */
             max_transactions_per_hour: number | null;
-            /** @description Who may receive: the receiver of the coin, the receiver or spender of a token, the contract of any other call. Null: anybody. */
+            /** @description Who may receive: the receiver of the coin, the receiver or spender of a token, the contract of any other call. Null: anybody. `[]`: nobody. */
             receivers: components["schemas"]["Address"][] | null;
         };
         /** @description The limits of a budget for one asset. */
@@ -4787,13 +4782,13 @@ export interface components {
         };
         /** @description What an API key may move, over all its relayers and networks in one sum, beside the limits of the relayers. Coin and tokens that are not listed are not moved. Counted are the coin, `transfer`, `transferFrom`, `approve` and `increaseAllowance` of listed tokens, signed transactions, and typed data that moves tokens (the types of `count_signatures` in a relayer's `token_limits`). All else is refused: other calls, unless `allowed_functions` of the relayer lists the function for the contract; other typed data, unless the relayer's `allowed_domain_separators` lists its domain; hashed typed data, messages of 32 bytes and authorizations (EIP-7702). The key changes and cancels only its own transactions, and uses no operation that changes relayers, networks or other settings. */
         ApiKeyBudgetInput: {
-            /** @description What it may move. Each asset may appear once. Absent or empty means nothing. */
+            /** @description What it may move. Each asset may appear once. `[]`: nothing. Required for a key without a budget; absent in a change of one: as before. */
             assets?: components["schemas"]["BudgetAssetInput"][];
             /** @description The highest fees of its transactions in any 24 hours, in wei, as `max_fee_per_day` of a relayer counts them. Absent or null: any. */
             max_fee_per_day?: components["schemas"]["AmountInput"] | null;
             /** @description The most transactions and signatures that move something, in any hour. Absent or null: any number. */
             max_transactions_per_hour?: number | null;
-            /** @description Who may receive: the receiver of the coin, the receiver or spender of a token, the contract of any other call. Absent or null: anybody. */
+            /** @description Who may receive: the receiver of the coin, the receiver or spender of a token, the contract of any other call. Absent or null: anybody. `[]`: nobody. */
             receivers?: components["schemas"]["AddressInput"][] | null;
         };
         /** @description A budget and its use. */
@@ -4804,7 +4799,7 @@ export interface components {
             fees: components["schemas"]["Usage"] | null;
             /** @description Transactions and signatures of the last hour. Null: their number is not limited. */
             transactions: components["schemas"]["CountUsage"] | null;
-            /** @description Null: anybody may receive. */
+            /** @description Null: anybody may receive. `[]`: nobody. */
             receivers: components["schemas"]["Address"][] | null;
         };
         /** @description The use of a limit in the last 24 hours. */
@@ -4834,9 +4829,9 @@ export interface components {
             /** @description What people call the API key. */
             name: components["schemas"]["ApiKeyName"];
             scopes: components["schemas"]["GrantedScopes"];
-            /** @description The relayers that the key may use. Null: all. Empty: none. Any other relayer gets the same 404 as one that does not exist. A deleted relayer is removed from the list, even if a new relayer gets its id. */
+            /** @description The relayers that the key may use. Null: all. `[]`: none. Any other relayer gets the same 404 as one that does not exist. A deleted relayer is removed from the list, even if a new relayer gets its id. */
             relayer_ids: components["schemas"]["Id"][] | null;
-            /** @description Pools that the key may use without rights to their relayers. */
+            /** @description Pools that the key may use without rights to their relayers. `[]`: none. */
             pool_ids: components["schemas"]["Id"][];
             /** @description The client addresses from which the key is accepted. Null: any. */
             allowed_cidrs: components["schemas"]["Cidr"][] | null;
@@ -4876,11 +4871,11 @@ export interface components {
             /** @description What people call the API key, 1 to 128 characters. */
             name: components["schemas"]["ApiKeyName"];
             scopes: components["schemas"]["ScopesInput"];
-            /** @description The relayers that the key may use. Null: all, also later ones. Empty: none. Absent: all, or none when `pool_ids` is given; in an update, unchanged. */
+            /** @description The relayers that the key may use. Null: all, also later ones. `[]`: none. Absent: all, or none when `pool_ids` is given; in an update, unchanged. */
             relayer_ids?: components["schemas"]["Id"][] | null;
-            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. Absent: none; in an update, unchanged. */
+            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. Absent or `[]`: none; absent in an update: unchanged. */
             pool_ids?: components["schemas"]["Id"][];
-            /** @description The client addresses from which the key is accepted. Null: any. Absent: the same; in an update, unchanged. */
+            /** @description The client addresses from which the key is accepted. Null: any. Absent: the same; in an update, unchanged. `[]` is refused. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
             /** @description Null: the limit of the service applies. Absent: the same; in an update, unchanged. */
             rate_limit?: components["schemas"]["ApiKeyRateLimitInput"] | null;
@@ -4897,11 +4892,11 @@ export interface components {
             /** @description What people call the API key, 1 to 128 characters. */
             name?: components["schemas"]["ApiKeyName"];
             scopes?: components["schemas"]["ScopesInput"];
-            /** @description The relayers that the key may use. Null: all, also later ones. Empty: none. Absent: all, or none when `pool_ids` is given; in an update, unchanged. */
+            /** @description The relayers that the key may use. Null: all, also later ones. `[]`: none. Absent: all, or none when `pool_ids` is given; in an update, unchanged. */
             relayer_ids?: components["schemas"]["Id"][] | null;
-            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. Absent: none; in an update, unchanged. */
+            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. Absent or `[]`: none; absent in an update: unchanged. */
             pool_ids?: components["schemas"]["Id"][];
-            /** @description The client addresses from which the key is accepted. Null: any. Absent: the same; in an update, unchanged. */
+            /** @description The client addresses from which the key is accepted. Null: any. Absent: the same; in an update, unchanged. `[]` is refused. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
             /** @description Null: the limit of the service applies. Absent: the same; in an update, unchanged. */
             rate_limit?: components["schemas"]["ApiKeyRateLimitInput"] | null;
@@ -5070,7 +5065,7 @@ export interface components {
         SponsoredTargetInput: {
             /** @description The address of the contract. */
             address: components["schemas"]["AddressInput"];
-            /** @description The functions that are paid for. */
+            /** @description The functions that are paid for, at least one. */
             selectors: components["schemas"]["SelectorInput"][];
         };
         /** @description The origin of a web page. */
@@ -5097,13 +5092,13 @@ export interface components {
             id?: components["schemas"]["Id"];
             /** @description The relayer that sends the calls and pays for them. */
             relayer_id: components["schemas"]["Id"];
-            /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. */
+            /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. `[]`, the default: nothing is paid for. */
             targets?: components["schemas"]["SponsoredTargetInput"][];
-            /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. */
+            /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. `[]`, the default: none. */
             forwarders?: components["schemas"]["AddressInput"][];
-            /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. */
+            /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. `[]`, the default: none. */
             delegates?: components["schemas"]["AddressInput"][];
-            /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. */
+            /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. `[]`, the default: none. */
             nonce_key_delegates?: components["schemas"]["AddressInput"][];
             /** @description The highest gas limit of one call. */
             max_gas: number;
@@ -5114,7 +5109,7 @@ export interface components {
             max_fee: components["schemas"]["AmountInput"];
             /** @description The highest total fee in any 24 hours, in wei. */
             max_fee_per_day: components["schemas"]["AmountInput"];
-            /** @description The pages from which browsers may call /api/v1/rpc. Without an `Origin` header, as from a server, the key alone decides. */
+            /** @description The pages from which browsers may call /api/v1/rpc. `[]`, the default: none. Without an `Origin` header, as from a server, the key alone decides. */
             origins?: components["schemas"]["Origin"][];
             /** @description Whether it accepts nothing for now. Default: false. */
             paused?: boolean;
@@ -5127,13 +5122,13 @@ export interface components {
             id?: components["schemas"]["Id"];
             /** @description The pool whose relayers send the calls and pay for them. */
             pool_id: components["schemas"]["Id"];
-            /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. */
+            /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. `[]`, the default: nothing is paid for. */
             targets?: components["schemas"]["SponsoredTargetInput"][];
-            /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. */
+            /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. `[]`, the default: none. */
             forwarders?: components["schemas"]["AddressInput"][];
-            /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. */
+            /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. `[]`, the default: none. */
             delegates?: components["schemas"]["AddressInput"][];
-            /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. */
+            /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. `[]`, the default: none. */
             nonce_key_delegates?: components["schemas"]["AddressInput"][];
             /** @description The highest gas limit of one call. */
             max_gas: number;
@@ -5144,7 +5139,7 @@ export interface components {
             max_fee: components["schemas"]["AmountInput"];
             /** @description The highest total fee in any 24 hours, in wei. */
             max_fee_per_day: components["schemas"]["AmountInput"];
-            /** @description The pages from which browsers may call /api/v1/rpc. Without an `Origin` header, as from a server, the key alone decides. */
+            /** @description The pages from which browsers may call /api/v1/rpc. `[]`, the default: none. Without an `Origin` header, as from a server, the key alone decides. */
             origins?: components["schemas"]["Origin"][];
             /** @description Whether it accepts nothing for now. Default: false. */
             paused?: boolean;
@@ -5153,13 +5148,13 @@ export interface components {
         };
         /** @description The body of [Update a sponsorship](#/sponsorships/updatesponsorship). */
         UpdateSponsorshipRequest: {
-            /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. */
+            /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. `[]`, the default: nothing is paid for. */
             targets?: components["schemas"]["SponsoredTargetInput"][];
-            /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. */
+            /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. `[]`, the default: none. */
             forwarders?: components["schemas"]["AddressInput"][];
-            /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. */
+            /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. `[]`, the default: none. */
             delegates?: components["schemas"]["AddressInput"][];
-            /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. */
+            /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. `[]`, the default: none. */
             nonce_key_delegates?: components["schemas"]["AddressInput"][];
             /** @description The highest gas limit of one call. */
             max_gas?: number;
@@ -5170,7 +5165,7 @@ export interface components {
             max_fee?: components["schemas"]["AmountInput"];
             /** @description The highest total fee in any 24 hours, in wei. */
             max_fee_per_day?: components["schemas"]["AmountInput"];
-            /** @description The pages from which browsers may call /api/v1/rpc. Without an `Origin` header, as from a server, the key alone decides. */
+            /** @description The pages from which browsers may call /api/v1/rpc. `[]`, the default: none. Without an `Origin` header, as from a server, the key alone decides. */
             origins?: components["schemas"]["Origin"][];
             /** @description Whether it accepts nothing for now. */
             paused?: boolean;
@@ -5197,7 +5192,7 @@ export interface components {
             id?: components["schemas"]["Id"];
             /** @description The pool whose relayers send the payments and pay for their gas. Its network is that of the payments. */
             pool_id: components["schemas"]["Id"];
-            /** @description The tokens in which payers may pay. */
+            /** @description The tokens in which payers may pay, at least one. */
             assets: components["schemas"]["FacilitatorAssetInput"][];
             /** @description The address that every payment goes to. */
             pay_to: components["schemas"]["AddressInput"];
@@ -5216,7 +5211,7 @@ export interface components {
         };
         /** @description The body of [Update a facilitator](#/facilitators/updatefacilitator). */
         UpdateFacilitatorRequest: {
-            /** @description The tokens in which payers may pay. */
+            /** @description The tokens in which payers may pay, at least one. */
             assets?: components["schemas"]["FacilitatorAssetInput"][];
             /** @description The address that every payment goes to. */
             pay_to?: components["schemas"]["AddressInput"];
@@ -5413,11 +5408,11 @@ export interface components {
             relayer_id: string | null;
             /** @description The pool that pays and sends. Null: a relayer does. */
             pool_id: string | null;
-            /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. */
+            /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. `[]`, the default: nothing is paid for. */
             targets: components["schemas"]["SponsoredTarget"][];
-            /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. */
+            /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. `[]`, the default: none. */
             forwarders: components["schemas"]["Address"][];
-            /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. */
+            /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. `[]`, the default: none. */
             delegates: components["schemas"]["Address"][];
             /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. */
             nonce_key_delegates: components["schemas"]["Address"][];
@@ -5435,7 +5430,7 @@ export interface components {
             max_fee_per_day: components["schemas"]["Amount"];
             /** @description The limits of one user in any 24 hours. Null: none. */
             per_user: components["schemas"]["UserLimits"] | null;
-            /** @description The pages from which browsers may call /api/v1/rpc. Without an `Origin` header, as from a server, the key alone decides. */
+            /** @description The pages from which browsers may call /api/v1/rpc. `[]`, the default: none. Without an `Origin` header, as from a server, the key alone decides. */
             origins: components["schemas"]["Origin"][];
             /** @description Whether it accepts nothing for now. */
             paused: boolean;
@@ -5612,7 +5607,7 @@ export interface components {
         };
         /**
          * @description `network_down`: no node of a network is healthy. `network_still`: none of its nodes shows a new block, and transactions wait for one. `node_unhealthy`: some nodes are not healthy. `relayer_disabled`, `relayer_paused`. `transaction_waiting`: the first transaction in line waits, and all behind it. `transaction_slow`: it is not mined after 5 minutes, for no known reason; while the chain makes no blocks, after one minute. `nonces`: service and chain disagree on a relayer's nonces. `balance_low`: the balance is below the policy `min_balance`. `balance_empty`: it is
-         *     0. `funding`: the balance is below the minimum of its funding, and no refill starts. `notification_disabled`, `notification_failing`. `deliveries_failed`: deliveries ended without success. `transactions_failed`: transactions failed in the last 24 hours. `external_transactions`: the chain or a node has transactions of a relayer's key that this service did not send; it ends when they are acknowledged ([Repair a relayer's nonces](#/relayers/reconcilerelayernonce)). `sponsorship_used_up`: its budget has no room for another call. `requests_refused`: a policy, a limit or a pause of a relayer, pool or sponsorship refused requests since it was last changed; the problem ends with a change of it, or when it is acknowledged, until another request is refused. `service`: a part of the service does not work. `unchecked`: something could not be found out, as the balances while no node answers, or the notifications for an API key without their scope. A later version may add values.
+         *     0. `funding`: the balance is below the minimum of its funding, and no refill starts. `notification_disabled`. `notification_failing`: deliveries still fail after the time of the first retry. `deliveries_failed`: deliveries ended without success. `transactions_failed`: transactions failed in the last 24 hours. `external_transactions`: the chain or a node has transactions of a relayer's key that this service did not send; it ends when they are acknowledged ([Repair a relayer's nonces](#/relayers/reconcilerelayernonce)). `sponsorship_used_up`: its budget has no room for another call. `requests_refused`: a policy, a limit or a pause of a relayer, pool or sponsorship refused requests since it was last changed; the problem ends with a change of it, or when it is acknowledged, until another request is refused. `service`: a part of the service does not work. `unchecked`: something could not be found out, as the balances while no node answers, or the notifications for an API key without their scope. A later version may add values.
          * @enum {string}
          */
         ProblemKind: "external_transactions" | "requests_refused" | "sponsorship_used_up" | "network_down" | "network_still" | "node_unhealthy" | "relayer_disabled" | "relayer_paused" | "transaction_waiting" | "transaction_slow" | "nonces" | "balance_low" | "balance_empty" | "funding" | "notification_disabled" | "notification_failing" | "deliveries_failed" | "transactions_failed" | "service" | "unchecked";
@@ -5622,7 +5617,7 @@ export interface components {
             id: string;
             kind: components["schemas"]["ProblemKind"];
             /**
-             * @description `critical`: money does not move, or something was lost. `warning`: it is slow, or will stop. `info`: someone set it so. A later version may add values.
+             * @description `critical`: something cannot send. `warning`: it sends, but something failed, is slow or will stop. `info`: someone set it so. A later version may add values.
              * @enum {string}
              */
             severity: "critical" | "warning" | "info";
@@ -6176,7 +6171,7 @@ export interface components {
         AllowedFunction: {
             /** @description The contract that is called. */
             receiver: components["schemas"]["Address"];
-            /** @description The selectors of the functions, 4 bytes of hex each. Empty: any function. */
+            /** @description The selectors of the functions, 4 bytes of hex each. `[]`: no function of the contract. */
             selectors: components["schemas"]["Selector"][];
         };
         /** @description The limits of a relayer for one ERC-20 token. */
@@ -6240,11 +6235,11 @@ export interface components {
              *     Further transactions get 429 until some finish.
              */
             max_pending_bytes?: components["schemas"]["MaxPendingBytes"];
-            /** @description The only allowed recipients. If set, contracts cannot be created. */
+            /** @description The only allowed recipients. If set, contracts cannot be created. Not set: any recipient. `[]`: none. */
             whitelist_receivers?: components["schemas"]["Address"][];
             /** @description True: EIP-1559 prices. False: a gas price (legacy). Absent: as the chain supports. */
             eip1559_pricing?: boolean;
-            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. */
+            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. Not set: any function of any recipient. */
             allowed_functions?: components["schemas"]["AllowedFunction"][];
             /** @description The highest value of one transaction, in wei. Gas is not counted. */
             max_value?: components["schemas"]["Amount"];
@@ -6270,16 +6265,16 @@ export interface components {
             allow_sign_transaction?: boolean;
             /** @description Whether the relayer signs authorizations and sends transactions with authorizations (EIP-7702). Default: false. An authorization gives the code of a contract full control of an account, and no other policy limits that code. So a relayer with `max_value`, `max_value_per_day`, `token_limits` or `allowed_functions` signs an authorization only for a contract in `allowed_delegates` or, without that list, in `whitelist_receivers`. */
             allow_authorizations?: boolean;
-            /** @description The only contracts whose code the relayer's account may be authorized to run (EIP-7702). Default: those in `whitelist_receivers`. The zero address, which ends a delegation, is always allowed. */
+            /** @description The only contracts whose code the relayer's account may be authorized to run (EIP-7702). Default: those in `whitelist_receivers`. `[]`: none. The zero address, which ends a delegation, is always allowed. */
             allowed_delegates?: components["schemas"]["Address"][];
-            /** @description The only EIP-712 domains for which typed data is signed, from hashes or in full. */
+            /** @description The only EIP-712 domains for which typed data is signed, from hashes or in full. Not set: any domain. `[]`: none. */
             allowed_domain_separators?: components["schemas"]["Hash"][];
         };
         /** @description The functions of a contract that may be called. */
         AllowedFunctionInput: {
             /** @description The contract that is called. */
             receiver: components["schemas"]["AddressInput"];
-            /** @description The selectors of the functions, 4 bytes of hex each, or their signatures. Empty: any function. */
+            /** @description The selectors of the functions, 4 bytes of hex each. `[]`: no function of the contract. */
             selectors: components["schemas"]["SelectorInput"][];
         };
         /** @description The limits of a relayer for one ERC-20 token. */
@@ -6349,11 +6344,11 @@ export interface components {
              *     sending is refused with 403; a new signature for an accepted transaction waits, and `status_reason` gives the reason.
              */
             max_fee_per_day?: components["schemas"]["AmountInput"];
-            /** @description The only allowed recipients. If set, contracts cannot be created. */
+            /** @description The only allowed recipients. If set, contracts cannot be created. Not set: any recipient. `[]`: none. */
             whitelist_receivers?: components["schemas"]["AddressInput"][];
             /** @description True: EIP-1559 prices. False: a gas price (legacy). Absent: as the chain supports. */
             eip1559_pricing?: boolean;
-            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. */
+            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. Not set: any function of any recipient. */
             allowed_functions?: components["schemas"]["AllowedFunctionInput"][];
             /** @description The highest value of one transaction, in wei. Gas is not counted. */
             max_value?: components["schemas"]["AmountInput"];
@@ -6383,9 +6378,9 @@ export interface components {
             allow_sign_transaction?: boolean;
             /** @description Whether the relayer signs authorizations and sends transactions with authorizations (EIP-7702). Default: false. An authorization gives the code of a contract full control of an account, and no other policy limits that code. So a relayer with `max_value`, `max_value_per_day`, `token_limits` or `allowed_functions` signs an authorization only for a contract in `allowed_delegates` or, without that list, in `whitelist_receivers`. */
             allow_authorizations?: boolean;
-            /** @description The only contracts whose code the relayer's account may be authorized to run (EIP-7702). Default: those in `whitelist_receivers`. The zero address, which ends a delegation, is always allowed. */
+            /** @description The only contracts whose code the relayer's account may be authorized to run (EIP-7702). Default: those in `whitelist_receivers`. `[]`: none. The zero address, which ends a delegation, is always allowed. */
             allowed_delegates?: components["schemas"]["AddressInput"][];
-            /** @description The only EIP-712 domains for which typed data is signed, from hashes or in full. */
+            /** @description The only EIP-712 domains for which typed data is signed, from hashes or in full. Not set: any domain. `[]`: none. */
             allowed_domain_separators?: components["schemas"]["HashInput"][];
         };
         /** @description Absent policies stay. Null removes one, so that its default holds. */
@@ -6406,11 +6401,11 @@ export interface components {
             max_pending?: number | null;
             /** @description The highest total size of the call data of unfinished transactions, in bytes. Default: 67,108,864 (64 MiB). Further transactions get 429 until some finish. */
             max_pending_bytes?: number | null;
-            /** @description The only allowed recipients. If set, contracts cannot be created. */
+            /** @description The only allowed recipients. If set, contracts cannot be created. Not set: any recipient. `[]`: none. */
             whitelist_receivers?: components["schemas"]["AddressInput"][] | null;
             /** @description True: EIP-1559 prices. False: a gas price (legacy). Absent: as the chain supports. */
             eip1559_pricing?: boolean | null;
-            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. */
+            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. Not set: any function of any recipient. */
             allowed_functions?: components["schemas"]["AllowedFunctionInput"][] | null;
             /** @description The highest value of one transaction, in wei. Gas is not counted. */
             max_value?: components["schemas"]["AmountInput"] | null;
@@ -6430,9 +6425,9 @@ export interface components {
             allow_sign_transaction?: boolean | null;
             /** @description Whether the relayer signs authorizations and sends transactions with authorizations (EIP-7702). Default: false. An authorization gives the code of a contract full control of an account, and no other policy limits that code. So a relayer with `max_value`, `max_value_per_day`, `token_limits` or `allowed_functions` signs an authorization only for a contract in `allowed_delegates` or, without that list, in `whitelist_receivers`. */
             allow_authorizations?: boolean | null;
-            /** @description The only contracts whose code the relayer's account may be authorized to run (EIP-7702). Default: those in `whitelist_receivers`. The zero address, which ends a delegation, is always allowed. */
+            /** @description The only contracts whose code the relayer's account may be authorized to run (EIP-7702). Default: those in `whitelist_receivers`. `[]`: none. The zero address, which ends a delegation, is always allowed. */
             allowed_delegates?: components["schemas"]["AddressInput"][] | null;
-            /** @description The only EIP-712 domains for which typed data is signed, from hashes or in full. */
+            /** @description The only EIP-712 domains for which typed data is signed, from hashes or in full. Not set: any domain. `[]`: none. */
             allowed_domain_separators?: components["schemas"]["HashInput"][] | null;
         };
         /** @description The limits of a pool for one ERC-20 token. */
@@ -6456,9 +6451,9 @@ export interface components {
              *     set.
              */
             max_value_per_day?: components["schemas"]["Amount"];
-            /** @description The only allowed recipients. If set, contracts cannot be created. */
+            /** @description The only allowed recipients. If set, contracts cannot be created. Not set: any recipient. `[]`: none. */
             whitelist_receivers?: components["schemas"]["Address"][];
-            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. */
+            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. Not set: any function of any recipient. */
             allowed_functions?: components["schemas"]["AllowedFunction"][];
             /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. */
             token_limits?: components["schemas"]["PoolTokenLimit"][];
@@ -6484,9 +6479,9 @@ export interface components {
              *     set.
              */
             max_value_per_day?: components["schemas"]["AmountInput"];
-            /** @description The only allowed recipients. If set, contracts cannot be created. */
+            /** @description The only allowed recipients. If set, contracts cannot be created. Not set: any recipient. `[]`: none. */
             whitelist_receivers?: components["schemas"]["AddressInput"][];
-            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. */
+            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. Not set: any function of any recipient. */
             allowed_functions?: components["schemas"]["AllowedFunctionInput"][];
             /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. */
             token_limits?: components["schemas"]["PoolTokenLimitInput"][];
@@ -6497,9 +6492,9 @@ export interface components {
             max_value?: components["schemas"]["AmountInput"] | null;
             /** @description The highest total value of all transactions in any 24 hours, in wei, counted when they are accepted, in steps of five minutes (so up to five minutes longer than a day). Transactions that fail, or are canceled after they were signed, stay counted; transactions that are canceled earlier are subtracted. A replacement counts the increase over the highest value counted for its transaction. Counting starts when the policy is set. */
             max_value_per_day?: components["schemas"]["AmountInput"] | null;
-            /** @description The only allowed recipients. If set, contracts cannot be created. */
+            /** @description The only allowed recipients. If set, contracts cannot be created. Not set: any recipient. `[]`: none. */
             whitelist_receivers?: components["schemas"]["AddressInput"][] | null;
-            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. */
+            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. Not set: any function of any recipient. */
             allowed_functions?: components["schemas"]["AllowedFunctionInput"][] | null;
             /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. */
             token_limits?: components["schemas"]["PoolTokenLimitInput"][] | null;
@@ -8205,7 +8200,6 @@ export type TransactionStatus = components['schemas']['TransactionStatus'];
 export type TransactionStatusInput = components['schemas']['TransactionStatusInput'];
 export type Speed = components['schemas']['Speed'];
 export type SpeedInput = components['schemas']['SpeedInput'];
-export type SendSpeedInput = components['schemas']['SendSpeedInput'];
 export type TransactionTypeInput = components['schemas']['TransactionTypeInput'];
 export type TransactionSpeed = components['schemas']['TransactionSpeed'];
 export type Transaction = components['schemas']['Transaction'];
@@ -12088,7 +12082,6 @@ export const transactionStatusValues: ReadonlyArray<FlattenedDeepRequired<compon
 export const transactionStatusInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionStatusInput"]> = ["pending", "sent", "submitted", "mined", "confirmed", "failed", "canceled", "expired"];
 export const speedValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Speed"]> = ["safe_low", "average", "fast", "fastest"];
 export const speedInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SpeedInput"]> = ["safe_low", "average", "fast", "fastest"];
-export const sendSpeedInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendSpeedInput"]> = ["safe_low", "safeLow", "average", "fast", "fastest"];
 export const transactionTypeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionTypeInput"]> = [0, 1, 2, 4];
 export const submissionModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionMode"]> = ["public", "private", "private_then_public"];
 export const submissionModeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionModeInput"]> = ["public", "private", "private_then_public"];

@@ -33,7 +33,7 @@ test('signs the items of a batch in their order, each with its audit entry', asy
     .toBeGreaterThanOrEqual(73)
   const { data: entries } = await client.get('/api/v1/audit', { query: { per_page: 1_000 } })
   const subjects = entries
-    .filter(({ operation }) => /^sign(?:Message|TypedData)$/.test(operation))
+    .filter(({ operation }) => /^sign(?:Message|TypedDataHashes)$/.test(operation))
     .map(({ subject }) => subject)
   // Each digest twice: of the batch, and of its single signature.
   expect(subjects).toHaveLength(72)
