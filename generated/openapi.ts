@@ -8075,7 +8075,7 @@ export interface components {
          * @example 0b2a4c8e-4a2f-4e0b-9d1c-6f1f3b7a9c55
          */
         "X-Request-Id": string;
-        /** @description Only when the request repeats an earlier one, by its Idempotency-Key or by the payload of a payment: this is the response of that one, and nothing was sent again. Of a batch of JSON-RPC: of at least one of its calls. */
+        /** @description Only when the request repeats an earlier one, by its Idempotency-Key, the payload of a payment or the `request_id` of an MCP tool: this is the response of that one, and nothing was sent again. Of a batch of JSON-RPC: of at least one of its calls. */
         "Idempotent-Replayed": "true";
         /**
          * @description The `revision` of the resource, in double quotes (RFC 9110). Of a resource that is created with its API key: that of the resource; of an API key with its token: that of the API key.
@@ -11726,6 +11726,7 @@ export interface operations {
             /** @description The message is a notification, which has no response. */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];

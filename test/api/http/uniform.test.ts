@@ -170,10 +170,13 @@ test('declares the headers of each answer: the id of the request, the rate limit
 const headersOf = (response: unknown) => Object.keys((lookUp(response as Schema) as { headers?: object }).headers ?? {})
 const idsOf = (list: { operationId: string }[]) => list.map(({ operationId }) => operationId)
 
-test('declares Idempotent-Replayed exactly where an Idempotency-Key is taken, or a payment is its own key', () => {
+// The payload of a payment, and the `request_id` of an MCP tool.
+const withOwnKey = new Set(['settlePayment', 'callMcp'])
+
+test('declares Idempotent-Replayed exactly where an Idempotency-Key is taken, or a request has a key of its own', () => {
   const replaying = operations.filter(({ success }) => headersOf(success).includes('Idempotent-Replayed'))
   const keyed = operations.filter(
-    ({ query, operationId }) => query.includes('Idempotency-Key') || operationId === 'settlePayment',
+    ({ query, operationId }) => query.includes('Idempotency-Key') || withOwnKey.has(operationId),
   )
   expect(keyed.length).toBeGreaterThan(9)
   expect(idsOf(replaying)).toEqual(idsOf(keyed))
