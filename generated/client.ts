@@ -422,8 +422,6 @@ export interface paths {
          *
          *     `If-Match` is required (428): the `revision` of the transaction that the replacement was made from, or `*`. When somebody has replaced the content since, nothing is changed (412). Without it, a body is taken only if it states `to`, `value` and `data` (or `call`), and only as long as nobody has replaced the content: so the OpenZeppelin SDK's call stays as it is. To change only the price, use [Speed up a transaction](#/transactions/speeduptransaction). Each replacement sends the event `transaction_update`, with the new revision.
          *
-         *     A body with nothing but `{"submission": {"mode": "public"}}` replaces nothing: the public nodes get the signed bytes of a private transaction. Of one that is being canceled or expires they get the cancellation, which holds nothing of the transaction; its own bytes stay with the private relays. This applies to the calls of sponsorships too.
-         *
          *     **Returns** 200: The transaction. `data` is `Transaction`.
          */
         put: operations["replaceTransaction"];
@@ -475,6 +473,39 @@ export interface paths {
          *     **Returns** 200: The transaction, to be signed at the new price. `data` is `Transaction`.
          */
         post: operations["speedUpTransaction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/publish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+                /**
+                 * @description The transaction's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
+                 */
+                transaction_id: components["parameters"]["transaction_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Publish a private transaction
+         * @description Gives the signed bytes of a private transaction to the public nodes, as they are. It cannot be taken back. Of one that is being canceled or expires they get the cancellation, which holds nothing of the transaction; its own bytes stay with the private relays. This applies to the calls of sponsorships too. One that is public already is refused with 409.
+         *
+         *     **Returns** 200: The transaction. `data` is `Transaction`.
+         */
+        post: operations["publishTransaction"];
         delete?: never;
         options?: never;
         head?: never;
@@ -848,8 +879,6 @@ export interface paths {
          *
          *     `{"chain_restarted": true}` is for a test chain that was reset. Unfinished transactions end with a reason, the `nonce` of every earlier transaction becomes null, the next nonce is that of the new chain, and the relayer is enabled again. The request is refused with 409 if the network is not a test network (`is_testnet`, or chain id 1337 or 31337), or if the chain was not reset.
          *
-         *     `{"acknowledge_external": true}`: what [List the transactions that the database does not know](#/relayers/listexternaltransactions) lists was compared with what should be sent. The list becomes empty, equal requests are accepted again, and the problem `external_transactions` ends. What this request itself finds stays listed.
-         *
          *     **Returns** 200: The nonce state. `data` is `NonceState`.
          */
         post: operations["reconcileRelayerNonce"];
@@ -874,15 +903,45 @@ export interface paths {
         };
         /**
          * List the transactions that the database does not know
-         * @description Lists the transactions of the address that this service found when it started, on chain or in a node's pool, and that its database does not know, by nonce: the database was restored from an older backup, or another program uses the key.
+         * @description Lists the transactions of the address that the chain or a node's pool has and this service's database does not know, by nonce: the database was restored from an older backup, or another program uses the key. Of those that were noticed while the service ran, only the last one is listed.
          *
-         *     Until they are acknowledged ([Repair a relayer's nonces](#/relayers/reconcilerelayernonce) with `acknowledge_external`), a request with the receiver, value and data of one of them is refused with 409 `possibly_sent`, also through the relayer's pools. While one of them is not found (its `hash` is null), every request is.
+         *     Until they are acknowledged ([Acknowledge external transactions](#/relayers/acknowledgeexternaltransactions)), a request with the receiver, value and data of one of them is refused with 409 `possibly_sent`, also through the relayer's pools. While one that was found at the start is not found on chain (its `hash` is null), every request is.
          *
          *     **Returns** 200: Transactions that the database does not know. `data` is a list of `ExternalTransaction`.
          */
         get: operations["listExternalTransactions"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/relayers/{relayer_id}/external-transactions/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Acknowledge external transactions
+         * @description Says that the named transactions of [List the transactions that the database does not know](#/relayers/listexternaltransactions) were compared with what should be sent. They leave the list, and requests that equal them are accepted again. The problem `external_transactions` ends with the last one.
+         *
+         *     Name each as you read it, with its nonce and hash. What the list has gained since, such as the hash of a transaction that was not found then, stays in it and still refuses equal requests: read the list again while `remaining` is above 0. What is not in the list any more is passed over.
+         *
+         *     **Returns** 200: How many were acknowledged. `data` is `ExternalAcknowledgement`.
+         */
+        post: operations["acknowledgeExternalTransactions"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1581,11 +1640,13 @@ export interface paths {
         put?: never;
         /**
          * Move a waiting transaction to another relayer
-         * @description For a transaction of the pool that was never signed and waits behind others of a stuck relayer. In one commit, it is canceled there (its `status_reason` names the new one), and accepted again for another relayer of the pool, with a new id and nonce; the response is the new transaction. All checks are those of a new transaction.
+         * @description For a transaction of the pool that was never signed and waits behind others of a stuck relayer. In one commit, it is canceled there (its `moved_to_transaction_id` names the new one), and accepted again for another relayer of the pool, with a new id and nonce; the response is the new transaction. All checks are those of a new transaction.
+         *
+         *     **Idempotency-Key**: the same key returns the first response again.
          *
          *     One that was signed is never moved, since its bytes could still be sent (409); neither is one with an `ordering_key`. A nonce that it leaves between others is used up by a transfer of nothing.
          *
-         *     **Returns** 201: The transaction that replaces it, at another relayer of the pool. `data` is `Transaction`.
+         *     **Returns** 201: The accepted transaction, with its nonce. `data` is `Transaction`.
          */
         post: operations["movePoolTransaction"];
         delete?: never;
@@ -2676,6 +2737,12 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
+        ExternalAcknowledgementResponse: {
+            success: components["schemas"]["Succeeded"];
+            data: components["schemas"]["ExternalAcknowledgement"];
+            error: components["schemas"]["NoError"];
+            pagination: components["schemas"]["Pagination"];
+        };
         ExplanationResponse: {
             success: components["schemas"]["Succeeded"];
             data: components["schemas"]["Explanation"];
@@ -3153,6 +3220,8 @@ export interface components {
             id: components["schemas"]["Id"];
             /** @description The call that `data` is. Null: its ABI is not known, or there is no data. */
             call: components["schemas"]["DecodedCall"] | null;
+            /** @description The name of the network that it is on. */
+            network: components["schemas"]["NetworkName"];
             /** @description The relayer that sends it. */
             relayer_id: components["schemas"]["Id"];
             /** @description The hash of the version that was signed last, or that is in a block. Null until it is signed. Earlier hashes keep leading to the transaction. */
@@ -3171,6 +3240,11 @@ export interface components {
              */
             nonce: number | null;
             /**
+             * @description The type (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. One of `0`, `1`, `2`, `4`. A later version may add values.
+             * @enum {integer}
+             */
+            type: 0 | 1 | 2 | 4;
+            /**
              * Format: int64
              * @description The gas limit. Null while it is not known.
              */
@@ -3188,6 +3262,13 @@ export interface components {
             wait_reason: components["schemas"]["WaitReason"] | null;
             /** @description Whether a transfer of 0 wei is to use its nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
             is_canceling: boolean;
+            /**
+             * Format: date-time
+             * @description The time after which it is not mined, as the caller gave it. Null when it gave none.
+             */
+            valid_until: string | null;
+            /** @description The transaction that another relayer of the pool sends in its place ([Move a waiting transaction to another relayer](#/pools/movepooltransaction)). Null when it was not moved. */
+            moved_to_transaction_id: string | null;
             /** @description When it was accepted. */
             created_at: components["schemas"]["Timestamp"];
             /**
@@ -3425,8 +3506,6 @@ export interface components {
             max_fee_per_gas?: components["schemas"]["AmountInput"];
             /** @description The highest priority fee per unit of gas, in wei, as `max_fee_per_gas`. */
             max_priority_fee_per_gas?: components["schemas"]["AmountInput"];
-            /** @description How it reaches the chain from now on. If absent, as before. */
-            submission?: components["schemas"]["SubmissionInput"];
         };
         /** @description A transaction with `data`, or with `call` in its place. */
         SendTransactionRequest: components["schemas"]["SendDataRequest"] | components["schemas"]["SendCallRequest"];
@@ -3512,6 +3591,92 @@ export interface components {
             metadata?: components["schemas"]["Metadata"] | null;
             /** @description For a pool: while a transaction with this key is unfinished, this one takes the same relayer, so their order on chain is the order of acceptance. A single relayer keeps the order of all its transactions, so it ignores the key. */
             ordering_key?: string | null;
+            /** @description If absent, the network's `submission`; a replacement without it keeps the previous. Once public, a transaction stays public. */
+            submission?: components["schemas"]["SubmissionInput"] | null;
+            /** @description The addresses and storage keys that the transaction uses (EIP-2930). With `gas_price`, the transaction has type 1. Policies do not check the list, because a listed address is not called. */
+            access_list?: components["schemas"]["AccessListInput"] | null;
+            /** @description Signed authorizations of accounts (EIP-7702). The transaction then has type 4, and requires `to`, EIP-1559 prices and the policy `allow_authorizations`. An authorization of the relayer's own address is refused, because it would use the next nonce. */
+            authorization_list?: components["schemas"]["AuthorizationListInput"] | null;
+            /** @description Blob transactions (EIP-4844) are not supported. Any value but null is refused. */
+            blob_versioned_hashes?: string[] | null;
+            data?: never;
+        };
+        /** @description A transaction in the place of another one, with `data`, or with `call` in its place. */
+        ReplaceTransactionRequest: components["schemas"]["ReplaceDataRequest"] | components["schemas"]["ReplaceCallRequest"];
+        /** @description A replacement whose call data is given as bytes, if it has any. */
+        ReplaceDataRequest: {
+            /** @description The recipient: 20 bytes of hex with 0x. Absent or null creates a contract from `data`. */
+            to?: string | null;
+            /** @description Call data, at most 130,848 bytes of hex, with or without 0x. Nodes accept transactions of at most 131,072 bytes; the other fields and the signature take up to 224 of them. */
+            data?: string | null;
+            /** @description The amount of the coin to send, in wei. If absent, 0. */
+            value?: components["schemas"]["AmountInput"];
+            /**
+             * Format: int64
+             * @description The gas limit. If absent, the nodes estimate it, and the service raises it when they require more before the transaction is mined. A given limit is tried at a node, and never changed: 422 (`gas_limit_too_low`) if the transaction needs more.
+             */
+            gas_limit?: number | null;
+            /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`; answers have `safe_low`. */
+            speed?: components["schemas"]["SpeedInput"] | null;
+            /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. */
+            type?: components["schemas"]["TransactionTypeInput"] | null;
+            /** @description The gas price of a transaction of type 0 or 1, in wei. The transaction is signed at this price, and never above it: while the chain requires more, it waits for `fee_too_low`. Excludes `max_fee_per_gas` and `max_priority_fee_per_gas`. Without prices the service chooses them by `speed`, and raises them later. */
+            gas_price?: components["schemas"]["AmountInput"] | null;
+            /** @description The highest price per unit of gas of a transaction of type 2 or 4, in wei, including the priority fee. The transaction is never signed above it: while the base fee is higher, it waits for `fee_too_low`. */
+            max_fee_per_gas?: components["schemas"]["AmountInput"] | null;
+            /** @description The highest priority fee per unit of gas of a transaction of type 2 or 4, in wei. The transaction is never signed above it. */
+            max_priority_fee_per_gas?: components["schemas"]["AmountInput"] | null;
+            /**
+             * Format: date-time
+             * @description After this time (RFC 3339) the transaction is not sent. It becomes `expired` if its nonce can be used again; otherwise it is canceled on the chain first. A replacement without it keeps the previous time; null removes it.
+             */
+            valid_until?: string | null;
+            /** @description Your own reference, for example an order number. Every response shows it with the transaction, and lists can be filtered by it. It need not be unique. A replacement without a reference keeps the previous one. */
+            reference?: string | null;
+            /** @description Your own names and values, for example the customer and the purpose. Every response and event shows them with the transaction, and lists can be filtered by them. At most 4096 bytes of JSON. A replacement without metadata keeps the previous. */
+            metadata?: components["schemas"]["Metadata"] | null;
+            /** @description If absent, the network's `submission`; a replacement without it keeps the previous. Once public, a transaction stays public. */
+            submission?: components["schemas"]["SubmissionInput"] | null;
+            /** @description The addresses and storage keys that the transaction uses (EIP-2930). With `gas_price`, the transaction has type 1. Policies do not check the list, because a listed address is not called. */
+            access_list?: components["schemas"]["AccessListInput"] | null;
+            /** @description Signed authorizations of accounts (EIP-7702). The transaction then has type 4, and requires `to`, EIP-1559 prices and the policy `allow_authorizations`. An authorization of the relayer's own address is refused, because it would use the next nonce. */
+            authorization_list?: components["schemas"]["AuthorizationListInput"] | null;
+            /** @description Blob transactions (EIP-4844) are not supported. Any value but null is refused. */
+            blob_versioned_hashes?: string[] | null;
+            call?: never;
+        };
+        /** @description A replacement that calls a function by name. */
+        ReplaceCallRequest: {
+            /** @description The contract. */
+            to: components["schemas"]["AddressInput"];
+            /** @description The call of the contract by name. */
+            call: components["schemas"]["ContractCall"];
+            /** @description The amount of the coin to send, in wei. If absent, 0. */
+            value?: components["schemas"]["AmountInput"];
+            /**
+             * Format: int64
+             * @description The gas limit. If absent, the nodes estimate it, and the service raises it when they require more before the transaction is mined. A given limit is tried at a node, and never changed: 422 (`gas_limit_too_low`) if the transaction needs more.
+             */
+            gas_limit?: number | null;
+            /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`; answers have `safe_low`. */
+            speed?: components["schemas"]["SpeedInput"] | null;
+            /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. */
+            type?: components["schemas"]["TransactionTypeInput"] | null;
+            /** @description The gas price of a transaction of type 0 or 1, in wei. The transaction is signed at this price, and never above it: while the chain requires more, it waits for `fee_too_low`. Excludes `max_fee_per_gas` and `max_priority_fee_per_gas`. Without prices the service chooses them by `speed`, and raises them later. */
+            gas_price?: components["schemas"]["AmountInput"] | null;
+            /** @description The highest price per unit of gas of a transaction of type 2 or 4, in wei, including the priority fee. The transaction is never signed above it: while the base fee is higher, it waits for `fee_too_low`. */
+            max_fee_per_gas?: components["schemas"]["AmountInput"] | null;
+            /** @description The highest priority fee per unit of gas of a transaction of type 2 or 4, in wei. The transaction is never signed above it. */
+            max_priority_fee_per_gas?: components["schemas"]["AmountInput"] | null;
+            /**
+             * Format: date-time
+             * @description After this time (RFC 3339) the transaction is not sent. It becomes `expired` if its nonce can be used again; otherwise it is canceled on the chain first. A replacement without it keeps the previous time; null removes it.
+             */
+            valid_until?: string | null;
+            /** @description Your own reference, for example an order number. Every response shows it with the transaction, and lists can be filtered by it. It need not be unique. A replacement without a reference keeps the previous one. */
+            reference?: string | null;
+            /** @description Your own names and values, for example the customer and the purpose. Every response and event shows them with the transaction, and lists can be filtered by them. At most 4096 bytes of JSON. A replacement without metadata keeps the previous. */
+            metadata?: components["schemas"]["Metadata"] | null;
             /** @description If absent, the network's `submission`; a replacement without it keeps the previous. Once public, a transaction stays public. */
             submission?: components["schemas"]["SubmissionInput"] | null;
             /** @description The addresses and storage keys that the transaction uses (EIP-2930). With `gas_price`, the transaction has type 1. Policies do not check the list, because a listed address is not called. */
@@ -3804,8 +3969,6 @@ export interface components {
             max_fee_per_gas?: components["schemas"]["Amount"];
             /** @description The highest priority fee to ask for, in wei per unit of gas. */
             max_priority_fee_per_gas?: components["schemas"]["Amount"];
-            /** @description Which nodes should get the signed bytes. */
-            submission?: components["schemas"]["Submission"];
         };
         /** @description The policies that the request raises. */
         TransactionSuggestionPolicies: {
@@ -4014,11 +4177,6 @@ export interface components {
              * @description The transaction count of the address from a source that the operator trusts. The nonce counter is raised to it, and the next transaction gets this nonce. If absent, the nodes alone determine the count.
              */
             next_nonce?: number;
-            /**
-             * @description What the service has listed as external transactions was compared with what should be sent.
-             * @default false
-             */
-            acknowledge_external?: boolean;
         };
         /** @description The body of [Set the funding of a relayer](#/relayers/replacerelayerfunding) and [Set the funding of a pool](#/pools/replacepoolfunding). */
         ReplaceFundingRequest: {
@@ -4158,7 +4316,7 @@ export interface components {
             summary: string;
             /** @description The relayer's unmined transaction with the lowest nonce, while it waits. All later transactions wait for it. Null while nothing blocks. */
             blocking: components["schemas"]["BlockingTransaction"] | null;
-            /** @description The last transaction of this address that the chain or a node has and this service did not send: another program uses the key, or another copy of this service's database is or was in use. Null when none was seen, and after it was acknowledged ([Repair a relayer's nonces](#/relayers/reconcilerelayernonce) with `acknowledge_external`). */
+            /** @description The last transaction of this address that the chain or a node has and this service did not send: another program uses the key, or another copy of this service's database is or was in use. Null when none was seen, and after it was acknowledged ([Acknowledge external transactions](#/relayers/acknowledgeexternaltransactions)). */
             external: components["schemas"]["LastExternalTransaction"] | null;
         };
         /** @description The last transaction of the address that this service did not send. */
@@ -4182,7 +4340,7 @@ export interface components {
             nonce: number;
             /** @description When the service noticed it. */
             noticed_at: components["schemas"]["Timestamp"];
-            /** @description Null while no node shows the transaction. The members below are null too then. */
+            /** @description Null while no node shows the transaction. The members below are null too then, and of one that was noticed while the service ran. */
             hash: `0x${string}` | null;
             /** @description The receiver. Null also for a transaction that creates a contract. */
             to: `0x${string}` | null;
@@ -4190,6 +4348,34 @@ export interface components {
             value: string | null;
             /** @description The keccak-256 of the data. */
             data_hash: `0x${string}` | null;
+        };
+        /** @description The body of [Acknowledge external transactions](#/relayers/acknowledgeexternaltransactions). */
+        AcknowledgeExternalTransactionsRequest: {
+            /** @description The transactions that were compared, as the list showed them. */
+            transactions: components["schemas"]["ComparedTransactionInput"][];
+        };
+        /** @description An external transaction, as the list showed it. */
+        ComparedTransactionInput: {
+            /**
+             * Format: int64
+             * @description Its nonce.
+             */
+            nonce: number;
+            /** @description Its hash, or null where the list had none. It is acknowledged only while the list shows the same. */
+            hash: string | null;
+        };
+        /** @description What was acknowledged, and what is left to compare. */
+        ExternalAcknowledgement: {
+            /**
+             * Format: int64
+             * @description How many of the named transactions left the list.
+             */
+            acknowledged: number;
+            /**
+             * Format: int64
+             * @description How many the list still has.
+             */
+            remaining: number;
         };
         /** @description The transaction for which all later ones of its relayer wait. */
         BlockingTransaction: {
@@ -4462,6 +4648,8 @@ export interface components {
             id: components["schemas"]["Id"];
             /** @description The call that `data` is. Null: its ABI is not known, or there is no data. */
             call: components["schemas"]["DecodedCall"] | null;
+            /** @description The name of the network that it is on. */
+            network: components["schemas"]["NetworkName"];
             /** @description The relayer that sends it. */
             relayer_id: components["schemas"]["Id"];
             /** @description The hash of the version that was signed last, or that is in a block. Null until it is signed. Earlier hashes keep leading to the transaction. */
@@ -4480,6 +4668,11 @@ export interface components {
              */
             nonce: number | null;
             /**
+             * @description The type (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. One of `0`, `1`, `2`, `4`. A later version may add values.
+             * @enum {integer}
+             */
+            type: 0 | 1 | 2 | 4;
+            /**
              * Format: int64
              * @description The gas limit. Null while it is not known.
              */
@@ -4497,6 +4690,13 @@ export interface components {
             wait_reason: components["schemas"]["WaitReason"] | null;
             /** @description Whether a transfer of 0 wei is to use its nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
             is_canceling: boolean;
+            /**
+             * Format: date-time
+             * @description The time after which it is not mined, as the caller gave it. Null when it gave none.
+             */
+            valid_until: string | null;
+            /** @description The transaction that another relayer of the pool sends in its place ([Move a waiting transaction to another relayer](#/pools/movepooltransaction)). Null when it was not moved. */
+            moved_to_transaction_id: string | null;
             /** @description When it was accepted. */
             created_at: components["schemas"]["Timestamp"];
             /**
@@ -4555,6 +4755,8 @@ export interface components {
             id: components["schemas"]["Id"];
             /** @description The call that `data` is. Null: its ABI is not known, or there is no data. */
             call: components["schemas"]["DecodedCall"] | null;
+            /** @description The name of the network that it is on. */
+            network: components["schemas"]["NetworkName"];
             /** @description The relayer that sends it. */
             relayer_id: components["schemas"]["Id"];
             /** @description The hash of the version that was signed last, or that is in a block. Null until it is signed. Earlier hashes keep leading to the transaction. */
@@ -4573,6 +4775,11 @@ export interface components {
              */
             nonce: number | null;
             /**
+             * @description The type (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. One of `0`, `1`, `2`, `4`. A later version may add values.
+             * @enum {integer}
+             */
+            type: 0 | 1 | 2 | 4;
+            /**
              * Format: int64
              * @description The gas limit. Null while it is not known.
              */
@@ -4590,6 +4797,13 @@ export interface components {
             wait_reason: components["schemas"]["WaitReason"];
             /** @description Whether a transfer of 0 wei is to use its nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
             is_canceling: boolean;
+            /**
+             * Format: date-time
+             * @description The time after which it is not mined, as the caller gave it. Null when it gave none.
+             */
+            valid_until: string | null;
+            /** @description The transaction that another relayer of the pool sends in its place ([Move a waiting transaction to another relayer](#/pools/movepooltransaction)). Null when it was not moved. */
+            moved_to_transaction_id: string | null;
             /** @description When it was accepted. */
             created_at: components["schemas"]["Timestamp"];
             /**
@@ -4719,7 +4933,7 @@ export interface components {
             notification_id: components["schemas"]["Id"];
         };
         /**
-         * @description `sign`: sign messages, typed data and transactions. `send`: send, replace and cancel transactions. `read`: read relayers, their transactions, events and balances, and networks. `notifications`: manage notifications and their deliveries. `manage`: manage relayers, signers and networks.
+         * @description `sign`: sign messages, typed data and transactions. `send`: send, replace and cancel transactions. `read`: read relayers, their transactions, events, balances and funding, pools, networks, ABIs, sponsorships, facilitators, problems and spending. `notifications`: read and manage notifications and their deliveries. `manage`: manage relayers, pools, funding, signers, networks and ABIs, acknowledge problems and external transactions, and read signers, the audit trail and the state of the service. `send` and `manage` together: sweep a relayer, manage sponsorships and facilitators.
          * @enum {string}
          */
         ScopeInput: "sign" | "send" | "read" | "notifications" | "manage";
@@ -5261,10 +5475,14 @@ export interface components {
             /** @description The API key. It verifies and settles payments of this facilitator and does nothing else. */
             token: string;
         };
-        /** @description A payment that was accepted. `settled`: `hash` carried it out, ours or somebody else's. `failed`: it was not carried out, and `error_reason` says why. `pending`: it is not known yet; `hash` may be mined. */
+        /** @description A payment that was accepted. `settled`: `hash` carried it out, ours or somebody else's. `failed`: it was not carried out, and `error_reason` says why. `pending`: it is not known yet; `hash` may be mined. `error_reason` is a word of x402, as [Settle a payment](#/facilitators/settlepayment) answers it; the `error` of the transaction says more. */
         Payment: {
             /** @description The SHA-256 of its payload. */
             id: components["schemas"]["Hash"];
+            /** @description The facilitator that took it. */
+            facilitator_id: components["schemas"]["Id"];
+            /** @description The name of the network that it is on. */
+            network: components["schemas"]["NetworkName"];
             /**
              * @description What became of it. One of `pending`, `settled`, `failed`. A later version may add values.
              * @enum {string}
@@ -5282,7 +5500,7 @@ export interface components {
             transaction_id: components["schemas"]["Id"];
             /** @description The hash of the transaction. Null until one is signed. */
             hash: `0x${string}` | null;
-            /** @description A word of x402. */
+            /** @description Why it failed, as `errorReason` of x402, for example `invalid_exact_evm_nonce_already_used`. Null for others. */
             error_reason: string | null;
             /** @description When it was accepted. */
             created_at: components["schemas"]["Timestamp"];
@@ -5484,6 +5702,10 @@ export interface components {
         /** @description A call of a user, and what became of it. */
         SponsoredCall: {
             id: components["schemas"]["CallId"];
+            /** @description The sponsorship that pays for it. */
+            sponsorship_id: components["schemas"]["Id"];
+            /** @description The name of the network that it is on. */
+            network: components["schemas"]["NetworkName"];
             /** @description The transaction that carries the call out. */
             transaction_id: components["schemas"]["Id"];
             /** @description The relayer that sends it. */
@@ -5499,10 +5721,8 @@ export interface components {
             hash: `0x${string}` | null;
             /** @description What was paid, in wei. Null until it is mined. */
             fee: string | null;
-            /** @description Why it was rejected or reverted. */
-            message: string | null;
-            /** @description The revert data, for decoding custom errors. Null when there is none. */
-            revert_data: `0x${string}` | null;
+            /** @description Why it was rejected or reverted, as the `error` of its transaction; the codes `canceled` and `expired` name how a transaction without an error ended. Null for other calls. */
+            error: components["schemas"]["TransactionError"] | null;
             /** @description When it was accepted. */
             created_at: components["schemas"]["Timestamp"];
         };
@@ -5607,7 +5827,7 @@ export interface components {
         };
         /**
          * @description `network_down`: no node of a network is healthy. `network_still`: none of its nodes shows a new block, and transactions wait for one. `node_unhealthy`: some nodes are not healthy. `relayer_disabled`, `relayer_paused`. `transaction_waiting`: the first transaction in line waits, and all behind it. `transaction_slow`: it is not mined after 5 minutes, for no known reason; while the chain makes no blocks, after one minute. `nonces`: service and chain disagree on a relayer's nonces. `balance_low`: the balance is below the policy `min_balance`. `balance_empty`: it is
-         *     0. `funding`: the balance is below the minimum of its funding, and no refill starts. `notification_disabled`. `notification_failing`: deliveries still fail after the time of the first retry. `deliveries_failed`: deliveries ended without success. `transactions_failed`: transactions failed in the last 24 hours. `external_transactions`: the chain or a node has transactions of a relayer's key that this service did not send; it ends when they are acknowledged ([Repair a relayer's nonces](#/relayers/reconcilerelayernonce)). `sponsorship_used_up`: its budget has no room for another call. `requests_refused`: a policy, a limit or a pause of a relayer, pool or sponsorship refused requests since it was last changed; the problem ends with a change of it, or when it is acknowledged, until another request is refused. `service`: a part of the service does not work. `unchecked`: something could not be found out, as the balances while no node answers, or the notifications for an API key without their scope. A later version may add values.
+         *     0. `funding`: the balance is below the minimum of its funding, and no refill starts. `notification_disabled`. `notification_failing`: deliveries still fail after the time of the first retry. `deliveries_failed`: deliveries ended without success. `transactions_failed`: transactions failed in the last 24 hours. `external_transactions`: the chain or a node has transactions of a relayer's key that this service did not send; it ends when they are acknowledged ([Acknowledge external transactions](#/relayers/acknowledgeexternaltransactions)). `sponsorship_used_up`: its budget has no room for another call. `requests_refused`: a policy, a limit or a pause of a relayer, pool or sponsorship refused requests since it was last changed; the problem ends with a change of it, or when it is acknowledged, until another request is refused. `service`: a part of the service does not work. `unchecked`: something could not be found out, as the balances while no node answers, or the notifications for an API key without their scope. A later version may add values.
          * @enum {string}
          */
         ProblemKind: "external_transactions" | "requests_refused" | "sponsorship_used_up" | "network_down" | "network_still" | "node_unhealthy" | "relayer_disabled" | "relayer_paused" | "transaction_waiting" | "transaction_slow" | "nonces" | "balance_low" | "balance_empty" | "funding" | "notification_disabled" | "notification_failing" | "deliveries_failed" | "transactions_failed" | "service" | "unchecked";
@@ -7218,19 +7438,6 @@ export interface components {
                 "application/json": components["schemas"]["TransactionResponse"];
             };
         };
-        /** @description The transaction that replaces it, at another relayer of the pool. */
-        TransactionMoved: {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                ETag: components["headers"]["ETag"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["TransactionResponse"];
-            };
-        };
         /** @description The accepted transactions, with their nonces. */
         TransactionsAccepted: {
             headers: {
@@ -7307,6 +7514,7 @@ export interface components {
         /** @description The response to a request. */
         McpResponse: {
             headers: {
+                "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -7413,6 +7621,18 @@ export interface components {
             };
             content: {
                 "application/json": components["schemas"]["ExternalTransactionListResponse"];
+            };
+        };
+        /** @description How many were acknowledged. */
+        ExternalTransactionsAcknowledged: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ExternalAcknowledgementResponse"];
             };
         };
         /** @description The explanation. */
@@ -8123,6 +8343,7 @@ export type TransactionListResponse = components['schemas']['TransactionListResp
 export type AuthorizationResponse = components['schemas']['AuthorizationResponse'];
 export type TransactionAttemptListResponse = components['schemas']['TransactionAttemptListResponse'];
 export type ExternalTransactionListResponse = components['schemas']['ExternalTransactionListResponse'];
+export type ExternalAcknowledgementResponse = components['schemas']['ExternalAcknowledgementResponse'];
 export type ExplanationResponse = components['schemas']['ExplanationResponse'];
 export type NotificationResponse = components['schemas']['NotificationResponse'];
 export type NotificationHealthResponse = components['schemas']['NotificationHealthResponse'];
@@ -8226,6 +8447,9 @@ export type SpeedUpRequest = components['schemas']['SpeedUpRequest'];
 export type SendTransactionRequest = components['schemas']['SendTransactionRequest'];
 export type SendDataRequest = components['schemas']['SendDataRequest'];
 export type SendCallRequest = components['schemas']['SendCallRequest'];
+export type ReplaceTransactionRequest = components['schemas']['ReplaceTransactionRequest'];
+export type ReplaceDataRequest = components['schemas']['ReplaceDataRequest'];
+export type ReplaceCallRequest = components['schemas']['ReplaceCallRequest'];
 export type ContractCall = components['schemas']['ContractCall'];
 export type AbiEntry = components['schemas']['AbiEntry'];
 export type AbiObject = components['schemas']['AbiObject'];
@@ -8274,6 +8498,9 @@ export type SweepRequest = components['schemas']['SweepRequest'];
 export type NonceState = components['schemas']['NonceState'];
 export type LastExternalTransaction = components['schemas']['LastExternalTransaction'];
 export type ExternalTransaction = components['schemas']['ExternalTransaction'];
+export type AcknowledgeExternalTransactionsRequest = components['schemas']['AcknowledgeExternalTransactionsRequest'];
+export type ComparedTransactionInput = components['schemas']['ComparedTransactionInput'];
+export type ExternalAcknowledgement = components['schemas']['ExternalAcknowledgement'];
 export type BlockingTransaction = components['schemas']['BlockingTransaction'];
 export type NotificationType = components['schemas']['NotificationType'];
 export type NotificationTypeInput = components['schemas']['NotificationTypeInput'];
@@ -8489,7 +8716,6 @@ export type ResponseSignatureList = components['responses']['SignatureList'];
 export type ResponseTransactionSuccess = components['responses']['TransactionSuccess'];
 export type ResponseTransactionRepriced = components['responses']['TransactionRepriced'];
 export type ResponseTransactionAccepted = components['responses']['TransactionAccepted'];
-export type ResponseTransactionMoved = components['responses']['TransactionMoved'];
 export type ResponseTransactionsAccepted = components['responses']['TransactionsAccepted'];
 export type ResponseDryRunSuccess = components['responses']['DryRunSuccess'];
 export type ResponsePendingCancellationSuccess = components['responses']['PendingCancellationSuccess'];
@@ -8505,6 +8731,7 @@ export type ResponseTransactionList = components['responses']['TransactionList']
 export type ResponseAuthorizationSuccess = components['responses']['AuthorizationSuccess'];
 export type ResponseAttemptList = components['responses']['AttemptList'];
 export type ResponseExternalTransactionList = components['responses']['ExternalTransactionList'];
+export type ResponseExternalTransactionsAcknowledged = components['responses']['ExternalTransactionsAcknowledged'];
 export type ResponseExplanationSuccess = components['responses']['ExplanationSuccess'];
 export type ResponseNotificationSuccess = components['responses']['NotificationSuccess'];
 export type ResponseNotificationHealthSuccess = components['responses']['NotificationHealthSuccess'];
@@ -9101,7 +9328,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SendTransactionRequest"];
+                "application/json": components["schemas"]["ReplaceTransactionRequest"];
             };
         };
         responses: {
@@ -9202,6 +9429,37 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    publishTransaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+                /**
+                 * @description The transaction's id.
+                 * @example 019aa5b2-3c11-7e3f-a5d0-0f5ac6d2b7f1
+                 */
+                transaction_id: components["parameters"]["transaction_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["TransactionSuccess"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];
@@ -9667,6 +9925,37 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            default: components["responses"]["FailureResponse"];
+        };
+    };
+    acknowledgeExternalTransactions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The relayer's id.
+                 * @example demo
+                 */
+                relayer_id: components["parameters"]["relayer_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AcknowledgeExternalTransactionsRequest"];
+            };
+        };
+        responses: {
+            200: components["responses"]["ExternalTransactionsAcknowledged"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];
@@ -10719,7 +11008,13 @@ export interface operations {
     movePoolTransaction: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. An operation that does not list this header refuses it (400).
+                 * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
+                 */
+                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
             path: {
                 /**
                  * @description The id of the pool.
@@ -10736,13 +11031,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            201: components["responses"]["TransactionMoved"];
+            201: components["responses"]["TransactionAccepted"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
-            422: components["responses"]["GasLimitTooLow"];
+            422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];
@@ -11726,7 +12021,6 @@ export interface operations {
             /** @description The message is a notification, which has no response. */
             202: {
                 headers: {
-                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -12084,6 +12378,7 @@ export const transactionStatusInputValues: ReadonlyArray<FlattenedDeepRequired<c
 export const speedValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Speed"]> = ["safe_low", "average", "fast", "fastest"];
 export const speedInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SpeedInput"]> = ["safe_low", "average", "fast", "fastest"];
 export const transactionTypeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionTypeInput"]> = [0, 1, 2, 4];
+export const transactionTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Transaction"]["type"]> = [0, 1, 2, 4];
 export const submissionModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionMode"]> = ["public", "private", "private_then_public"];
 export const submissionModeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionModeInput"]> = ["public", "private", "private_then_public"];
 export const transactionWarningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWarning"]["code"]> = ["price_below_base_fee", "price_limited_by_cap", "low_balance_after", "long_queue", "cap_below_base_fee", "account_has_code", "balance_not_checked"];
@@ -12107,7 +12402,9 @@ export const filterEventNameInputValues: ReadonlyArray<FlattenedDeepRequired<com
 export const waitReasonValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitReason"]> = ["price_cap", "fee_multiplier", "fee_budget", "base_fee", "fee_too_low", "replacement_underpriced", "funds", "node", "unreachable", "nonce_conflict", "uncertain_nonce", "missing_receipt", "awaiting_quorum", "earlier_nonce", "paused", "disabled", "key_service", "private_relay", "other"];
 export const explanationReasonValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ExplanationReason"]> = ["price_cap", "fee_multiplier", "fee_budget", "base_fee", "fee_too_low", "replacement_underpriced", "funds", "node", "unreachable", "nonce_conflict", "uncertain_nonce", "missing_receipt", "awaiting_quorum", "earlier_nonce", "paused", "disabled", "key_service", "private_relay", "other", "signature", "acceptance", "block", "confirmations"];
 export const transactionPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionPayload"]["payload_type"]> = ["transaction"];
+export const transactionPayloadTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionPayload"]["type"]> = [0, 1, 2, 4];
 export const transactionWaitingPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWaitingPayload"]["payload_type"]> = ["transaction_waiting"];
+export const transactionWaitingPayloadTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWaitingPayload"]["type"]> = [0, 1, 2, 4];
 export const relayerDisabledPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerDisabledPayload"]["payload_type"]> = ["relayer_disabled"];
 export const relayerEnabledPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerEnabledPayload"]["payload_type"]> = ["relayer_enabled"];
 export const relayerLowBalancePayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerLowBalancePayload"]["payload_type"]> = ["relayer_low_balance"];

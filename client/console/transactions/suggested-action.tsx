@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import type { RelayerPoliciesPatch, Speed, SpeedUpRequest, TransactionSuggestion, Transaction } from '../../index.ts'
+import type { RelayerPoliciesPatch, Speed, SpeedUpRequest, Transaction, TransactionSuggestion } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { about, Copyable, Receiver, RelayerLink } from '../components/values.tsx'
 import { gasPrice } from '../data/format.ts'

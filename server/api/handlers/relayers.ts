@@ -55,7 +55,7 @@ export const accounts = (context: ServicesContext) =>
     },
     async acknowledgeExternalTransactions({ path, body }) {
       const relayer = await context.keyring.findRelayer(path.relayer_id)
-      return context.store.acknowledgeUnknown(relayer, body.transactions)
+      return context.store.acknowledgeExternal(relayer, body.transactions)
     },
     reconcileRelayerNonce: ({ path, body, auditEntry, nodes }) =>
       reconcileNonce(context, { nodes, auditEntry }, path.relayer_id, body),
