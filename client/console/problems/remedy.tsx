@@ -55,8 +55,8 @@ export function Remedy({ problem, symbol, to }: { problem: Problem; symbol: stri
         title={`Repair the nonces of ${relayer_id}`}
         tone="quiet"
         effect={`Asks every node of ${relayer_id} for its transaction count, and corrects the nonces of unsigned transactions.`}
-        message={`The nonces of ${relayer_id} are repaired: they agree with what the nodes report.`}
         run={(client) => client.relayers.reconcileNonce(relayer_id, {})}
+        message={({ summary }) => `${relayer_id}: ${summary}`}
       />
     )
   if (kind === 'balance_empty' || kind === 'balance_low') return <FundAll problems={[problem]} />

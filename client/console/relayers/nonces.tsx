@@ -48,7 +48,7 @@ export function Nonces({ relayer: { id: relayerId } }: { relayer: Relayer }) {
                     ...(restarted && { chain_restarted: true }),
                   })
                 }
-                done="The nonces are repaired: they agree with what the nodes report."
+                done={({ summary }) => summary}
               >
                 <Field
                   label="Transaction count from a trusted source (optional)"

@@ -25,9 +25,11 @@ export function changeIn(
 
 const speedUp: Operation = 'speedUpTransaction'
 
-/** Why a change cannot be confirmed. */
-export const lackOfChange = (change: PriceChangeFigures | undefined): string | undefined =>
-  change === undefined ? 'It can no longer be changed.' : change.price === null ? 'Nothing would be signed.' : undefined
+/** Why a change cannot be confirmed. A cancellation of what was never signed signs nothing either. */
+export function lackOfChange(change: PriceChangeFigures | undefined, isCancellation = false): string | undefined {
+  if (change === undefined) return 'It can no longer be changed.'
+  return change.price === null && !isCancellation ? 'Nothing would be signed.' : undefined
+}
 
 /** The price that the reader has seen is the highest that is signed. */
 export const speedUpTo = (speed: Speed, { price }: Pick<TransactionChange, 'price'>): SpeedUpRequest => ({
@@ -37,7 +39,7 @@ export const speedUpTo = (speed: Speed, { price }: Pick<TransactionChange, 'pric
 
 /** The same for a cancellation. One that is never signed has no price. */
 export const cancelTo = (change: Pick<TransactionChange, 'price'> | undefined): { max_fee_per_gas?: string } =>
-  change === undefined || change.price === null ? {} : { max_fee_per_gas: change.price }
+  change?.price == null ? {} : { max_fee_per_gas: change.price }
 
 /** The figures of a change, and whether a block includes it at this base fee. */
 export function PriceChange({ of: change, relayer_id }: { of: PriceChangeFigures | undefined; relayer_id: string }) {

@@ -106,11 +106,7 @@ export function SuggestedAction({
           tone={tone}
           effect={`Asks every node of ${relayer_id} for its transaction count, and corrects the nonces of unsigned transactions.`}
           run={(client) => client.relayers.reconcileNonce(relayer_id, {})}
-          message={about(
-            'The nonces of',
-            <RelayerLink id={relayer_id} />,
-            'are repaired: they agree with what the nodes report.',
-          )}
+          message={({ summary }) => about('Relayer', <RelayerLink id={relayer_id} />, `is checked: ${summary}`)}
         />
       )
     case 'updateNetwork':
@@ -152,7 +148,7 @@ function ChangeOther({ operation, relayer_id, id, speed, whileOpen, tone }: Chan
           ? 'Replaces it with a transfer of 0 to the relayer itself with the same nonce, at most at the price shown here. If it is mined first, it stays.'
           : 'Signs the same transaction again with the same nonce, at most at the price shown here.'
       }
-      lack={asked.isSuccess ? (isCancellation ? undefined : lackOfChange(change)) : 'The price is not known yet.'}
+      lack={asked.isSuccess ? lackOfChange(change, isCancellation) : 'The price is not known yet.'}
       run={(client, idempotencyKey) =>
         isCancellation
           ? client.transactions.cancel(relayer_id, id, cancelTo(change))

@@ -118,6 +118,7 @@ export function TransactionActions({ transaction, why, isEnded, isPriced }: Tran
         message={<>{link} is being canceled. Its page shows whether it was mined first.</>}
         effect={`Replaces it with a transfer of 0 to the relayer itself with nonce ${nonce}, which costs a fee. An unsigned last transaction ends at once. If it is mined first, it stays as it is.`}
         opened={open}
+        lack={lackOfChange(cancellation, true)}
         run={(client) => client.transactions.cancel(relayer_id, id, cancelTo(cancellation))}
       >
         <PriceChange of={cancellation} relayer_id={relayer_id} />
