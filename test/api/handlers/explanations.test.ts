@@ -65,7 +65,7 @@ test('explains a transaction from its block to its end', async () => {
     balance: `${10n ** 24n}`,
     confirmations: 0,
     required_confirmations: 3,
-    attempts: 1,
+    attempts_count: 1,
   })
   // Long after, the problem says the same.
   clock.passed_ms += 10 * 60_000
