@@ -4571,6 +4571,10 @@ export interface components {
              * @description The nonce that the transaction has now. Null while it has none, and where `transaction_id` is null.
              */
             nonce: number | null;
+            /** @description The reference that the caller gave, or null. */
+            reference: string | null;
+            /** @description The status that the transaction has in the event; it may have another one now. Null where the event is about the relayer only. */
+            transaction_status: components["schemas"]["TransactionStatus"] | null;
             status: components["schemas"]["DeliveryStatus"];
             /** @description When the event happened. */
             created_at: components["schemas"]["Timestamp"];

@@ -110,17 +110,17 @@ test('pauses and resumes a relayer', async () => {
 test('pauses and resumes several relayers at once', async () => {
   const [one, two] = [await stage.rig.addAccount(), await stage.rig.addAccount()]
   const { page } = await at('/')
-  await page.getByLabel(`Choose ${one.relayer_id}`).check()
-  await page.getByLabel(`Choose ${two.relayer_id}`).check()
+  await page.getByLabel(`Select ${one.relayer_id}`).check()
+  await page.getByLabel(`Select ${two.relayer_id}`).check()
   const both = async () => Promise.all([one, two].map(async (its) => (await relayer(its)).paused))
-  await act(page, named(page, 'Pause chosen'))
+  await act(page, named(page, 'Pause selected'))
   await page.getByText('2 paused.').waitFor()
   expect(await opened(page).count()).toBe(0)
   expect(await both()).toEqual([true, true])
-  await expect.poll(() => named(page, 'Choose none').count()).toBe(0)
+  await expect.poll(() => named(page, 'Clear selection').count()).toBe(0)
   await page.getByRole('row').filter({ hasText: two.relayer_id }).getByText('paused').waitFor()
-  await page.getByLabel(`Choose ${two.relayer_id}`).check()
-  await act(page, named(page, 'Resume chosen'))
+  await page.getByLabel(`Select ${two.relayer_id}`).check()
+  await act(page, named(page, 'Resume selected'))
   expect(await both()).toEqual([true, false])
 })
 
@@ -215,7 +215,7 @@ test('replaces a transaction by another one', async () => {
   const { account, page, read, first } = await waiting()
   await act(page, named(page, 'Replace'), async (dialog) => {
     await dialog.getByText('Change the receiver or the value').waitFor()
-    expect(await named(dialog, 'Replace nonce 0').isDisabled()).toBe(true)
+    expect(await named(dialog, `Replace ${account.relayer_id} · nonce 0`).isDisabled()).toBe(true)
     await dialog.getByLabel('To').fill(other)
     await dialog.getByLabel('Value in').fill('0.000000000000000077')
   })
@@ -236,7 +236,7 @@ test('cancels a transaction', async () => {
   await page.getByText('The service signs the cancellation again at a higher price').waitFor()
   await finished(account)
   expect((await read()).status).toBe('canceled')
-  await page.getByText('Ended as canceled').waitFor()
+  await page.locator('.timeline').getByText('Canceled', { exact: true }).waitFor()
 })
 
 test('cancels all transactions of a relayer', async () => {
@@ -329,17 +329,17 @@ test('lists the transactions of all relayers, cancels several of them at once, a
   await named(page, 'unfinished').click()
   const place = () => row(second.relayer_id).boundingBox()
   const before = await place()
-  await page.getByLabel(`Choose ${first.relayer_id} · nonce 1`).check()
-  await page.getByText('1 chosen').waitFor()
+  await page.getByLabel(`Select =SUM("a"), ${first.relayer_id} · nonce 1`).check()
+  await page.getByText('1 selected').waitFor()
   expect(await place(), 'no row moves').toEqual(before)
-  await page.getByLabel(`Choose ${second.relayer_id} · nonce 0`).check()
-  await page.getByText('2 chosen, 2 can be changed').waitFor()
+  await page.getByLabel(`Select 50% & more, ${second.relayer_id} · nonce 0`).check()
+  await page.getByText('2 selected').waitFor()
 
   const dialog = opened(page)
-  await named(page, 'Cancel chosen').click()
+  await named(page, 'Cancel selected').click()
   await named(dialog, 'Cancel 2 transactions').click()
   await page.getByText('2 being canceled.').waitFor()
-  await expect.poll(() => page.getByText('2 chosen').count()).toBe(0)
+  await expect.poll(() => page.getByText('2 selected').count()).toBe(0)
   await Promise.all([replaced(first, 1), replaced(second)])
   await Promise.all([finished(first), finished(second)])
   expect((await first.transactions()).map(({ status }) => status).sort()).toEqual(['canceled', 'confirmed'])
@@ -347,7 +347,7 @@ test('lists the transactions of all relayers, cancels several of them at once, a
 
   await page.getByRole('button', { name: 'withdrawn' }).click()
   await row(first.relayer_id).getByText('canceled', { exact: true }).waitFor()
-  await row(first.relayer_id).getByText('Canceled by request · =SUM("a")', { exact: true }).waitFor()
+  await row(first.relayer_id).getByText('Canceled by request', { exact: true }).waitFor()
   await named(page, 'Download CSV').click()
   const download = page.waitForEvent('download')
   await named(dialog, 'Download CSV').click()
@@ -364,12 +364,12 @@ test('chooses nothing that is out of sight after another filter', async () => {
   const account = await stage.rig.addAccount()
   await account.send(2)
   const { page } = await at('/transactions/unfinished')
-  await page.getByRole('button', { name: /^Choose the \d+ that can be changed/ }).click()
-  await named(page, 'Cancel chosen').waitFor()
+  await page.getByRole('button', { name: /^Select \d+ pending$/ }).click()
+  await named(page, 'Cancel selected').waitFor()
   await named(page, 'failed').click()
-  await expect.poll(() => named(page, 'Cancel chosen').count()).toBe(0)
+  await expect.poll(() => named(page, 'Cancel selected').count()).toBe(0)
   await named(page, 'unfinished').click()
-  expect(await page.getByLabel(`Choose ${account.relayer_id} · nonce 1`).isChecked()).toBe(false)
+  expect(await page.getByLabel(`Select ${account.relayer_id} · nonce 1`).isChecked()).toBe(false)
   await finished(account)
 })
 
@@ -431,7 +431,7 @@ test('finds refused operations in the audit trail, without the service’s own, 
   expect(
     await page
       .getByRole('row')
-      .filter({ hasText: /^\d+.*service/ })
+      .filter({ hasText: /#\d+service/ })
       .count(),
   ).toBe(0)
   await named(page, 'More filters').click()
@@ -453,8 +453,8 @@ test('finds refused operations in the audit trail, without the service’s own, 
 
   // The head of the column names the zone, and a row has no year.
   await page.getByRole('columnheader', { name: 'Time (UTC+9)' }).waitFor()
-  const when = row('Delete relayer').getByRole('cell').nth(1)
-  expect(await when.textContent()).toMatch(/^\d{1,2} \w{3,4}, \d\d:\d\d:\d\d$/)
+  const when = row('Delete relayer').getByRole('cell').first()
+  expect(await when.textContent()).toMatch(/^\d{1,2} \w{3,4}, \d\d:\d\d:\d\d #\d+$/)
   await named(page, 'UTC').click()
   await page.getByRole('columnheader', { name: 'Time (UTC)' }).waitFor()
 })

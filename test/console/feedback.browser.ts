@@ -27,12 +27,12 @@ test('shows what speeding up several costs, and leaves out with its reason what 
 
   const { page, open } = await start()
   await open('/transactions/unfinished')
-  await page.getByLabel(`Choose ${free.relayer_id} · nonce 0`).check()
-  await page.getByLabel(`Choose ${capped.relayer_id} · nonce 0`).check()
-  await act(page, named(page, 'Speed up chosen'), async (dialog) => {
+  await page.getByLabel(`Select ${free.relayer_id} · nonce 0`).check()
+  await page.getByLabel(`Select ${capped.relayer_id} · nonce 0`).check()
+  await act(page, named(page, 'Speed up selected'), async (dialog) => {
     await dialog.getByRole('heading', { name: 'Speed up 1 transaction' }).waitFor()
     const cells = await dialog.getByRole('row').nth(1).getByRole('cell').allTextContents()
-    expect(cells[0]).toBe(`${free.relayer_id} · nonce 0to 0x${'5a'.repeat(20)}`)
+    expect(cells[0]).toBe(`${free.relayer_id} · nonce 0 to 0x${'5a'.repeat(20)}`)
     expect(cells.slice(1)).toEqual([
       expect.stringMatching(/ gwei$/),
       expect.stringMatching(/ gwei$/),

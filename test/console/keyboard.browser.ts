@@ -73,12 +73,12 @@ test('works with the keyboard alone: sign in, find a problem, read its remedy, l
 
   await page.keyboard.press('Enter')
   await dialog.waitFor()
-  await tabTo(page, /^Speed up nonce/)
+  await tabTo(page, /^Speed up .+ · nonce/)
   await page.keyboard.press('Enter')
   await dialog.waitFor({ state: 'detached' })
   expect(BigInt((await read()).max_fee_per_gas ?? 0)).toBeGreaterThan(BigInt(offered.max_fee_per_gas ?? 0))
   await account.finished(() => stage.rig.chain.mine())
-  await page.getByText('Ended as confirmed').waitFor()
+  await page.locator('.timeline').getByText('Confirmed', { exact: true }).waitFor()
   // The remedy is gone, and the keyboard is not at the top of the page again.
   expect(await page.evaluate('document.activeElement.id')).toBe('content')
 })

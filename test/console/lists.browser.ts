@@ -25,10 +25,10 @@ test('narrows the audit trail by fields that count by Enter or when they are lef
   await page.getByLabel('Operation').fill('edit relayer')
   await page.getByLabel('Subject').click()
   await page.getByText('No entry with caller “nobody”, operation “edit relayer”').waitFor()
-  await page.getByLabel("Service's own").selectOption('listed')
+  await page.getByLabel('Entries of the service').selectOption('listed')
   await named(page, 'More filters (2)').waitFor()
   await named(page, 'Clear filters').click()
-  await page.getByText(/^\d+ entries without the service's own, newest first$/).waitFor()
+  await page.getByText(/^\d+ entries by callers, newest first$/).waitFor()
   expect(await caller.inputValue()).toBe('')
 })
 

@@ -191,16 +191,19 @@ test('names addresses, calls, logs and errors by what the service knows', async 
   const why = page.getByRole('region', { name: 'Explanation' })
   const balance = '998,499.999999999999999993'
   await why
-    .getByText(
-      `ERC20InsufficientBalance(sender: ${account.relayer_id}, balance: ${balance} CNT, needed: 1,000,000,000,000 CNT)`,
-    )
+    .getByText(`It failed: ${account.relayer_id} has ${balance} CNT, the transfer needs 1,000,000,000,000 CNT.`)
     .waitFor()
+  await why
+    .locator('code', { hasText: /^ERC20InsufficientBalance\(sender: 0x[0-9a-fA-F]{40}, balance: \d+,/ })
+    .waitFor()
+  // The call says it in words.
+  expect(await page.getByRole('region', { name: 'Content' }).locator('details.bytes').getAttribute('open')).toBeNull()
   await why.getByTitle(`1${'0'.repeat(30)}`, { exact: true }).waitFor()
   await why.getByRole('link', { name: account.relayer_id }).waitFor()
   await open(`/relayers/${account.relayer_id}/events`)
   await page
     .getByRole('table', { name: 'events' })
-    .getByText(`balance: ${balance} CNT, needed: 1,000,000,000,000 CNT`)
+    .getByText(`Reverted: ${account.relayer_id} has ${balance} CNT, the transfer needs 1,000,000,000,000 CNT`)
     .waitFor()
   await open('/transactions')
   const row = page.getByRole('row').filter({ hasText: 'transfer on Shop token' })
@@ -211,7 +214,7 @@ test('names addresses, calls, logs and errors by what the service knows', async 
   await open('/')
   await page
     .locator('.troubles')
-    .getByText(`sender: ${account.relayer_id}, balance: ${balance} CNT, needed: 1,000,000,000,000 CNT`)
+    .getByText(`${account.relayer_id} has ${balance} CNT, the transfer needs 1,000,000,000,000 CNT`)
     .waitFor({ timeout: 60_000 })
 })
 
@@ -233,10 +236,10 @@ test('groups the units of a token whose contract does not tell its decimals', as
 test('lists events of before the page was opened', async () => {
   const { page, open } = await start()
   await open(`/relayers/${account.relayer_id}/events`)
-  await page.getByText(/^The newest \d+ events, grouped by transaction\. New ones appear at once\.$/).waitFor()
+  await page.getByText(/^Latest \d+ events, grouped by transaction\. Live\.$/).waitFor()
   const events = page.getByRole('table', { name: 'events' })
   await events
-    .getByRole('row', { name: /^nonce 0 confirmed .* mined, submitted, sent, pending/ })
-    .first()
+    .getByRole('row', { name: new RegExp(`^${account.relayer_id} · nonce 0 confirmed .* \\d+\\.\\d\\d s`) })
+    .getByTitle(/^pending \d\d:\d\d:\d\d, .*mined .*confirmed \d\d:/)
     .waitFor()
 })

@@ -48,6 +48,8 @@ test('creates and tests a notification, redelivers its deliveries, and changes i
   await change({ notification_id: id })
   await change({ paused: true })
   await expect.poll(statuses).toEqual(['delivered'])
+  await page.getByTitle('No delivery has failed.').waitFor()
+  expect(await named(page, 'Redeliver failed').isDisabled()).toBe(true)
   await act(page, named(page, 'Redeliver'))
   await expect.poll(attempts).toEqual([2])
 
@@ -84,6 +86,12 @@ test('links what a delivery is about, and leads to the older deliveries', async 
   await opened.signIn(stage.rig.api_key)
   await opened.open(`/notifications/${id}`)
   await page.getByText(/^Page 1 of 2, \d+ deliveries$/).waitFor()
+  const rows = page.getByRole('table', { name: 'deliveries' }).getByRole('row')
+  for (const state of ['sent', 'submitted', 'mined', 'confirmed'])
+    await rows
+      .filter({ hasText: `transaction ${state}` })
+      .first()
+      .waitFor()
   await named(page, 'Next').click()
   await page.getByText(/^Page 2 of 2/).waitFor()
   const about = page.getByRole('table', { name: 'deliveries' }).getByRole('link')
@@ -92,5 +100,5 @@ test('links what a delivery is about, and leads to the older deliveries', async 
     .filter({ hasText: `${account.relayer_id} · nonce 0` })
     .first()
     .click()
-  await page.getByRole('heading', { name: 'Transaction with nonce 0' }).waitFor()
+  await page.getByRole('heading', { name: `${account.relayer_id} · nonce 0` }).waitFor()
 })

@@ -75,7 +75,7 @@ test('shows the numbers of the API while the chain misbehaves', async () => {
       return {
         ...fixed,
         'Price at most': price,
-        'Base fee': base_fee,
+        'Base fee, next block': base_fee,
         'Costs at most': max_cost,
         'Next nonce on chain': next_nonce,
       }

@@ -24,13 +24,13 @@ test('shows in the timeline which block a reorganization removed, and where it i
   const step = steps.filter({ hasText: 'Reorganized' })
   await step.getByText(`A reorganization removed block ${block.toLocaleString('en')}`).waitFor()
   await account.finished(() => rig.chain.mine())
-  await steps.filter({ hasText: 'Ended as confirmed' }).waitFor()
+  await steps.locator('strong').getByText('Confirmed', { exact: true }).waitFor()
   const { history } = await client.transactions.getExplanation(id)
   expect(history.map(({ event, block_number }) => [event, block_number])).toEqual([['reorganized', block]])
   const names = await steps.locator('strong').allTextContents()
-  expect(names.filter((name) => /^(?:Reorganized|In block|Ended)/.test(name))).toEqual([
+  expect(names.filter((name) => /^(?:Reorganized|In block|Confirmed)/.test(name))).toEqual([
     'Reorganized',
     `In block ${((await read()).receipt?.block_number ?? 0).toLocaleString('en')}`,
-    'Ended as confirmed',
+    'Confirmed',
   ])
 })

@@ -64,7 +64,7 @@ test('shows what was opened last, until the key signs out', async () => {
   await account.finished()
   const { page, open } = await start()
   await open(`/relayers/${account.relayer_id}/transactions/${sent?.id}`)
-  await page.getByRole('heading', { name: /^Transaction with nonce 0/ }).waitFor()
+  await page.getByRole('heading', { name: `${account.relayer_id} · nonce 0` }).waitFor()
   await open('/relayers/demo')
   // Its heading is there before the relayer is known.
   await page.getByText('Next nonce').waitFor()

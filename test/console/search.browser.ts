@@ -28,7 +28,7 @@ test('keeps what is typed right after Ctrl-K on a new page, also while the searc
   await page.getByRole('heading', { name: 'Spending' }).waitFor()
 })
 
-test('shows a transaction by its relayer, nonce and state, for the beginning of its reference or hash', async () => {
+test('shows a transaction by its reference, place and state, for the beginning of its reference or hash', async () => {
   const account = await stage.rig.addAccount()
   const [sent] = await account.send(1, { reference: 'order-4800-a' })
   await account.finished()
@@ -37,10 +37,13 @@ test('shows a transaction by its relayer, nonce and state, for the beginning of 
   })
   const { page } = await start()
   const startOfHash = `${done.hash}`.slice(0, 14)
-  const details = { 'order-4800': 'order-4800-a', [startOfHash]: `hash ${startOfHash}…${done.hash?.slice(-4)}` }
+  const details = {
+    'order-4800': `${account.relayer_id} · nonce 0`,
+    [startOfHash]: `hash ${startOfHash}…${done.hash?.slice(-4)}`,
+  }
   for (const [text, detail] of Object.entries(details)) {
     await find(page, text)
-    const its = results(page).filter({ hasText: `${account.relayer_id} · nonce 0` })
+    const its = results(page).filter({ hasText: 'order-4800-a' })
     await its.getByText('confirmed', { exact: true }).waitFor()
     await its.getByText(detail).waitFor()
     await its.getByText(/^[\d,.< ]+ ETH$/).waitFor()

@@ -155,7 +155,7 @@ test('a reverted transaction: shows the decoded reason, and sends again when the
   await trouble(page, new RegExp(`${account.relayer_id}: a transaction failed`)).click()
   await shown(page, /It failed: paused by the owner/)
   await stage.rig.chain.rpc('anvil_setCode', [to, '0x'])
-  await page.getByRole('link', { name: 'Open in the sandbox' }).click()
+  await page.getByRole('link', { name: 'Simulate again' }).click()
   await remedy(page, 'Send it')
   await expect.poll(async () => (await account.transactions()).length).toBe(2)
   await finished(account)

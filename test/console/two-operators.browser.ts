@@ -59,7 +59,7 @@ test('signs neither the content nor more than the price that was shown before an
   expectComplaint(/status of 409/)
   await named(page, 'Speed up').click()
   const dialog = page.getByRole('dialog')
-  const confirm = named(dialog, 'Speed up nonce 0')
+  const confirm = named(dialog, `Speed up ${relayer_id} · nonce 0`)
   await expect.poll(() => confirm.isEnabled()).toBe(true)
   await client.transactions.replace(relayer_id, id, { to: other, value: '7', data: '0x' }, { revision: '*' })
   await chain.setBaseFee(400n * 10n ** 9n)

@@ -43,7 +43,7 @@ test('delivers to several notifications, to each what its filter allows', async 
   const { data: sent } = await client.post(`${relayer}/transactions`, {
     ...demo,
     query: { wait: 'confirmed' },
-    body: { to: data.address, value: '1' },
+    body: { to: data.address, value: '1', reference: 'order-7' },
   })
   await pause(service, true)
 
@@ -59,12 +59,16 @@ test('delivers to several notifications, to each what its filter allows', async 
   await expect.poll(() => got('ends')).toEqual(['confirmed', 'relayer_disabled'])
   expect(got('transactions')).toEqual(['mined'])
   // A delivery tells what its event is about.
-  const about = (await deliveries(service, 'ends')).map(({ relayer_id, transaction_id, nonce }) => ({
-    ...{ relayer_id, transaction_id, nonce },
+  const about = (await deliveries(service, 'ends')).map((its) => ({
+    ...{ relayer_id: its.relayer_id, transaction_id: its.transaction_id, nonce: its.nonce },
+    ...{ reference: its.reference, transaction_status: its.transaction_status },
   }))
   expect(about).toEqual([
-    { relayer_id: 'demo', transaction_id: null, nonce: null },
-    { relayer_id: 'demo', transaction_id: sent.id, nonce: sent.nonce },
+    { relayer_id: 'demo', transaction_id: null, nonce: null, reference: null, transaction_status: null },
+    {
+      ...{ relayer_id: 'demo', transaction_id: sent.id, nonce: sent.nonce },
+      ...{ reference: 'order-7', transaction_status: 'confirmed' },
+    },
   ])
   // Every delivery has its own id, and the same event the same bytes.
   const bodies = [...receivers.values()].map(({ got }) => got.find(({ event }) => event.sequence === 6)?.body)

@@ -1,16 +1,15 @@
 import { ScrollText } from 'lucide-react'
-import { Link } from 'wouter'
 import type { AuditEntry, RelayerClient } from '../../index.ts'
 import { Csv } from '../components/csv.tsx'
 import { ClearFilters, EmptyState, Loaded } from '../components/feedback.tsx'
 import { Select } from '../components/fields.tsx'
 import { Filters, LateField, Matches, PeriodFields, periodIn, Segments } from '../components/filters.tsx'
 import { Heading } from '../components/page.tsx'
-import { type Column, Pages, Table, timeColumn, usePage } from '../components/table.tsx'
-import { Badge, Copyable, CopyButton, RelayerLink } from '../components/values.tsx'
+import { type Column, Pages, Table, usePage } from '../components/table.tsx'
+import { Badge, Copyable, CopyButton, RelayerLink, RowTime, TransactionLink } from '../components/values.tsx'
 import { useAddressState } from '../data/address-state.ts'
 import { given } from '../data/form.ts'
-import { count, counted, short } from '../data/format.ts'
+import { count, counted } from '../data/format.ts'
 import { useAnswer, useGet } from '../data/get.ts'
 import { type Find, paths } from '../data/paths.ts'
 import { callerName } from '../data/resources.ts'
@@ -18,9 +17,8 @@ import { useSession } from '../data/session.tsx'
 import { operationOf, operationText } from './operations.ts'
 
 const perPage = 50
-const withoutOwn = "without the service's own"
 const outcomes = ['all', 'succeeded', 'refused'] as const
-/** What is shown at first: the service's own actions are left out. */
+/** What is shown at first: the entries of the service are hidden. */
 const start = {
   ...{
     outcome: 'all',
@@ -46,6 +44,8 @@ const textFields = [
   ['subject', 'Subject', 'ID or digest'],
 ] as const
 const lessUsed = ['operation', 'relayer_id', 'subject', 'service'] as const
+/** The service records its own actions too. */
+const ofCallers: [string, string] = ['entry by callers', 'entries by callers']
 const csvHeader = [
   ...(['chain', 'sequence', 'created_at', 'caller', 'operation', 'relayer_id', 'subject', 'http_status'] as const),
   ...(['request_id', 'count'] as const),
@@ -84,12 +84,7 @@ export function Audit({ find }: Find) {
             <NoEntries typed={typed} choose={choose} />
           ) : (
             <>
-              <Matches
-                total={total_items}
-                of={
-                  typed.service === 'excluded' ? [`entry ${withoutOwn}`, `entries ${withoutOwn}`] : ['entry', 'entries']
-                }
-              >
+              <Matches total={total_items} of={typed.service === 'excluded' ? ofCallers : ['entry', 'entries']}>
                 <Csv
                   name="audit"
                   what="every entry that matches"
@@ -120,10 +115,10 @@ const LessUsedFilters = ({ typed }: { typed: Typed }) => (
       <LateField key={name} title={title} name={name} placeholder={example} value={typed[name]} />
     ))}
     <Select
-      label="Service's own"
+      label="Entries of the service"
       values={[
-        ['excluded', 'left out'],
-        ['listed', 'listed'],
+        ['excluded', 'hidden'],
+        ['listed', 'shown'],
       ]}
       key={typed.service}
       name="service"
@@ -138,12 +133,12 @@ function NoEntries({ typed, choose }: { typed: Typed; choose(changes: Partial<Ty
     <ClearFilters clear={() => choose({ ...start, outcome: 'all' })} />
   ) : (
     <button type="button" onClick={() => choose({ service: 'listed' })}>
-      Show the service's own
+      Show the entries of the service
     </button>
   )
   return (
     <EmptyState icon={ScrollText} title={noneText(typed)} action={action}>
-      {isNarrowed ? 'Change the filters, or show all.' : 'What a caller does is listed here at once.'}
+      {isNarrowed ? 'Change the filters, or show all.' : 'What callers do appears here at once.'}
     </EmptyState>
   )
 }
@@ -153,9 +148,9 @@ const TrailHead = () => (
   <Loaded query={useGet('/api/v1/audit/head', {})} lines={1}>
     {({ entries, hash, chains }) => (
       <p className="hint">
-        {counted(entries, 'entry', 'entries')} in{' '}
-        {chains.length > 1 ? `${chains.length} hash chains` : 'one hash chain'}. <code>npm run audit -- verify</code>{' '}
-        checks all of them and must print this head: <Copyable value={hash} />
+        The trail has {counted(entries, 'entry', 'entries')} in{' '}
+        {chains.length > 1 ? `${chains.length} hash chains` : 'one hash chain'}, those of the service included.{' '}
+        <code>npm run audit -- verify</code> checks them and must print this head: <Copyable value={hash} />
       </p>
     )}
   </Loaded>
@@ -199,15 +194,24 @@ async function* readAll(client: RelayerClient, filter: Filter): AsyncIterable<un
 
 const columns: Column<AuditEntry>[] = [
   {
-    name: 'Operation',
-    isWhole: true,
-    cell: ({ operation }) => <span title={operation}>{operationText(operation)}</span>,
+    name: 'Time',
+    isTime: true,
+    cell: ({ created_at, sequence }) => (
+      <>
+        <RowTime at={created_at} /> <span className="hint">#{count(sequence)}</span>
+      </>
+    ),
   },
-  timeColumn('Time', ({ created_at }) => created_at, { isPlain: true }),
   {
     name: 'Caller',
     isPlain: true,
     cell: ({ caller, caller_name }) => <span title={caller}>{caller_name ?? callerName(caller)}</span>,
+  },
+  {
+    name: 'Operation',
+    isWhole: true,
+    isPlain: true,
+    cell: ({ operation }) => <span title={operation}>{operationText(operation)}</span>,
   },
   { name: 'Relayer', cell: ({ relayer_id }) => (relayer_id === null ? null : <RelayerLink id={relayer_id} />) },
   { name: 'Subject', cell: (entry) => entry.subject && <Subject entry={entry} subject={entry.subject} /> },
@@ -217,25 +221,20 @@ const columns: Column<AuditEntry>[] = [
     isBeside: true,
     cell: ({ http_status, count: times }) => (
       <span title={`HTTP ${http_status}`}>
-        <Badge state={http_status >= 400 ? 'refused' : 'succeeded'} />
+        {http_status >= 400 && <Badge state="refused" />}
         {times > 1 && ` × ${count(times)}`}
       </span>
     ),
   },
-  { name: 'Entry', isNumber: true, cell: ({ sequence }) => count(sequence) },
 ]
 
-/** The id of a transaction has a link to it. */
+/** A transaction by its name, as far as the entry has it; anything else as it is. */
 function Subject({ entry: { operation, relayer_id }, subject }: { entry: AuditEntry; subject: string }) {
-  const isTransaction = relayer_id !== null && /^(?:send|replace|cancel).*Transaction$/.test(operation)
+  const isTransaction = relayer_id !== null && /^(?:send|replace|speedUp|cancel).*Transaction$/.test(operation)
   if (!isTransaction) return <Copyable value={subject} />
   return (
     <span className="copyable">
-      <Link to={paths.transaction({ relayer_id, id: subject })}>
-        <code title={subject} className="short">
-          {short(subject)}
-        </code>
-      </Link>
+      <TransactionLink relayer_id={relayer_id} id={subject} />
       <CopyButton text={subject} label={`Copy ${subject}`} />
     </span>
   )

@@ -63,7 +63,8 @@ type ActionProps<Result> = Outcome<Result> & {
   /** A retry after an error uses the same key, so that nothing is sent twice. */
   run: (client: RelayerClient, idempotencyKey: string) => Promise<Result>
   tone?: 'primary' | 'danger' | 'quiet' | undefined
-  disabled?: boolean
+  /** A text says why, in the button's title. */
+  disabled?: boolean | string
   /** The page that it leads to. */
   to?: string
   /** Asked before the dialog opens: it stays closed while something is missing. */
@@ -147,7 +148,7 @@ export function Action<Result>({
   const title = titleOf(its)
   const message =
     its.message ?? (its.thing !== undefined && its.done === undefined ? pastText(its.label, its.thing) : undefined)
-  usePressable(commandOf(its), () => change(true), !disabled)
+  usePressable(commandOf(its), () => change(true), disabled === false)
 
   return (
     <Dialog.Root
@@ -155,7 +156,12 @@ export function Action<Result>({
       onOpenChange={(next, { reason }) => (isKept.current && !next && reason !== 'close-press') || change(next)}
     >
       {!isInMenu && (
-        <Dialog.Trigger ref={button} className={tone} disabled={disabled}>
+        <Dialog.Trigger
+          ref={button}
+          className={tone}
+          disabled={disabled !== false}
+          title={typeof disabled === 'string' ? disabled : undefined}
+        >
           {Icon ? (
             <>
               <Icon className="icon" aria-hidden />

@@ -192,7 +192,7 @@ function Rows<Row>({
                 <th>
                   <input
                     type="checkbox"
-                    aria-label="Choose all of this page"
+                    aria-label="Select all on this page"
                     checked={shown.every((row) => choice.has(idOf(row)))}
                     onChange={({ target }) => choice.set(target.checked ? shown.map(idOf) : [])}
                   />
@@ -401,7 +401,7 @@ export type Choice = ReturnType<typeof useChoice>
 /** Chooses a row. The label is what a finger touches. */
 export const ChooseRow = ({ name, id, choice }: { name: string; id: string; choice: Choice }) => (
   <label>
-    <input type="checkbox" aria-label={`Choose ${name}`} checked={choice.has(id)} onChange={() => choice.toggle(id)} />
+    <input type="checkbox" aria-label={`Select ${name}`} checked={choice.has(id)} onChange={() => choice.toggle(id)} />
   </label>
 )
 

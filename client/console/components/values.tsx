@@ -2,7 +2,7 @@ import { Check, Copy, ExternalLink } from 'lucide-react'
 import { type ComponentProps, type ReactNode, useState, useSyncExternalStore } from 'react'
 import { Link } from 'wouter'
 import type { Transaction } from '../../index.ts'
-import { amount, count, exactAmount, exactly, gasPrice, short, words } from '../data/format.ts'
+import { amount, count, counted, exactAmount, exactly, gasPrice, short, words } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
 import {
   useAddressNames,
@@ -13,7 +13,7 @@ import {
   useSymbols,
 } from '../data/resources.ts'
 import { isSlow, stateOf, toneOf } from '../data/statuses.ts'
-import { age, ageOrDate, inBothZones, rowTime, span, time } from '../data/times.ts'
+import { age, ageOrDate, clock, inBothZones, rowTime, span, time } from '../data/times.ts'
 
 /** A status as a word; its color means the same everywhere. `waited`: it lasts too long. */
 export const Badge = ({ state, waited }: { state: string; waited?: string | undefined }) => (
@@ -58,24 +58,22 @@ export function Figures({ of, isWide = false, isHead = false }: FiguresProps) {
 
 const shownCharacters = 400
 
-/** Data may have a megabyte: shows a part of it, and copies all of it. */
-export function Bytes({ name, value }: { name: string; value: string }) {
+/** Data may have a megabyte: shows a part of it, and copies all of it. `isClosed`: at first, where its meaning is shown beside it. */
+export function Bytes({ name, value, isClosed = false }: { name: string; value: string; isClosed?: boolean }) {
   const bytes = (value.length - 2) / 2
   return (
-    <div className="bytes">
-      <h3>
-        {name} ({count(bytes)} bytes)
-      </h3>
+    <details className="bytes" open={!isClosed}>
+      <summary>
+        {name} ({counted(bytes, 'byte')})
+      </summary>
       <code>
         {value.slice(0, shownCharacters)}
         {value.length > shownCharacters && '…'}
       </code>
-      {value.length > shownCharacters && (
-        <CopyButton text={value} label={`Copy all of ${name}`}>
-          Copy all
-        </CopyButton>
-      )}
-    </div>
+      <CopyButton text={value} label={`Copy all of ${name}`}>
+        Copy all
+      </CopyButton>
+    </details>
   )
 }
 
@@ -90,19 +88,19 @@ const tickMs = 5_000
 
 let now = Date.now()
 const readers = new Set<() => void>()
-let clock: ReturnType<typeof setInterval> | undefined
+let timer: ReturnType<typeof setInterval> | undefined
 
 function subscribe(read: () => void): () => void {
   readers.add(read)
-  clock ??= setInterval(() => {
+  timer ??= setInterval(() => {
     now = Date.now()
     for (const one of readers) one()
   }, tickMs)
   return () => {
     readers.delete(read)
     if (readers.size > 0) return
-    clearInterval(clock)
-    clock = undefined
+    clearInterval(timer)
+    timer = undefined
   }
 }
 
@@ -150,6 +148,18 @@ export function Until({ at }: { at: string }) {
 /** A time with its zone; the pointer on it shows how long ago it was, and the time in UTC. */
 export const Moment = ({ at }: { at: string | null }) => (at === null ? '–' : <Exact at={at} text={time(at)} />)
 
+/** How long ago it was, and when: `2 min ago · 16:04:42`. The pointer on it shows the exact time with its zone. Null: it never was. */
+export function Ago({ at }: { at: string | null }) {
+  useTicks()
+  if (at === null) return 'never'
+  const ms = Date.now() - Date.parse(at)
+  return (
+    <Time at={at} className="moment">
+      {ms < 86_400_000 ? `${age(at)} ago · ${clock(at)}` : rowTime(at)}
+    </Time>
+  )
+}
+
 /** The same in a row: the zone stands once above the rows. */
 export const RowTime = ({ at }: { at: string | null }) => (at === null ? '–' : <Exact at={at} text={rowTime(at)} />)
 
@@ -159,12 +169,24 @@ const Exact = ({ at, text }: { at: string; text: string }) => (
   </Time>
 )
 
-/** A transaction where its relayer is known. */
-export const nonceName = (nonce: number | null): string => (nonce === null ? 'no nonce yet' : `nonce ${nonce}`)
+/** What a transaction is named by. Absent: not known here. */
+interface NamedTransaction {
+  id: string
+  relayer_id: string | null
+  nonce?: number | null
+  reference?: string | null
+}
 
-/** A transaction as people call it: `oracle-1 · nonce 12`. */
-export const transactionName = ({ relayer_id, nonce }: { relayer_id: string | null; nonce: number | null }): string =>
-  `${relayer_id} · ${nonceName(nonce)}`
+/** Its place in the queue of its relayer, or its ID until it has one: `oracle-1 · nonce 12`, `oracle-1 · 01a21d…32f9`. */
+const placeName = ({ relayer_id, nonce = null, id }: NamedTransaction): string =>
+  `${relayer_id} · ${nonce === null ? short(id) : `nonce ${nonce}`}`
+
+/** What every page calls a transaction: its reference, or else its place. */
+export const transactionName = (its: NamedTransaction): string => its.reference ?? placeName(its)
+
+/** Its other name, which stands beside the first one or in its title; undefined: it has no reference. */
+export const otherName = (its: NamedTransaction): string | undefined =>
+  its.reference == null ? undefined : placeName(its)
 
 /** What a message says of a thing, with the link to it: `Pool eu-1 is created.` */
 export const about = (kind: string, link: ReactNode, outcome: string) => (
@@ -211,9 +233,11 @@ export function Block({ number, network }: { number: number; network: string }) 
 /** In the place of a short value that loads. */
 export const Pending = () => <span className="pending" role="img" aria-label="Loading" />
 
-/** A transaction in a row about something else. */
-export const TransactionLink = (transaction: { relayer_id: string; id: string; nonce: number | null }) => (
-  <Link to={paths.transaction(transaction)}>{transactionName(transaction)}</Link>
+/** The page of a transaction, by its name. */
+export const TransactionLink = (its: NamedTransaction & { relayer_id: string }) => (
+  <Link to={paths.transaction(its)} title={otherName(its) ?? its.id}>
+    {transactionName(its)}
+  </Link>
 )
 
 /** A link to the network's explorer, where it has one. */

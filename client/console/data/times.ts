@@ -6,9 +6,8 @@ export function age(timestamp: string, now = Date.now()): string {
   return s < 172_800 ? `${Math.floor(s / 3_600)} h` : `${Math.floor(s / 86_400)} d`
 }
 
-/** The time between two steps: `12 ms`, `0.2 s`, `15 s`. */
-export const gap = (ms: number): string =>
-  ms < 100 ? `${ms} ms` : ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : span(ms)
+/** The time between two steps, in one scale: `0.02 s`, `1.20 s`, `15 s`. */
+export const gap = (ms: number): string => (ms < 10_000 ? `${(ms / 1_000).toFixed(2)} s` : span(ms))
 
 /** A time that something takes, from milliseconds on. */
 export function duration(ms: number): string {

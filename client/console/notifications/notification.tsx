@@ -4,8 +4,10 @@ import type {
   Delivery,
   DeliveryAttempt,
   DeliveryStatus,
+  EventName,
   NotificationHealth,
   Notification as Resource,
+  TransactionStatus,
 } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { changedIn, useEdited } from '../components/edited.tsx'
@@ -15,14 +17,24 @@ import { Filters, Segments } from '../components/filters.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Crumbs, Heading, isMissing, Missing } from '../components/page.tsx'
 import { type Column, Pages, Table, usePage } from '../components/table.tsx'
-import { Age, Badge, Figures, Moment, RelayerLink, RowTime, TransactionLink, Until } from '../components/values.tsx'
+import {
+  Age,
+  Ago,
+  Badge,
+  Figures,
+  Lasting,
+  RelayerLink,
+  RowTime,
+  TransactionLink,
+  Until,
+} from '../components/values.tsx'
 import { useAddressState } from '../data/address-state.ts'
 import { useForm } from '../data/form.ts'
 import { count, counted, words } from '../data/format.ts'
 import { useAnswer, useGet } from '../data/get.ts'
 import { type NotificationPage, paths } from '../data/paths.ts'
 import { useHealth } from '../data/resources.ts'
-import { age, momentOf, typedOf, zoneShortly } from '../data/times.ts'
+import { momentOf, typedOf, zoneShortly } from '../data/times.ts'
 import { filterText, useWebhookForm } from './notifications.tsx'
 
 const pollMs = 3_000
@@ -56,10 +68,10 @@ export function Notification({ notification_id, find }: NotificationPage) {
           name={notification_id}
           opened={notification.data && { kind: 'notification', name: notification_id, to: here }}
         />
-        <NotificationActions id={notification_id} resource={notification.data} pending={health.data?.pending ?? 0} />
+        <NotificationActions id={notification_id} resource={notification.data} health={health.data} />
       </div>
       <Loaded query={health} lines={2}>
-        {(its) => <HealthCallouts health={its} newest={page === 1 ? (deliveries.data?.data ?? []) : []} />}
+        {(its) => <HealthCallouts id={notification_id} health={its} />}
       </Loaded>
       <Loaded query={notification} lines={1}>
         {({ url, filter }) => (
@@ -70,8 +82,7 @@ export function Notification({ notification_id, find }: NotificationPage) {
               ...(health.data && {
                 Pending: count(health.data.pending),
                 Failed: count(health.data.failed),
-                'Last success':
-                  health.data.last_success_at === null ? 'never' : <Moment at={health.data.last_success_at} />,
+                'Last success': <Ago at={health.data.last_success_at} />,
               }),
             }}
           />
@@ -104,17 +115,16 @@ export function Notification({ notification_id, find }: NotificationPage) {
 const NoDeliveries = ({ status, clear }: { status: string; clear(): void }) =>
   status === 'all' ? (
     <EmptyState icon={Bell} title="No deliveries yet" create="Send a test">
-      Each event of a relayer that has this notification is listed here with the answers of your endpoint.
+      The events of relayers with this notification appear here, each with the responses of your endpoint.
     </EmptyState>
   ) : (
     <EmptyState icon={Bell} title={`No delivery is ${status}`} action={<ClearFilters clear={clear} />}>
-      Choose another status, or show all.
+      No delivery has this status.
     </EmptyState>
   )
 
-function HealthCallouts({ health, newest }: { health: NotificationHealth; newest: Delivery[] }) {
-  const refused = newest.find(({ status, attempts }) => status !== 'delivered' && attempts.length > 0)
-  const last = refused?.attempts.at(-1)
+function HealthCallouts({ id, health }: { id: string; health: NotificationHealth }) {
+  const isFailing = health.failing_since !== null && health.status !== 'disabled'
   return (
     <>
       {health.status === 'disabled' && (
@@ -122,14 +132,35 @@ function HealthCallouts({ health, newest }: { health: NotificationHealth; newest
           This notification is disabled: {health.disabled_reason} Set its URL again to enable it.
         </Callout>
       )}
-      {health.failing_since !== null && health.status !== 'disabled' && (
-        <Callout of="warning">
-          No attempt has succeeded for {age(health.failing_since)}.{' '}
-          {refused && last && `The last response, to #${count(refused.sequence)}: ${answerText(last)}. `}
-          Deliveries are retried. After its last attempt, a delivery has failed.
-        </Callout>
-      )}
+      {isFailing && <FailingCallout id={id} since={health.failing_since ?? ''} pending={health.pending} />}
     </>
+  )
+}
+
+/** What the endpoint answers, how many deliveries wait for it, and when the next of them is tried. */
+function FailingCallout({ id, since, pending }: { id: string; since: string; pending: number }) {
+  const query = { status: ['pending' as const], per_page: perPage }
+  const { data: waiting = [] } = useGet(
+    '/api/v1/notifications/{notification_id}/deliveries',
+    { path: { notification_id: id }, query },
+    { pollMs },
+  )
+  const tried = waiting.filter(({ attempts }) => attempts.length > 0)
+  const last = tried.flatMap(({ attempts }) => attempts).sort((a, b) => (a.attempted_at < b.attempted_at ? 1 : -1))[0]
+  const [next] = tried.flatMap(({ next_attempt_at: at }) => at ?? []).sort()
+  return (
+    <Callout of="warning">
+      {last?.http_status ? `${id} has answered HTTP ${last.http_status} for ` : `${id} has not answered for `}
+      <Lasting since={since} />
+      {last && last.http_status === null && `: ${last.error_message}`}.{' '}
+      {counted(pending, 'delivery waits', 'deliveries wait')}
+      {next !== undefined && pending <= perPage && (
+        <>
+          ; next attempt <Until at={next} />
+        </>
+      )}
+      .
+    </Callout>
   )
 }
 
@@ -148,9 +179,14 @@ function Deliveries({ rows, notification_id, isFailing }: DeliveriesProps) {
     {
       name: 'Event',
       isWhole: true,
-      cell: ({ event, sequence }) => (
+      cell: ({ event, sequence, transaction_status }) => (
         <>
-          {words(event)} <span className="hint">#{count(sequence)}</span>
+          {transaction_status === null ? (
+            words(event)
+          ) : (
+            <span title={words(event)}>{eventText(event, transaction_status)}</span>
+          )}{' '}
+          <span className="hint">#{count(sequence)}</span>
         </>
       ),
     },
@@ -168,8 +204,8 @@ function Deliveries({ rows, notification_id, isFailing }: DeliveriesProps) {
       isSpare: true,
       cell: ({ status, next_attempt_at: at, attempts }) =>
         at === null || status !== 'pending' ? null : isFailing && attempts.length === 0 ? (
-          <span title="The notification fails: one delivery is repeated, and the others are sent after its first success.">
-            after success
+          <span title="While the endpoint fails, one delivery is retried. The others follow its first success.">
+            after a success
           </span>
         ) : (
           <Until at={at} />
@@ -181,11 +217,15 @@ function Deliveries({ rows, notification_id, isFailing }: DeliveriesProps) {
   return <Table of="deliveries" rows={rows} columns={columns} idOf={({ id }) => id} isPart isShort />
 }
 
+/** What became of a transaction: `transaction confirmed`. */
+const eventText = (event: EventName, status: TransactionStatus): string =>
+  event === 'transaction_update' ? `transaction ${status}` : `${words(event)}, ${status}`
+
 /** A deleted relayer has no page, and a removed transaction neither. */
-function About({ relayer_id, transaction_id, nonce }: Delivery) {
+function About({ relayer_id, transaction_id, nonce, reference }: Delivery) {
   if (relayer_id === null) return null
   if (transaction_id === null) return <RelayerLink id={relayer_id} />
-  return <TransactionLink relayer_id={relayer_id} id={transaction_id} nonce={nonce} />
+  return <TransactionLink relayer_id={relayer_id} id={transaction_id} nonce={nonce} reference={reference} />
 }
 
 function Resend({ delivery, notification_id }: { delivery: Delivery; notification_id: string }) {
@@ -247,19 +287,21 @@ function Attempts({ attempts, status: state }: Pick<Delivery, 'attempts' | 'stat
 interface NotificationActionsProps {
   id: string
   resource: Resource | undefined
-  pending: number
+  health: NotificationHealth | undefined
 }
 
-/** What can be done with a notification. `pending`: how many deliveries wait for their next attempt. */
-function NotificationActions({ id, resource, pending }: NotificationActionsProps) {
+/** What can be done with a notification. */
+function NotificationActions({ id, resource, health }: NotificationActionsProps) {
   const { values, bind } = useForm({ since: typedOf(new Date(Date.now() - dayMs).toISOString()) })
   const since = momentOf(values.since)
+  const { pending = 0, failed } = health ?? {}
   const deliveriesAre = (number: number, kind: string) =>
     `${counted(number, `${kind} delivery`, `${kind} deliveries`)} ${number === 1 ? 'is' : 'are'}`
   return (
     <div className="buttons actions">
       <Action
         label="Retry pending"
+        disabled={health?.pending === 0 && 'No delivery is pending.'}
         tone={pending > 0 ? 'primary' : undefined}
         effect="Makes every delivery that waits for its next attempt due now, in the order of the events."
         run={(client) => client.notifications.redeliverEvents(id, { status: 'pending' })}
@@ -282,6 +324,7 @@ function NotificationActions({ id, resource, pending }: NotificationActionsProps
       />
       <Action
         label="Redeliver failed"
+        disabled={failed === 0 && 'No delivery has failed.'}
         effect="Sends all failed deliveries of events since this time again, in the order of the events."
         run={(client) => client.notifications.redeliverEvents(id, { since: since ?? '' })}
         message={({ redelivered }) => `${deliveriesAre(redelivered, 'failed')} redelivered.`}

@@ -1,18 +1,16 @@
 import { Radio } from 'lucide-react'
 import { useEffect, useState } from 'react'
-import { Link } from 'wouter'
 import type { Transaction, WebhookEvent } from '../../index.ts'
 import { EmptyState, SendOne } from '../components/feedback.tsx'
 import { type Column, Table, timeColumn } from '../components/table.tsx'
-import { Badge, nonceName, TransactionState } from '../components/values.tsx'
+import { Badge, TransactionLink, TransactionState } from '../components/values.tsx'
 import { followEvents } from '../data/events.ts'
 import { amount, counted, reasonText, words } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
-import { paths } from '../data/paths.ts'
 import { relayerState, useSymbolsOfRelayers } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
-import { stateOf } from '../data/statuses.ts'
-import { time } from '../data/times.ts'
+import { isFinal, stateOf } from '../data/statuses.ts'
+import { clock, gap } from '../data/times.ts'
 import { hasTokenAmounts, Reason } from '../transactions/reason.tsx'
 
 const maxEvents = 200
@@ -52,12 +50,11 @@ export function Events({ relayer_id }: { relayer_id: string }) {
       </EmptyState>
     )
   const groups = groupsOf(events)
+  const shown = columns.filter(({ name }) => name !== 'Reason' || groups.some(hasReason))
   return (
     <section aria-label="Events">
-      <p className="hint">
-        The newest {counted(events.length, 'event')}, grouped by transaction. New ones appear at once.
-      </p>
-      <Table of="events" rows={groups} columns={columns} idOf={idOf} isPart />
+      <p className="hint">Latest {counted(events.length, 'event')}, grouped by transaction. Live.</p>
+      <Table of="events" rows={groups} columns={shown} idOf={idOf} isPart />
     </section>
   )
 }
@@ -75,33 +72,45 @@ const idOf = ([event]: Group): string => transactionOf(event)?.id ?? event.id
 
 const columns: Column<Group>[] = [
   {
-    name: 'Event',
+    name: 'About',
     isWhole: true,
     cell: ([event]) => {
       const its = transactionOf(event)
-      return its ? <Link to={paths.transaction(its)}>{nonceName(its.nonce)}</Link> : wordOf(event)
+      return its ? <TransactionLink {...its} /> : wordOf(event)
     },
   },
   { name: 'Status', isBeside: true, cell: ([event]) => <Status event={event} /> },
   timeColumn('Time', ([{ timestamp }]) => timestamp, { isPlain: true }),
   {
-    name: 'Before',
+    name: 'Took',
     isWhole: true,
     isPlain: true,
-    cell: ([, ...before]) =>
-      before.length > 0 && (
-        <span className="hint">
-          {before.map((event, index) => (
-            <span key={event.id} title={time(event.timestamp)}>
-              {index > 0 && ', '}
-              {wordOf(event)}
-            </span>
-          ))}
-        </span>
-      ),
+    cell: (group) => <Course of={group} />,
   },
   { name: 'Reason', isPlain: true, cell: ([event]) => <Why event={event} /> },
 ]
+
+/** The way of nearly every transaction, which says nothing more. */
+const usual: ReadonlySet<string> = new Set(['pending', 'sent', 'submitted', 'mined', 'confirmed'])
+
+/** How long a transaction took until it ended, and what else happened to it; each step with its time is in the title. */
+function Course({ of: [newest, ...before] }: { of: Group }) {
+  const its = transactionOf(newest)
+  if (!its) return null
+  const steps = [newest, ...before].reverse()
+  const unusual = new Set(
+    before
+      .toReversed()
+      .map(wordOf)
+      .filter((word) => !usual.has(word)),
+  )
+  const took = isFinal(its.status) && gap(Date.parse(newest.timestamp) - Date.parse(its.created_at))
+  return (
+    <span className="hint" title={steps.map((event) => `${wordOf(event)} ${clock(event.timestamp)}`).join(', ')}>
+      {[took, ...unusual].filter(Boolean).join(', ')}
+    </span>
+  )
+}
 
 /** A relayer that is paused is no disabled one, although its event is the same. */
 function wordOf({ payload }: WebhookEvent): string {
@@ -110,6 +119,7 @@ function wordOf({ payload }: WebhookEvent): string {
     case 'relayer_enabled':
       return `relayer ${relayerState(payload.relayer)}`
     default:
+      if (payload.payload_type === 'transaction_waiting') return `waited (${words(payload.wait_reason)})`
       return 'nonce' in payload ? stateOf(payload) : words(payload.payload_type)
   }
 }
@@ -127,6 +137,9 @@ function Status({ event }: { event: WebhookEvent }) {
       return null
   }
 }
+
+const hasReason = ([{ payload }]: Group): boolean =>
+  'status_reason' in payload ? payload.status_reason !== null : !('nonce' in payload)
 
 function Why({ event: { payload } }: { event: WebhookEvent }) {
   const symbolOf = useSymbolsOfRelayers()
@@ -151,15 +164,15 @@ function Why({ event: { payload } }: { event: WebhookEvent }) {
 
 interface ReasonOfProps {
   text: string
-  of: Pick<Transaction, 'id' | 'relayer_id' | 'to'>
+  of: Pick<Transaction, 'id' | 'relayer_id' | 'to'> & { error?: Transaction['error'] }
 }
 
 /** An event does not have the call, which names the token of the amounts. */
-function ReasonOf({ text, of: { id, relayer_id, to } }: ReasonOfProps) {
+function ReasonOf({ text, of: { id, relayer_id, to, error = null } }: ReasonOfProps) {
   const its = useGet(
     '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}',
     { path: { relayer_id, transaction_id: id } },
-    { scope: 'read', isEnabled: hasTokenAmounts(text), freshMs: Number.POSITIVE_INFINITY },
+    { scope: 'read', isEnabled: hasTokenAmounts(text, error?.revert_data), freshMs: Number.POSITIVE_INFINITY },
   )
-  return its.isLoading ? '…' : <Reason text={text} of={its.data ?? { relayer_id, to, call: null }} />
+  return its.isLoading ? '…' : <Reason text={text} of={its.data ?? { relayer_id, to, call: null, error }} />
 }

@@ -40,7 +40,7 @@ export function Nonces({ relayer: { id: relayerId } }: { relayer: Relayer }) {
             {may('send') && (
               <Action
                 label="Repair the nonces"
-                tone={state.status === 'in_step' ? undefined : 'primary'}
+                tone={state.status === 'in_step' ? 'quiet' : 'primary'}
                 effect="Asks every node for the transaction count of the address. If a majority reports a higher one, the service follows it, and unsigned transactions get new nonces."
                 run={(client) =>
                   client.relayers.reconcileNonce(relayerId, {
@@ -75,7 +75,7 @@ export function Nonces({ relayer: { id: relayerId } }: { relayer: Relayer }) {
             <p>
               Nonce {state.blocking.nonce} blocks the rest ({words(state.blocking.wait_reason)}):{' '}
               <Link to={paths.transaction({ relayer_id: relayerId, id: state.blocking.transaction_id })}>
-                see the reason and the remedy
+                reason and remedy
               </Link>
             </p>
           )}
@@ -113,25 +113,32 @@ function Picture({ state, holders, from }: { state: NonceState; holders: Transac
     return chain_latest !== null && nonce < chain_latest ? 'elsewhere' : 'free'
   }
   return (
-    <ol className="nonces" aria-label="Nonces">
-      {nonces.map((nonce) => {
-        const its = byNonce.get(nonce)
-        const word = withoutTransaction(nonce)
-        const said = its ? stateText(its) : meanings[word]
-        const isNext = nonce === chain_latest
-        return (
-          <li key={nonce} className={isNext ? 'chain' : undefined} title={isNext ? `${said}; the next on chain` : said}>
-            <strong>{nonce}</strong>
-            {its ? (
-              <Link to={paths.transaction(its)}>
-                <TransactionState transaction={its} />
-              </Link>
-            ) : (
-              <Badge state={word} />
-            )}
-          </li>
-        )
-      })}
-    </ol>
+    <>
+      <ol className="nonces" aria-label="Nonces">
+        {nonces.map((nonce) => {
+          const its = byNonce.get(nonce)
+          const word = withoutTransaction(nonce)
+          const said = its ? stateText(its) : meanings[word]
+          const isNext = nonce === chain_latest
+          return (
+            <li
+              key={nonce}
+              className={isNext ? 'chain' : undefined}
+              title={isNext ? `${said}; the next on chain` : said}
+            >
+              <strong>{nonce}</strong>
+              {its ? (
+                <Link to={paths.transaction(its)}>
+                  <TransactionState transaction={its} />
+                </Link>
+              ) : (
+                <Badge state={word} />
+              )}
+            </li>
+          )
+        })}
+      </ol>
+      {chain_latest !== null && <p className="hint">Framed: the next nonce on chain.</p>}
+    </>
   )
 }

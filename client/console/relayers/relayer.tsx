@@ -115,8 +115,7 @@ function Head({ relayer }: { relayer: Relayer }) {
       </p>
       {system_disabled && (
         <Problem>
-          The service disabled it: {disabled_reason} The cause is usually with its nodes:{' '}
-          <Link to={paths.networks}>open the nodes</Link>, or repair its{' '}
+          The service disabled it: {disabled_reason} Check the nodes of <NetworkLink name={network} />, or repair its{' '}
           <Link to={paths.relayer(id, 'nonces')}>nonces</Link>.
         </Problem>
       )}
@@ -141,7 +140,7 @@ function Head({ relayer }: { relayer: Relayer }) {
           Network: (
             <>
               <NetworkLink name={network} />
-              {custom_rpc_urls.length > 0 && ', with nodes of its own'}
+              {custom_rpc_urls.length > 0 && ', own nodes'}
             </>
           ),
         }}

@@ -81,7 +81,7 @@ export function RelayerTable({ rows, find, here, heading }: RelayerTableProps) {
             title={noneText(status, text.trim())}
             action={<ClearFilters clear={() => choose({ status: 'all', text: '' })} />}
           >
-            {text.trim() === '' ? 'Choose another status, or show all.' : 'ID, name, network and address are searched.'}
+            {text.trim() === '' ? 'No relayer has this status.' : 'Searched: ID, name, network and address.'}
           </EmptyState>
         }
       />
@@ -181,23 +181,23 @@ function ChosenRelayers({ choice, rows }: { choice: Choice; rows: RelayerRow[] }
     run: (client: RelayerClient, { relayer }: RelayerRow) => client.relayers.update(relayer.id, { paused }),
   })
   return (
-    <section className="bar chosen" aria-label="Chosen relayers">
-      <span>{count(choice.size)} chosen</span>
+    <section className="bar chosen" aria-label="Selected relayers">
+      <span>{count(choice.size)} selected</span>
       <Bulk
         {...set(true)}
-        label="Pause chosen"
+        label="Pause selected"
         did="paused"
         effect="They sign and send nothing until they are resumed. What a node already has may still be mined."
       />
       <Bulk
         {...set(false)}
-        label="Resume chosen"
+        label="Resume selected"
         did="resumed"
         disabled={!rows.some(({ relayer }) => relayer.paused)}
         effect="They sign and send again, and their waiting transactions continue."
       />
       <button type="button" onClick={() => choice.set([])}>
-        Choose none
+        Clear selection
       </button>
     </section>
   )

@@ -10,7 +10,7 @@ import { EmptyState, Loaded } from '../components/feedback.tsx'
 import { AddressField, Field, Lines, RelayerField } from '../components/fields.tsx'
 import { Segments } from '../components/filters.tsx'
 import { Heading } from '../components/page.tsx'
-import { CopyButton, Figures } from '../components/values.tsx'
+import { CopyButton, Figures, TransactionLink } from '../components/values.tsx'
 import { type Bind, given, useForm } from '../data/form.ts'
 import { amount, count, exactly, weiOf } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
@@ -257,12 +257,10 @@ function SendIt({ relayer_id, relayer, transaction, symbol, asUsual, isReady }: 
         return (await client.post('/api/v1/relayers/{relayer_id}/transactions', { path, header, body: transaction }))
           .data
       }}
-      done={({ id, nonce }) => (
+      done={(sent) => (
         <>
-          <Link to={paths.transaction({ relayer_id, id })}>
-            {nonce === null ? 'The transaction' : `Nonce ${nonce}`} of {relayer_id}
-          </Link>{' '}
-          is accepted. See <Link to={paths.relayer(relayer_id)}>all of {relayer_id}</Link>.
+          <TransactionLink {...sent} /> is accepted. See <Link to={paths.relayer(relayer_id)}>all of {relayer_id}</Link>
+          .
         </>
       )}
     />

@@ -48,7 +48,7 @@ export function Palette({ targets, text, setText, close }: PaletteProps) {
   const { found, lists, total, isKnown, error } = useSearchResults(q)
   const { asked, ofExact } = useActions(q, isKnown)
   const recent = useRecent()
-  const urgent = useUrgent()
+  const { urgent, open } = useUrgent()
   const [only, ...others] = found.length > 0 ? found : asked
   useEffect(() => {
     if (opens !== q || !only || others.length > 0) return
@@ -58,7 +58,11 @@ export function Palette({ targets, text, setText, close }: PaletteProps) {
 
   const words = q.split(/\s+/)
   const groups: Group[] = [
-    { label: 'Needs attention', items: q === '' ? urgent : [], marks: [] },
+    {
+      label: urgent.length < open ? `Needs attention (${urgent.length} of ${count(open)})` : 'Needs attention',
+      items: q === '' ? urgent : [],
+      marks: [],
+    },
     { label: 'Recent', items: q === '' ? recent : [], marks: [] },
     { label: 'Actions', items: asked.slice(0, maxActions), marks: words },
     { label: 'Found', items: [...found, ...lists], marks: [q, q.slice(0, 20)] },
@@ -116,8 +120,17 @@ export function Palette({ targets, text, setText, close }: PaletteProps) {
           </Autocomplete.Group>
         )}
       </Autocomplete.List>
-      {asked.length > maxActions && <More shown={maxActions}>{count(asked.length)} actions</More>}
-      {total > found.length && <More shown={found.length}>at least {count(total)} results</More>}
+      {asked.length > maxActions && (
+        <More>
+          The first {count(maxActions)} of {count(asked.length)} actions. Type more to see the others.
+        </More>
+      )}
+      {total > found.length && (
+        <More>
+          The first {count(found.length)} of at least {count(total)} results.{' '}
+          {lists.length > 0 ? 'The last line leads to all of them.' : 'Type more to see the others.'}
+        </More>
+      )}
       {q === '' && <p className="told hint">{searched}</p>}
       <footer>
         <span>
@@ -141,11 +154,11 @@ function clickHighlighted(field: HTMLInputElement): void {
 }
 
 const searched =
-  'Finds everything by ID, name or address, transactions also by hash, nonce, receiver, reference or metadata, and actions: “pause oracle-1”.'
+  'Find anything by ID, name or address; a transaction also by hash, nonce, receiver, reference or metadata; an action by its name: “pause oracle-1”.'
 
-const More = ({ shown, children }: { shown: number; children: ReactNode }) => (
+const More = ({ children }: { children: ReactNode }) => (
   <p className="told hint" role="status">
-    The first {count(shown)} of {children}. Type more to find the others.
+    {children}
   </p>
 )
 
@@ -190,14 +203,15 @@ function useRecent(): Found[] {
 }
 
 /** What needs attention now, the worst first. */
-function useUrgent(): Found[] {
+function useUrgent(): { urgent: Found[]; open: number } {
   const { data } = useProblems()
   const leads = useLeads()
   const open = data?.data.filter(isOpenProblem) ?? []
-  return open.slice(0, maxUrgent).map((its) => {
+  const urgent = open.slice(0, maxUrgent).map((its) => {
     const { Shape, word } = severities[its.severity]
     return leads({ name: its.summary, about: word, icon: Shape, to: problemPath(its) })
   })
+  return { urgent, open: open.length }
 }
 
 const NothingFound = ({ q }: { q: string }) => (
@@ -205,8 +219,8 @@ const NothingFound = ({ q }: { q: string }) => (
     <p>Nothing found for “{q}”.</p>
     <p className="hint">
       Transactions are found by ID, hash, nonce (nonce 12, or oracle-1 nonce 12), receiver, reference or metadata
-      (customer:4711); everything else by ID, name or address; pages by name, and actions by what they do (pause
-      oracle-1). IDs, hashes, addresses and references are found by their first 4 characters or more.
+      (customer:4711), everything else by ID, name or address. Type at least the first 4 characters of an ID, hash,
+      address or reference.
     </p>
   </div>
 )

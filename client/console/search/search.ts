@@ -17,7 +17,7 @@ import {
 import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import type { SearchResult, Transaction } from '../../index.ts'
-import { transactionName } from '../components/values.tsx'
+import { otherName, transactionName } from '../components/values.tsx'
 import { fixed, short } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
 import {
@@ -171,7 +171,7 @@ function itemOf(
   symbolOf: (relayerId: string) => string,
   stateOf: (relayerId: string) => string | undefined,
 ): Lead {
-  const { kind, id, relayer_id, name, reference, value, created_at, found_by, matched } = result
+  const { kind, id, relayer_id, name, value, created_at, found_by, matched } = result
   const its = { to: pathOf(result), icon: icons[kind] ?? ArrowRight, about: kind === 'abi' ? 'ABI' : kind }
   if (relayer_id === null) {
     const state = kind === 'relayer' ? stateOf(id) : undefined
@@ -182,14 +182,14 @@ function itemOf(
   return {
     ...its,
     name: transactionName(result),
-    detail: label === undefined ? (reference ?? '') : `${label}${shortened(matched, q)}`,
+    detail: label === undefined ? (otherName(result) ?? '') : `${label}${shortened(matched, q)}`,
     amount: fixed(value ?? '0', symbolOf(relayer_id), 6),
     state: name ?? '',
     ...(created_at !== null && isSlow({ status: name ?? '', created_at }) && { waited: age(created_at) }),
   }
 }
 
-/** What the value is that a transaction was found by, if its name and its reference do not have it. */
+/** What the value is that a transaction was found by, if its names do not have it. */
 const labels: Partial<Record<SearchResult['found_by'], string>> = {
   ...{ id: 'ID ', hash: 'hash ', receiver: 'to ', metadata: '' },
 }

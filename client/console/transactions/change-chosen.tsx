@@ -3,10 +3,11 @@ import type { RelayerClient, Transaction } from '../../index.ts'
 import { Bulk } from '../components/action.tsx'
 import { errorText, Skeleton } from '../components/feedback.tsx'
 import { type Choice, type Column, Table } from '../components/table.tsx'
-import { Figures, Price, transactionName } from '../components/values.tsx'
-import { amount, count, counted, exactAmount, inCoins } from '../data/format.ts'
+import { Figures, otherName, Price, transactionName } from '../components/values.tsx'
+import { count, counted, exactAmount, inCoins } from '../data/format.ts'
 import { useRelayers, useSymbols } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
+import { feesText } from './fee-totals.ts'
 import { cancelTo, changeIn, type Operation, type PriceChangeFigures, speedUpTo } from './price-change.tsx'
 
 /** The service is asked for each before anything is sent. */
@@ -29,18 +30,18 @@ interface LeftOut {
 
 const texts = {
   speedUpTransaction: {
-    ...{ label: 'Speed up chosen', title: 'Speed up', did: 'sped up', lack: 'None of them can be sped up now.' },
+    ...{ label: 'Speed up selected', title: 'Speed up', did: 'sped up', lack: 'None of these can be sped up now.' },
     tone: 'primary',
     dismiss: 'Close',
     effect:
-      'Signs each again with its nonce at the price “fastest”. Only one version of each can be mined. None is signed above the price shown here.',
+      'Signs each again with the same nonce, at the price “fastest”. Only one version of each can be mined. None is signed above the price shown here.',
   },
   cancelTransaction: {
-    ...{ label: 'Cancel chosen', title: 'Cancel', did: 'being canceled', lack: 'None of them can be canceled now.' },
+    ...{ label: 'Cancel selected', title: 'Cancel', did: 'being canceled', lack: 'None of these can be canceled now.' },
     tone: 'danger',
     dismiss: 'Keep them',
     effect:
-      'Cancels each. Signed ones are replaced by transfers of 0, which cost fees. None is signed above the price shown here.',
+      'Replaces each signed one by a transfer of 0, which costs a fee. None is signed above the price shown here.',
   },
 } as const
 
@@ -51,7 +52,7 @@ interface ChangeChosenProps {
   changeable: Transaction[]
 }
 
-/** Signs the chosen ones again at the highest tier, or cancels them, after it showed what each would pay. */
+/** Signs the selected ones again at the highest tier, or cancels them, after it showed what each would pay. */
 export function ChangeChosen({ operation, choice, changeable }: ChangeChosenProps) {
   const { client } = useSession()
   const relayers = useRelayers().data
@@ -89,7 +90,7 @@ export function ChangeChosen({ operation, choice, changeable }: ChangeChosenProp
   )
 
   function lackOf(): string | undefined {
-    if (isTooMany) return `Choose ${count(maxChosen)} or fewer: the price of each is shown before.`
+    if (isTooMany) return `Select ${count(maxChosen)} or fewer: the price of each is shown first.`
     if (!prices.isSuccess) return 'The prices are being read.'
     return changes.length === 0 ? none : undefined
   }
@@ -104,7 +105,7 @@ function Changes({ rows, operation }: { rows: Change[]; operation: Operation }) 
       by: ({ transaction }) => transactionName(transaction),
       cell: ({ transaction }) => (
         <>
-          {transactionName(transaction)}
+          {transactionName(transaction)} <span className="hint">{otherName(transaction)}</span>
           {operation === 'speedUpTransaction' && (
             <code className="receiver">to {transaction.to ?? 'a new contract'}</code>
           )}
@@ -116,7 +117,7 @@ function Changes({ rows, operation }: { rows: Change[]; operation: Operation }) 
       isNumber: true,
       cell: ({ figures: { now } }) => (now === null ? 'not signed' : <Price wei={now} />),
     },
-    { name: 'Base fee', isNumber: true, cell: ({ figures }) => <Price wei={figures.base_fee} /> },
+    { name: 'Base fee, next block', isNumber: true, cell: ({ figures }) => <Price wei={figures.base_fee} /> },
     {
       name: 'New',
       isNumber: true,
@@ -125,11 +126,9 @@ function Changes({ rows, operation }: { rows: Change[]; operation: Operation }) 
     {
       name: 'Fee',
       isNumber: true,
-      cell: ({ figures, network }) => <Amount wei={figures.max_fee} symbol={symbolOf(network)} />,
+      cell: ({ figures, network }) => <Fees of={[figures.max_fee]} symbol={symbolOf(network)} />,
     },
   ]
-  const total = (changes: Change[], of: 'max_fee' | 'extra_fee') =>
-    changes.reduce((sum, { figures }) => sum + BigInt(figures[of] ?? 0), 0n).toString()
   return (
     <>
       <Table
@@ -145,12 +144,12 @@ function Changes({ rows, operation }: { rows: Change[]; operation: Operation }) 
           [...Map.groupBy(rows, ({ network }) => network)].flatMap(([network, changes]) => [
             [
               `Fees on ${network ?? 'an unknown network'}, at most`,
-              <Amount key="all" wei={total(changes, 'max_fee')} symbol={symbolOf(network)} />,
+              <Fees key="all" of={changes.map(({ figures }) => figures.max_fee)} symbol={symbolOf(network)} />,
             ],
             [
               `More than now on ${network ?? 'an unknown network'}, at most`,
               <strong key="more">
-                <Amount wei={total(changes, 'extra_fee')} symbol={symbolOf(network)} />
+                <Fees of={changes.map(({ figures }) => figures.extra_fee)} symbol={symbolOf(network)} />
               </strong>,
             ],
           ]),
@@ -160,10 +159,9 @@ function Changes({ rows, operation }: { rows: Change[]; operation: Operation }) 
   )
 }
 
-function Amount({ wei, symbol }: { wei: string | null; symbol: string }) {
-  if (wei === null) return 'none'
-  return <span title={exactAmount(wei, symbol)}>{amount(wei, symbol)}</span>
-}
+const Fees = ({ of, symbol }: { of: (string | null)[]; symbol: string }) => (
+  <span title={feesText(of, symbol, exactAmount)}>{feesText(of, symbol)}</span>
+)
 
 function Reasons({ left }: { left: LeftOut[] }) {
   return (

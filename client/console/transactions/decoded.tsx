@@ -6,6 +6,7 @@ import {
   decodeEventLog,
   erc20Abi,
   getAbiItem,
+  getAddress,
   type Hex,
   parseAbi,
   toFunctionSignature,
@@ -108,7 +109,7 @@ function Decoded({ log, network, relayer_id }: { log: Log; network: string; rela
   return (
     <>
       {event ? <strong>{event.name}</strong> : <code>{log.topics[0] ?? 'no topic'}</code>}{' '}
-      <Address value={log.address} network={network} what="Contract" />
+      <Address value={getAddress(log.address)} network={network} what="Contract" />
       {event ? (
         <Arguments all={event.args} network={network} amountOf={amountOf} />
       ) : (
@@ -161,7 +162,7 @@ const Arguments = ({ all, network, amountOf }: ArgumentsProps) => (
         </dt>
         <dd>
           {isAddress(argument.value) ? (
-            <Address value={argument.value} network={network} what={argument.name ?? 'Address'} />
+            <Address value={getAddress(argument.value)} network={network} what={argument.name ?? 'Address'} />
           ) : (
             <code title={rawOf(argument.value)}>{amountOf(argument, index) ?? textOf(argument)}</code>
           )}

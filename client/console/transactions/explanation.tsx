@@ -1,13 +1,15 @@
 import { useState } from 'react'
+import { getAddress } from 'viem'
 import { Link } from 'wouter'
 import type { Explanation, Transaction, TransactionSuggestion } from '../../index.ts'
 import { Callout, type Severity } from '../components/feedback.tsx'
-import { Bytes, Figures, Lasting, Moment } from '../components/values.tsx'
+import { Ago, Bytes, Figures, NetworkLink, RowTime } from '../components/values.tsx'
 import { amount, gasPrice, reasonText } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
 import { useNetworkOf, useProblems, useSymbolOf } from '../data/resources.ts'
 import { isSlow, type Tone, toneOf } from '../data/statuses.ts'
 import { useIsStill } from '../relayers/relayer-troubles.tsx'
+import { signatureOf } from './contract-error.ts'
 import { Reason } from './reason.tsx'
 import { SuggestedAction } from './suggested-action.tsx'
 
@@ -15,7 +17,9 @@ import { SuggestedAction } from './suggested-action.tsx'
 export function ExplanationCard({ transaction, why }: { transaction: Transaction; why: Explanation }) {
   const { figures } = why
   const symbol = useSymbolOf(transaction.relayer_id)
-  const isStill = useIsStill(useNetworkOf(transaction.relayer_id))
+  const network = useNetworkOf(transaction.relayer_id)
+  const isStill = useIsStill(network)
+  const signature = transaction.error ? signatureOf(transaction.error) : undefined
   const priceOf = (wei: string | null) => wei !== null && gasPrice(wei)
   const coins = (wei: string | null) => wei !== null && amount(wei, symbol)
   return (
@@ -27,17 +31,17 @@ export function ExplanationCard({ transaction, why }: { transaction: Transaction
         <p className="hint">
           {why.wait_reason === null ? (
             <>
-              Ended at <Moment at={why.since} />, <Lasting since={why.since} /> ago
+              Ended <Ago at={why.since} />
             </>
           ) : (
             <>
-              Since <Moment at={why.since} />
-              {/* The summary says for how long no block includes it. */}
-              {why.wait_reason !== 'block' && (
-                <>
-                  , for <Lasting since={why.since} />
-                </>
-              )}
+              {/* A caller waits since then, however often it was signed. */}
+              Accepted <Ago at={transaction.created_at} />
+            </>
+          )}
+          {why.wait_reason !== null && !onItsWay.has(why.wait_reason) && (
+            <>
+              {' · '}waits for this since <RowTime at={why.since} />
             </>
           )}
           {why.blocking_transaction_id !== null && (
@@ -51,7 +55,24 @@ export function ExplanationCard({ transaction, why }: { transaction: Transaction
         </p>
         {isStill && why.wait_reason === 'block' && (
           <p>
-            The chain makes no blocks, so no price helps. <Link to={paths.networks}>Open the nodes</Link>
+            The chain makes no blocks, so no price helps.{' '}
+            {network !== undefined && (
+              <>
+                Look at <NetworkLink name={network} />.
+              </>
+            )}
+          </p>
+        )}
+        {why.wait_reason === 'block' && !isStill && isPaid(figures) && (
+          <p>
+            It can be mined at this price: wait for a block
+            {network !== undefined && (
+              <>
+                {' '}
+                of <NetworkLink name={network} />
+              </>
+            )}
+            .
           </p>
         )}
         {transaction.is_canceling && !isStill && (
@@ -64,7 +85,7 @@ export function ExplanationCard({ transaction, why }: { transaction: Transaction
           <Figures
             of={{
               'Price at most': priceOf(figures.price),
-              'Base fee': priceOf(figures.base_fee),
+              'Base fee, next block': priceOf(figures.base_fee),
               'Price cap': priceOf(figures.price_cap),
               Balance: coins(figures.balance),
               'Costs at most': coins(figures.max_cost),
@@ -72,12 +93,12 @@ export function ExplanationCard({ transaction, why }: { transaction: Transaction
             }}
           />
         )}
-        {transaction.error?.revert_data && (
-          <details>
-            <summary>Revert data</summary>
-            <Bytes name="Revert data" value={transaction.error.revert_data} />
-          </details>
+        {signature !== undefined && (
+          <p>
+            <code>{signature.replaceAll(/0x[\da-f]{40}\b/g, (address) => getAddress(address))}</code>
+          </p>
         )}
+        {transaction.error?.revert_data && <Bytes name="Revert data" value={transaction.error.revert_data} isClosed />}
         <Suggestions suggestions={why.suggestions} of={transaction} />
       </Callout>
     </section>
@@ -97,6 +118,10 @@ function useSeverity(transaction: Transaction, { wait_reason }: Explanation): Se
   if (wait_reason === null) return ended[toneOf(transaction.status)]
   return problem?.severity ?? (onItsWay.has(wait_reason) && !isSlow(transaction) ? 'info' : 'warning')
 }
+
+/** Whether the next block may include it at its price. */
+const isPaid = ({ price, base_fee }: Explanation['figures']): boolean =>
+  price !== null && base_fee !== null && BigInt(price) >= BigInt(base_fee)
 
 /** Whether its price is what keeps it out of a block: a higher one is the first that the service suggests. */
 export const isPriced = ({ suggestions: [first], transaction_id }: Explanation): boolean =>

@@ -51,7 +51,7 @@ export function PriceChange({ of: change, relayer_id }: { of: PriceChangeFigures
       <Figures
         of={{
           'Price at most now': now === null ? 'not signed' : <Price wei={now} />,
-          'Base fee': <Price wei={base_fee} />,
+          'Base fee, next block': <Price wei={base_fee} />,
           'New price at most': price !== null && <Price wei={price} />,
           'Price cap': price_cap === null ? 'none' : <Price wei={price_cap} />,
           'Fee at most': max_fee !== null && amount(max_fee, symbol),

@@ -3,6 +3,7 @@ import { Link } from 'wouter'
 import type { Transaction } from '../../index.ts'
 import { exactAmount, inCoins, short, withGroups } from '../data/format.ts'
 import { useAddressNames, useSymbolsOfRelayers } from '../data/resources.ts'
+import { contractErrorIn } from './contract-error.ts'
 import { amountPlace, type Token, useToken } from './tokens.ts'
 
 /** An argument of an error: `balance: 1000000`. */
@@ -10,38 +11,58 @@ const argument = /(?<=[(,]\s?)(?:(\w+): )?(0x[\da-f]{40}|\d+)(?=[,)])/gi
 /** Of the errors of ERC-6093: the arguments that are amounts of the token. */
 const amounts = /^(?:balance|allowance|needed)$/
 
-export const hasTokenAmounts = (text: string): boolean => /\bERC20Insufficient\w+\(/.test(text)
+export const hasTokenAmounts = (text: string, revertData?: string | null): boolean =>
+  /\bERC20Insufficient\w+\(/.test(contractErrorIn(text, revertData)?.signature ?? text)
 
 interface ReasonProps {
   text: string
-  of: Pick<Transaction, 'relayer_id' | 'to' | 'call'>
+  of: Pick<Transaction, 'relayer_id' | 'to' | 'call'> & { error?: Transaction['error'] }
   isPlain?: boolean
 }
 
 /**
- * Why a transaction failed or waits: amounts in the unit of its network or of the token that it calls, and addresses by their names. The exact ones are in the titles. `isPlain`: in a
- * link, which has no links.
+ * Why a transaction failed or waits: the usual errors of contracts in words, amounts in the unit of its network or of the token that it calls,
+ * and addresses by their names. The exact ones are in the titles. `isPlain`: in a link, which has no links.
  */
-export function Reason({ text: said, of: its, isPlain = false }: ReasonProps) {
+export function Reason({ text, of: its, isPlain = false }: ReasonProps) {
   const called = useToken(its.relayer_id, its.to ?? '')
+  const symbol = useSymbolsOfRelayers()(its.relayer_id)
+  const found = contractErrorIn(text, its.error?.revert_data)
+  const isOfToken = hasTokenAmounts(text, its.error?.revert_data)
   // Of another function, the error may be that of another token.
-  const isOfToken = hasTokenAmounts(said)
   const token = isOfToken && amountPlace(its.call) !== -1 ? called : null
-  const text = inCoins(said, useSymbolsOfRelayers()(its.relayer_id))
   if (token === undefined) return '…'
+  const value = (name: string, given: string, key: number) => (
+    <Value key={key} isPlain={isPlain} value={given} token={amounts.test(name) ? token : null} />
+  )
+  const unit = isOfToken && token === null && ' (amounts of the token in its smallest unit)'
+  if (!found) return [...withValues(inCoins(text, symbol), value), unit]
+  const [before = '', after = ''] = text.split(found.part)
+  // Every other part of the split is the name of an argument.
+  const words = found.meaning.split(/\{(\w+)\}/)
+  return (
+    <>
+      {before}
+      <span title={found.signature}>
+        {words.map((word, index) => (index % 2 === 0 ? word : value(word, found.args[word] ?? '', index)))}
+      </span>
+      {unit}
+      {after}
+    </>
+  )
+}
+
+/** A text whose arguments of errors are shown as values. */
+function withValues(text: string, value: (name: string, given: string, key: number) => ReactNode): ReactNode[] {
   const parts: ReactNode[] = []
   let end = 0
   for (const found of text.matchAll(argument)) {
-    const [whole, name, value = ''] = found
+    const [whole, name, given = ''] = found
     parts.push(withGroups(text.slice(end, found.index)), name === undefined ? '' : `${name}: `)
-    parts.push(
-      <Value key={found.index} isPlain={isPlain} value={value} token={amounts.test(name ?? '') ? token : null} />,
-    )
+    parts.push(value(name ?? '', given, found.index))
     end = found.index + whole.length
   }
-  parts.push(withGroups(text.slice(end)))
-  if (isOfToken && token === null) parts.push(' (amounts of the token in its smallest unit)')
-  return parts
+  return [...parts, withGroups(text.slice(end))]
 }
 
 function Value({ value, token, isPlain }: { value: string; token: Token | null; isPlain: boolean }) {

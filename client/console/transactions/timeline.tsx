@@ -136,7 +136,7 @@ const callerText = ({
 function ended({ status, status_reason, ended_at }: Transaction): Step[] {
   if (!isFinal(status)) return []
   const more = status_reason !== null && status !== 'failed' && <div className="long">{status_reason}</div>
-  return [{ name: `Ended as ${status}`, at: ended_at, tone: toneOf(status), more }]
+  return [{ name: `${status[0]?.toUpperCase()}${status.slice(1)}`, at: ended_at, tone: toneOf(status), more }]
 }
 
 /** The time of a block, as a node tells it; null until then. */

@@ -3,7 +3,7 @@ import { Link, useLocation } from 'wouter'
 import type { Explanation, SendDataRequest, Speed, Transaction } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { Field, Select } from '../components/fields.tsx'
-import { Receiver } from '../components/values.tsx'
+import { Receiver, TransactionLink, transactionName } from '../components/values.tsx'
 import { useForm, weiIn } from '../data/form.ts'
 import { exactly, weiOf } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
@@ -22,19 +22,33 @@ interface TransactionActionsProps {
   isPriced: boolean
 }
 
-/** The actions on a transaction that is not mined. */
-export function TransactionActions({ transaction, why, isEnded, isPriced }: TransactionActionsProps) {
+/** What can be done with a transaction: until it is mined, it can be changed; its content can be simulated and sent again. */
+export function TransactionActions(its: TransactionActionsProps) {
   const { may } = useSession()
-  const { id, relayer_id, status, to, value, nonce } = transaction
+  const { relayer_id, id, status } = its.transaction
+  return (
+    <div className="buttons actions">
+      {(may('sign') || may('send')) && (
+        <Link to={paths.sandboxOf(relayer_id, id)} className={status === 'failed' ? 'button primary' : 'button'}>
+          {status === 'failed' ? 'Simulate again' : 'Open in the sandbox'}
+        </Link>
+      )}
+      {may('send') && !its.isEnded && status !== 'mined' && <Changes {...its} />}
+    </div>
+  )
+}
+
+/** The changes of a transaction that is not mined. */
+function Changes({ transaction, why, isPriced }: TransactionActionsProps) {
+  const { id, relayer_id, status, to, value } = transaction
   const [speed, setSpeed] = useState<Speed>('fastest')
   const other = useForm({ to: to ?? '', value: exactly(value) })
   // What is confirmed is the content and the prices of the moment at which a dialog was opened.
   const [opened, setOpened] = useState({ transaction, why })
   const open = () => setOpened({ transaction, why })
   const symbol = useSymbolOf(relayer_id)
-  if (!may('send') || isEnded || status === 'mined') return null
-  const name = nonce === null ? 'transaction' : `nonce ${nonce}`
-  const link = <Link to={paths.transaction(transaction)}>{nonce === null ? 'The transaction' : `Nonce ${nonce}`}</Link>
+  const name = transactionName(transaction)
+  const link = <TransactionLink {...transaction} />
   /** What nothing could be signed for then may be possible meanwhile. */
   const offered = (operation: Operation) => {
     const change = changeIn(opened.why, operation, speed)
@@ -52,12 +66,12 @@ export function TransactionActions({ transaction, why, isEnded, isPriced }: Tran
   )
   const isPrivate = transaction.submission?.public_since === null
   return (
-    <div className="buttons actions">
+    <>
       <Action
         label="Speed up"
         title={`Speed up ${name}`}
         tone={isPriced ? 'primary' : undefined}
-        effect={`Signs the same transaction again with nonce ${nonce}, at a higher price: at most the one shown here. Only one version can be mined.`}
+        effect="Signs the same transaction again with the same nonce, at a higher price: at most the one shown here. Only one version can be mined."
         lack={lack}
         opened={open}
         run={(client, idempotencyKey) => {
@@ -77,7 +91,7 @@ export function TransactionActions({ transaction, why, isEnded, isPriced }: Tran
           open()
           other.reset()
         }}
-        effect={`Signs a different transaction with nonce ${nonce}. Either version may be mined; this page shows which one was.`}
+        effect="Signs a different transaction with the same nonce. Either version may be mined; this page shows which one was."
         lack={isSame ? 'Change the receiver or the value first.' : lack}
         run={async (client) =>
           client.transactions.replace(
@@ -116,7 +130,7 @@ export function TransactionActions({ transaction, why, isEnded, isPriced }: Tran
         dismiss="Keep it"
         tone="danger"
         message={<>{link} is being canceled. Its page shows whether it was mined first.</>}
-        effect={`Replaces it with a transfer of 0 to the relayer itself with nonce ${nonce}, which costs a fee. An unsigned last transaction ends at once. If it is mined first, it stays as it is.`}
+        effect="Replaces it with a transfer of 0 to the relayer itself with the same nonce, which costs a fee. An unsigned last transaction ends at once. If it is mined first, it stays as it is."
         opened={open}
         lack={lackOfChange(cancellation, true)}
         run={(client) => client.transactions.cancel(relayer_id, id, cancelTo(cancellation))}
@@ -124,7 +138,7 @@ export function TransactionActions({ transaction, why, isEnded, isPriced }: Tran
         <PriceChange of={cancellation} relayer_id={relayer_id} />
       </Action>
       {status === 'pending' && transaction.hash === null && <MoveActions transaction={transaction} />}
-    </div>
+    </>
   )
 }
 
@@ -161,7 +175,7 @@ function MoveAction({ transaction, pool_id, isOnly }: { transaction: Transaction
       }}
       message={(moved) => (
         <>
-          The transaction is moved to {moved.relayer_id}, as <Link to={paths.transaction(moved)}>this one</Link>.
+          The transaction is moved to {moved.relayer_id}, as <TransactionLink {...moved} />.
         </>
       )}
     >

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense } from 'react'
-import { Link } from 'wouter'
+import { getAddress } from 'viem'
 import type { Explanation, Transaction as Its, RelayerClient, Transaction, TransactionAttempt } from '../../index.ts'
 import { Loaded, Skeleton } from '../components/feedback.tsx'
 import { Crumbs, Heading, isMissing, Missing } from '../components/page.tsx'
@@ -13,7 +13,7 @@ import {
   Figures,
   Moment,
   NetworkLink,
-  nonceName,
+  otherName,
   Price,
   RelayerLink,
   TransactionState,
@@ -38,6 +38,7 @@ const Logs = lazy(async () => ({ default: (await import('./decoded.tsx')).Logs }
 export function TransactionPage(path: { relayer_id: string; transaction_id: string }) {
   const whole = useWholeTransaction(path)
   const shown = whole.data?.transaction
+  const name = shown ? transactionName(shown) : 'Transaction'
   const isStill = useIsStill(useNetworkOf(path.relayer_id))
   if (isMissing(whole.error)) return <Missing what="Transaction" to={paths.transactions} list="the transactions" />
   return (
@@ -46,12 +47,8 @@ export function TransactionPage(path: { relayer_id: string; transaction_id: stri
         <RelayerLink id={path.relayer_id} />
       </Crumbs>
       <div className="bar">
-        <Heading
-          name={shown?.reference ?? `Transaction ${shown?.nonce ?? ''}`.trim()}
-          opened={shown && { kind: 'transaction', name: transactionName(shown), to: paths.transaction(shown) }}
-        >
-          {shown?.reference ?? <>Transaction {shown && shown.nonce !== null && `with nonce ${shown.nonce}`}</>}{' '}
-          {shown && shown.reference !== null && <span className="hint">{nonceName(shown.nonce)}</span>}{' '}
+        <Heading name={name} opened={shown && { kind: 'transaction', name, to: paths.transaction(shown) }}>
+          {name} {shown && <span className="hint">{otherName(shown)}</span>}{' '}
           {shown && <TransactionState transaction={shown} />}
         </Heading>
         {whole.data && shown && (
@@ -112,7 +109,6 @@ function Content({
   why: Explanation
   isCancellation: boolean
 }) {
-  const { may } = useSession()
   const network = useNetworkOf(transaction.relayer_id)
   const symbol = useSymbolOf(transaction.relayer_id)
   const explorer = useExplorer(network)
@@ -121,16 +117,18 @@ function Content({
       <h2 id="content-of">Content</h2>
       <dl className="figures wide">
         <Figure name="From">
-          <Address value={transaction.from} network={network} what="Sender" whole />
+          <Address value={getAddress(transaction.from)} network={network} what="Sender" whole />
         </Figure>
         <Figure name="To">
           {transaction.to === null ? (
             'nobody: it creates a contract'
           ) : (
-            <Address value={transaction.to} network={network} what="Receiver" whole />
+            <Address value={getAddress(transaction.to)} network={network} what="Receiver" whole />
           )}
         </Figure>
-        <Figure name="Value">{exactAmount(transaction.value, symbol)}</Figure>
+        {(transaction.value !== '0' || !transaction.call) && (
+          <Figure name="Value">{exactAmount(transaction.value, symbol)}</Figure>
+        )}
         {transaction.call && (
           <Figure name="Call">
             <Suspense fallback={<code>{transaction.call.function}</code>}>
@@ -150,7 +148,7 @@ function Content({
         <Figure name="Gas limit">
           {transaction.gas_limit === null ? 'not estimated yet' : count(transaction.gas_limit)}
         </Figure>
-        <Figure name="Submission">{transaction.submission ? submissionText(transaction.submission) : 'public'}</Figure>
+        {transaction.submission && <Figure name="Submission">{submissionText(transaction.submission)}</Figure>}
         {transaction.submission?.public_since && (
           <Figure name="Public since">
             <Moment at={transaction.submission.public_since} />
@@ -172,13 +170,7 @@ function Content({
           <Copyable value={transaction.id} whole />
         </Figure>
       </dl>
-      {transaction.data !== null && <Bytes name="Data" value={transaction.data} />}
-      {(may('sign') || may('send')) && (
-        <p className="hint">
-          <Link to={paths.sandboxOf(transaction.relayer_id, transaction.id)}>Open in the sandbox</Link> to simulate or
-          send it again.
-        </p>
-      )}
+      {transaction.data !== null && <Bytes name="Data" value={transaction.data} isClosed={transaction.call != null} />}
     </section>
   )
 }
@@ -188,13 +180,19 @@ function Effects({ transaction }: { transaction: Its }) {
   const { receipt } = transaction
   const symbol = useSymbolOf(transaction.relayer_id)
   const network = useNetworkOf(transaction.relayer_id)
+  const explorer = useExplorer(network)
   if (!receipt) return null
   return (
     <section className="card">
       <h2>Receipt</h2>
       <Figures
         of={{
-          Block: count(receipt.block_number),
+          Block: (
+            <span className="copyable">
+              {count(receipt.block_number)}{' '}
+              <ExplorerLink to={explorer('block', `${receipt.block_number}`)} what="Block" />
+            </span>
+          ),
           'Gas used': (
             <>
               {receipt.gas_used === null ? 'unknown' : count(receipt.gas_used)}
@@ -204,7 +202,7 @@ function Effects({ transaction }: { transaction: Its }) {
           Price: <Price wei={receipt.effective_gas_price} />,
           Fee: receipt.fee === null ? 'unknown' : exactAmount(receipt.fee, symbol),
           Contract: receipt.contract_address && (
-            <Address value={receipt.contract_address} network={network} what="Contract" />
+            <Address value={getAddress(receipt.contract_address)} network={network} what="Contract" />
           ),
         }}
       />

@@ -1,14 +1,6 @@
 import { useVirtualizer, useWindowVirtualizer } from '@tanstack/react-virtual'
 import { ArrowLeftRight } from 'lucide-react'
-import {
-  type CSSProperties,
-  type ReactNode,
-  type RefObject,
-  useEffect,
-  useMemo,
-  useRef,
-  useSyncExternalStore,
-} from 'react'
+import { type ReactNode, type RefObject, useEffect, useMemo, useRef, useSyncExternalStore } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { Transaction, TransactionStatus } from '../../index.ts'
 import { Action } from '../components/action.tsx'
@@ -17,12 +9,13 @@ import { ClearFilters, EmptyState, Loaded, SendOne } from '../components/feedbac
 import { Filters, Matches, PeriodFields, periodIn, SearchField, Segments } from '../components/filters.tsx'
 import { Heading } from '../components/page.tsx'
 import { type Choice, ChooseRow, useChoice } from '../components/table.tsx'
-import { Age, nonceName, RelayerLink, TransactionState, transactionName } from '../components/values.tsx'
+import { Age, otherName, TransactionState, transactionName } from '../components/values.tsx'
 import { count, exactAmount, fixed, short, shortCount, wide } from '../data/format.ts'
 import { decoded, type ListPage, paths, type TransactionGroup } from '../data/paths.ts'
 import { type AddressName, useAddressNames, useRelayers, useStatus, useSymbolsOfRelayers } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { isSlow } from '../data/statuses.ts'
+import { briefReason } from './brief-reason.ts'
 import { ChangeChosen } from './change-chosen.tsx'
 import { allTransactions, csvHeader, type Place, type UnitOf, useTransactions } from './read-transactions.ts'
 import { amountPlace, type Token, tokenAmount, useToken } from './tokens.ts'
@@ -35,7 +28,6 @@ import {
   periodOf,
   withPeriod,
 } from './transaction-filter.ts'
-import { transactionNote } from './transaction-note.ts'
 
 /** The transactions of all relayers that the API key may see. */
 export const TransactionsPage = (filters: ListPage) => (
@@ -105,7 +97,7 @@ export function FilteredTransactions({ place, here, group: named = 'all', find =
       </Filters>
       {filter.search !== undefined && found === maxFound && (
         <p className="hint">
-          This text finds the newest {count(maxFound)} only. Type more of it, or a whole address, hash or reference:….
+          Only the newest {count(maxFound)} matches are listed. Type more, or a whole address, hash or “reference:…”.
         </p>
       )}
       {may('send') && choice.size > 0 && (
@@ -152,25 +144,26 @@ function CancelPending({ relayer_id }: { relayer_id: string }) {
   )
 }
 
-/** What can be done with the chosen ones. From the highest nonce down, since what is canceled last needs no transfer. */
+/** What can be done with the selected ones. From the highest nonce down, since what is canceled last needs no transfer. */
 function Chosen({ choice, rows }: { choice: Choice; rows: Transaction[] }) {
   const changed = [...new Map(rows.filter(isChangeable).map((row) => [row.id, row])).values()]
   changed.sort((a, b) => (b.nonce ?? 0) - (a.nonce ?? 0))
   return (
-    <section className="bar chosen" aria-label="Chosen transactions">
+    <section className="bar chosen" aria-label="Selected transactions">
       <span>
-        {count(choice.size)} chosen, {count(changed.length)} can be changed
+        {count(choice.size)} selected
+        {changed.length < choice.size && `, ${count(changed.length)} still pending`}
       </span>
       <ChangeChosen operation="speedUpTransaction" choice={choice} changeable={changed} />
       <ChangeChosen operation="cancelTransaction" choice={choice} changeable={changed} />
       <button type="button" onClick={() => choice.set([])}>
-        Choose none
+        Clear selection
       </button>
     </section>
   )
 }
 
-const rowPx = 40
+const rowPx = 48
 const phoneRowPx = 64
 const overscan = 8
 
@@ -219,13 +212,12 @@ function List({
   // A page may repeat rows of the previous page if transactions arrived in between.
   const names = useAddressNames()
   const symbolOf = useSymbolsOfRelayers()
-  const isOfOne = 'relayer_id' in place
+  const relayerId = 'relayer_id' in place && place.relayer_id
   const isFiltered = Object.keys(filter).length > 0
   const rows = useMemo(
     () => [...new Map(query.data?.pages.flatMap(({ data }) => data.map((row) => [row.id, row] as const))).values()],
     [query.data],
   )
-  const letters = useMemo(() => Math.max(0, ...rows.map(({ relayer_id }) => relayer_id.length)), [rows])
   const changed = rows.filter(isChangeable)
   const total = query.data?.pages[0]?.pagination.total_items ?? 0
   const scroller = useRef<HTMLDivElement>(null)
@@ -243,30 +235,23 @@ function List({
           <EmptyState
             icon={ArrowLeftRight}
             title={isFiltered ? none.title : 'No transactions yet'}
-            action={isFiltered ? <ClearFilters clear={clear} /> : <SendOne relayer_id={isOfOne && place.relayer_id} />}
+            action={isFiltered ? <ClearFilters clear={clear} /> : <SendOne relayer_id={relayerId} />}
           >
-            {isFiltered ? none.advice : 'What is sent through the API or in the sandbox is listed here at once.'}
+            {isFiltered ? none.advice : 'Transactions appear here as soon as the API or the sandbox accepts them.'}
           </EmptyState>
         ) : (
           <>
             <Matches total={total} of={['transaction', 'transactions']}>
               {choice && !changed.every(({ id }) => choice.has(id)) && (
                 <button type="button" onClick={() => choice.set(changed.map(({ id }) => id))}>
-                  <span>
-                    Choose the {count(changed.length)} that can be changed
-                    {hasNextPage && <span className="newest"> among the newest {count(rows.length)}</span>}
-                  </span>
+                  Select {count(changed.length)} pending
                 </button>
               )}
               {actions}
             </Matches>
-            <div
-              className={`list ${isOfOne ? 'of-one' : ''} ${rows.some(isSlow) ? 'slow' : ''}`}
-              style={{ '--letters': letters } as CSSProperties}
-              ref={scroller}
-            >
+            <div className={rows.some(isSlow) ? 'list slow' : 'list'} ref={scroller}>
               <table aria-label="Transactions" aria-rowcount={total}>
-                <Head isOfOne={isOfOne} />
+                <Head />
                 <tbody style={{ height: list.getTotalSize() }}>
                   {shown.map(({ index, start }) => {
                     const row = rows[index]
@@ -276,7 +261,6 @@ function List({
                           key={row.id}
                           transaction={row}
                           start={start - list.options.scrollMargin}
-                          isOfOne={isOfOne}
                           choice={choice}
                           names={names}
                           symbol={symbolOf(row.relayer_id)}
@@ -294,60 +278,54 @@ function List({
   )
 }
 
-function Head({ isOfOne }: { isOfOne: boolean }) {
-  const names = ['Status', 'Nonce', ...(isOfOne ? [] : ['Relayer']), 'Action', 'Value', 'Note', 'Accepted']
-  return (
-    <thead>
-      <tr>
-        <th>
-          <span className="hidden">Choose</span>
+const Head = () => (
+  <thead>
+    <tr>
+      <th>
+        <span className="hidden">Select</span>
+      </th>
+      {['Transaction', 'Status', 'Action', 'Value', 'Reason', 'Accepted'].map((name) => (
+        <th key={name} className={name === 'Value' || name === 'Accepted' ? 'number' : undefined}>
+          {name}
         </th>
-        {names.map((name) => (
-          <th key={name} className={name === 'Value' || name === 'Accepted' ? 'number' : undefined}>
-            {name}
-          </th>
-        ))}
-      </tr>
-    </thead>
-  )
-}
+      ))}
+    </tr>
+  </thead>
+)
 
 interface RowProps {
   transaction: Transaction
   symbol: string
   start: number
-  isOfOne: boolean
   choice: Choice | undefined
   names: Names
 }
 
-function Row({ transaction, start, isOfOne, choice, names, symbol }: RowProps) {
-  const note = transactionNote(transaction, symbol)
-  // A finger would miss a link inside the row, which is one itself.
-  const isPhone = usePhone()
+function Row({ transaction, start, choice, names, symbol }: RowProps) {
+  const reason = briefReason(transaction, symbol)
+  const name = transactionName(transaction)
+  const other = otherName(transaction)
   return (
     <tr style={{ transform: `translateY(${start}px)` }}>
       <td className="pick">
-        {choice && <ChooseRow name={transactionName(transaction)} id={transaction.id} choice={choice} />}
+        {choice && isChangeable(transaction) && (
+          <ChooseRow name={[name, other].filter(Boolean).join(', ')} id={transaction.id} choice={choice} />
+        )}
+      </td>
+      <td className="what">
+        <Link to={paths.transaction(transaction)} className="open" title={transaction.hash ?? 'not signed'}>
+          {name}
+        </Link>
+        {other !== undefined && <div className="place">{other}</div>}
       </td>
       <td className="state">
         <TransactionState transaction={transaction} />
       </td>
-      <td className="nonce">{transaction.nonce ?? '–'}</td>
-      {!isOfOne && (
-        <td className="relayer" data-nonce={nonceName(transaction.nonce)}>
-          <span>{isPhone ? transaction.relayer_id : <RelayerLink id={transaction.relayer_id} />}</span>
-        </td>
-      )}
-      <td className="what">
-        <Link to={paths.transaction(transaction)} className="open" title={transaction.hash ?? 'not signed'}>
-          {actionOf(transaction, names)}
-        </Link>
-      </td>
+      <td className="action">{actionOf(transaction, names)}</td>
       <td className="number">
         <Value transaction={transaction} symbol={symbol} names={names} />
       </td>
-      <td className="note">{note.text !== '' && <span title={note.whole}>{note.text}</span>}</td>
+      <td className="reason">{reason && <span title={reason.whole}>{reason.text}</span>}</td>
       <td className="hint">
         <Age of={transaction.created_at} />
       </td>
