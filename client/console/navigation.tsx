@@ -97,7 +97,7 @@ export function useTargets(pages: Page[], actions: Target[]): Target[] {
         go(to)
         press(create)
       }
-      return [{ name: create, about: 'opens the form', icon: Plus, keys: `new ${name}`, open }]
+      return [{ name: create, about: 'opens the form', icon: Plus, keys: `new create add ${name}`, open }]
     }),
     ...lists.map(([group, name, keys]) => {
       const to = paths.group(paths.transactions, group)
