@@ -12,11 +12,13 @@ test('sends a transaction and confirms it', async () => {
   const path = { relayer_id: 'demo' }
   const relayer = await client.get('/api/v1/relayers/{relayer_id}', { path })
   await chain.setBalance(relayer.data.address, 10n ** 20n)
+  const validUntil = new Date(Date.now() + 3_600_000).toISOString()
   const { data } = await client.post('/api/v1/relayers/{relayer_id}/transactions', {
     path,
     query: { wait: 'confirmed' },
-    body: { to: chain.accounts[0]?.address ?? '', value: '1000' },
+    body: { to: chain.accounts[0]?.address ?? '', value: '1000', valid_until: validUntil },
   })
+  expect(data).toMatchObject({ network: 'local', type: 2, valid_until: validUntil, moved_to_transaction_id: null })
   // A busy machine may need longer than the 30 s of `wait`.
   const itsPath = { ...path, transaction_id: data.id }
   const get = () => client.get('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', { path: itsPath })

@@ -75,7 +75,7 @@ function Policy({ name, form: { title, unit, list, words, none, needs }, relayer
       <div>
         <span>
           {needs && !relayer.policies[needs] && 'Not in effect: '}
-          {shown === undefined ? none : words(shown, symbol)}
+          {shown === undefined ? none : shown === '' ? 'Nothing is allowed: the list is empty.' : words(shown, symbol)}
         </span>
         <code className="hint">{name}</code>
       </div>
@@ -85,7 +85,8 @@ function Policy({ name, form: { title, unit, list, words, none, needs }, relayer
           title={`Change ${title}`}
           message={about(`The ${title} of`, <RelayerLink id={relayer.id} />, 'is changed.')}
           opened={open}
-          lack={lack}
+          // An empty list allows nothing, where no list is no limit.
+          lack={lack ?? (typed === (shown ?? '') ? 'Nothing is changed.' : undefined)}
           effect={`${said ? words(said, symbol) : none} This applies to all transactions of ${relayer.id}.`}
           run={(client) => {
             if (value === undefined) throw new FormError(name, expected[unit](symbol))
