@@ -255,9 +255,9 @@ function fill(file: string, relayerId: string): void {
   const db = new Database(file)
   db.prepare(`
     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${many})
-    INSERT INTO transactions (caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, hash, "from", "to", value, nonce, gas_limit,
+    INSERT INTO transactions (caller, type, changed_at, id, relayer_row_id, relayer_id, sequence, chain_id, network, hash, "from", "to", value, nonce, gas_limit,
       max_fee_per_gas, max_priority_fee_per_gas, status, created_at, sent_at, confirmed_at)
-    SELECT 'test', 2, '2026-01-01T00:00:00.000Z', printf('01a20157-0000-7000-8000-%012d', n), row_id, id, n, chain_id, '0x' || hex(zeroblob(32)), address, address,
+    SELECT 'test', 2, '2026-01-01T00:00:00.000Z', printf('01a20157-0000-7000-8000-%012d', n), row_id, id, n, chain_id, network, '0x' || hex(zeroblob(32)), address, address,
       '1000000000000000000', n - 1, 21000, '30000000000', '1000000000', 'confirmed', '2026-01-01T00:00:00.000Z',
       '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z'
     FROM relayers, numbers WHERE id = $relayer_id`).run({ relayer_id: relayerId })
