@@ -28,10 +28,10 @@ test('shows metadata in answers, lists and events, and finds transactions by it'
   const first = await send(metadata)
   const second = await send({ customer: '4711' })
   const third = await send()
-  expect([first.metadata, second.metadata, 'metadata' in third]).toEqual([metadata, { customer: '4711' }, false])
+  expect([first.metadata, second.metadata, third.metadata]).toEqual([metadata, { customer: '4711' }, null])
 
   const { data: listed } = await client.get(`${path}/`, { path: { relayer_id } })
-  expect(listed.map((one) => one.metadata)).toEqual([undefined, { customer: '4711' }, metadata])
+  expect(listed.map((one) => one.metadata)).toEqual([null, { customer: '4711' }, metadata])
   const payloads = () => receiver.got.map(({ event }) => event.payload)
   await expect.poll(payloads).toContainEqual(expect.objectContaining({ id: first.id, status: 'pending', metadata }))
 
@@ -51,7 +51,7 @@ test('keeps metadata in a replacement that has none, and takes the new, by which
   expect(await replace({ ...content, value: '1' })).toEqual({ order: '1', customer: 'a' })
   expect(await replace({ ...content, value: '2', metadata: { order: '2' } })).toEqual({ order: '2' })
   expect([await found('order:2'), await found('order:1'), await found('customer:a')]).toEqual([[id], [], []])
-  expect(await replace({ ...content, value: '3', metadata: null })).toBe(undefined)
+  expect(await replace({ ...content, value: '3', metadata: null })).toBe(null)
   expect(await found('order:2')).toEqual([])
 })
 
