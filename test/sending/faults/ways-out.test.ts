@@ -302,7 +302,7 @@ const ways: Record<WaitReason | 'block', Way[]> = {
         silent.lie = (method) => (method === 'eth_getTransactionReceipt' ? null : undefined)
         await stage.updateRelayer({ custom_rpc_urls: [stage.node.url, silent.url] })
         // A look that began before has the first node alone, whose word would be enough.
-        await until('both nodes are asked', () => (silent.counts.eth_getTransactionCount ?? 0) > 0)
+        await until('both nodes are asked', () => (silent.counts.eth_getBlockByNumber ?? 0) > 2)
         await stage.rig.chain.mine()
       },
       ...toGoodNode,
