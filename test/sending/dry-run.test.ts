@@ -45,7 +45,8 @@ test('shows the nonce, gas limit and prices that sending then assigns, and chang
     const prices = { gas_price, max_fee_per_gas, max_priority_fee_per_gas }
     const cost = { ...prices, gas_limit, max_cost: `${maxCost}`, balance: `${ether}`, reserved: `${reserved}` }
     const gas = { needed: 21_000, limit: null, creates_account: false }
-    expect(first).toEqual({ accepted: true, refusals: [], nonce, ...cost, gas, warnings: [] })
+    const its = { relayer_id: relayerId, call: null, nonce, ...cost, gas }
+    expect(first).toEqual({ accepted: true, refusals: [], ...its, warnings: [] })
     reserved += maxCost
   }
   const path = { relayer_id: relayerId }

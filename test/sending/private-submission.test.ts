@@ -352,7 +352,7 @@ test('refuses a submission that the network cannot do, and shows relays without 
   const [shown] = network.private_rpc_urls
   expect(shown).toMatchObject({ method: 'eth_sendRawTransaction', private_expiry_blocks: 25 })
   expect(shown?.url).toMatch(/\/\*\*\*$/)
-  expect(network.submission).toEqual({ mode: 'public' })
+  expect(network.submission).toEqual({ mode: 'public', after_blocks: null })
   const plain = await send()
   expect(plain.submission).toBeNull()
   await rig.chain.mine()

@@ -42,6 +42,15 @@ test('returns every member of a transaction, null while it is unknown', async ()
       access_list: null,
       authorization_list: null,
       revision: '1',
+      call: null,
+      is_canceling: false,
+      metadata: null,
+      moved_to_transaction_id: null,
+      network: 'local',
+      submission: null,
+      type: 2,
+      valid_until: null,
+      wait_reason: null,
     },
   ])
 })

@@ -199,6 +199,7 @@ onEveryStore((opened) => {
       type: 'webhook',
       url: 'https://hooks.example.com/a',
       has_signing_key: true,
+      filter: null,
       revision,
       created_at: createdAt,
     }
