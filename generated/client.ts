@@ -6094,8 +6094,8 @@ export interface components {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /**
-             * @description A private key that is given. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description A private key that is given.
+             * @constant
              */
             type: "plain";
             /** @description The key. */
@@ -6111,8 +6111,8 @@ export interface components {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /**
-             * @description A keystore file (Web3 Secret Storage). (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description A keystore file (Web3 Secret Storage).
+             * @constant
              */
             type: "keystore";
             /** @description The keystore and its passphrase. */
@@ -6132,8 +6132,8 @@ export interface components {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /**
-             * @description A new key, which the service makes. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description A new key, which the service makes.
+             * @constant
              */
             type: "generated";
             /** @description An empty object. */
@@ -6144,8 +6144,8 @@ export interface components {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /**
-             * @description A key of AWS KMS. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description A key of AWS KMS.
+             * @constant
              */
             type: "aws_kms";
             /** @description Which key. */
@@ -6174,8 +6174,8 @@ export interface components {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /**
-             * @description A key of Google Cloud KMS. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description A key of Google Cloud KMS.
+             * @constant
              */
             type: "google_cloud_kms";
             /** @description Which key, and the service account. */
@@ -6229,8 +6229,8 @@ export interface components {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /**
-             * @description A key of Azure Key Vault. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description A key of Azure Key Vault.
+             * @constant
              */
             type: "azure_key_vault";
             config: components["schemas"]["AzureKeyVaultConfig"];
@@ -6278,8 +6278,8 @@ export interface components {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /**
-             * @description A key of an HSM. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description A key of an HSM.
+             * @constant
              */
             type: "pkcs11";
             config: components["schemas"]["Pkcs11Config"];
@@ -6302,8 +6302,8 @@ export interface components {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /**
-             * @description A key of a remote signer. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description A key of a remote signer.
+             * @constant
              */
             type: "remote";
             /** @description Which key, and where. */
@@ -6338,8 +6338,8 @@ export interface components {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /**
-             * @description A key of HashiCorp Vault. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description A key of HashiCorp Vault.
+             * @constant
              */
             type: "vault";
             config: components["schemas"]["VaultConfig"];
@@ -12427,16 +12427,7 @@ export const problemSeverityValues: ReadonlyArray<FlattenedDeepRequired<componen
 export const searchResultKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SearchResult"]["kind"]> = ["relayer", "transaction", "network", "signer", "notification", "abi"];
 export const searchResultFound_byValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SearchResult"]["found_by"]> = ["id", "name", "address", "hash", "nonce", "receiver", "reference", "metadata"];
 export const signerTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SignerType"]> = ["local", "aws_kms", "google_cloud_kms", "azure_key_vault", "pkcs11", "remote", "vault"];
-export const plainSignerRequestTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PlainSignerRequest"]["type"]> = ["plain"];
-export const keystoreSignerRequestTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["KeystoreSignerRequest"]["type"]> = ["keystore"];
-export const generatedSignerRequestTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["GeneratedSignerRequest"]["type"]> = ["generated"];
-export const awsKmsSignerRequestTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["AwsKmsSignerRequest"]["type"]> = ["aws_kms"];
-export const googleCloudKmsSignerRequestTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["GoogleCloudKmsSignerRequest"]["type"]> = ["google_cloud_kms"];
-export const azureKeyVaultSignerRequestTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["AzureKeyVaultSignerRequest"]["type"]> = ["azure_key_vault"];
-export const pkcs11SignerRequestTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Pkcs11SignerRequest"]["type"]> = ["pkcs11"];
-export const remoteSignerRequestTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RemoteSignerRequest"]["type"]> = ["remote"];
 export const remoteConfigInterfaceValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RemoteConfig"]["interface"]> = ["rest", "json_rpc"];
-export const vaultSignerRequestTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["VaultSignerRequest"]["type"]> = ["vault"];
 export const networkNodeStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkNode"]["status"]> = ["healthy", "unreachable", "wrong_chain", "rate_limited"];
 export const relayerActivitySeconds_per_pointValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerActivity"]["seconds_per_point"]> = [60, 900, 86400];
 export const serverStateStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ServerState"]["status"]> = ["idle", "running", "leaving"];

@@ -83,7 +83,10 @@ export async function run(program: string, input: string[], cwd: string, env: Re
 export interface Calls {
   url: string
   apiKey: string
-  /** Signs "Hello", sends 1 wei, lists relayers, makes the notification `ops`, changes its URL, deletes it and asks for it. */
+  /**
+   * Signs "Hello", sends 1 wei, calls `approve`, lists relayers, makes the signer `extra` and the relayer `extra` with 5 as `max_value` and changes
+   * that to 7, makes the notification `ops`, changes its URL, deletes it and asks for it.
+   */
   expect(printed: string): Promise<void>
 }
 
@@ -99,12 +102,21 @@ export async function startCalls(): Promise<Calls> {
     url,
     apiKey: api_key,
     async expect(printed) {
-      const [signature = '', id = '', ...others] = printed.split('\n')
-      expect(others).toEqual(['demo', 'http://127.0.0.1:9/b', 'deleted true', '404 not_found'])
+      const [signature = '', id = '', callId, ...others] = printed.split('\n')
+      expect(others).toEqual([
+        'demo',
+        'local',
+        'extra 5',
+        'extra 7',
+        'http://127.0.0.1:9/b',
+        'deleted true',
+        '404 not_found',
+      ])
       expect(verifyMessage('Hello', signature)).toBe(getAddress(demo.address))
       const sent = await Array.fromAsync(client.transactions.list('demo'))
-      expect(sent.map((each) => each.id)).toEqual([id])
-      expect(await client.transactions.wait('demo', sent[0]?.id ?? '')).toMatchObject({
+      expect(sent.map((each) => each.id)).toEqual([callId, id])
+      expect(sent[0]).toMatchObject({ to: receiver, data: expect.stringMatching(/^0x095ea7b3/) })
+      expect(await client.transactions.wait('demo', id)).toMatchObject({
         status: 'confirmed',
         to: receiver,
         value: '1',

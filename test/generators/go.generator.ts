@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../support/service.ts'
 import {
+  block,
   contract,
   inventedNames,
   laterEvent,
@@ -42,8 +43,19 @@ func main() {
 	text, err = os.ReadFile("later-event.json")
 	check(err)
 	check(json.Unmarshal(text, &event))
-	if _, err = event.Payload.ValueByDiscriminator(); event.Event != "relayer_renamed" || err == nil {
+	if event.Event != "relayer_renamed" || event.Payload["relayer_id"] != "demo" {
 		panic(event.Event)
+	}
+	var delivery relayer.WebhookEvent
+	text, err = os.ReadFile("delivery.json")
+	check(err)
+	check(json.Unmarshal(text, &delivery))
+	text, err = json.Marshal(delivery.Payload)
+	check(err)
+	var update relayer.TransactionPayload
+	check(json.Unmarshal(text, &update))
+	if update.Status != "confirmed" {
+		panic(update.Status)
 	}
 	client, err := relayer.NewClientWithResponses(os.Args[1], relayer.WithRequestEditorFn(authorize))
 	check(err)
@@ -54,18 +66,45 @@ func main() {
 	check(err)
 	fmt.Println(signed.JSON200.Data.Sig)
 
-	to, key := "${receiver}", "one"
-	var value relayer.AmountInput
-	check(value.FromAmountInput0("1"))
+	to, key, value := "${receiver}", "one", "1"
 	var transfer relayer.SendTransactionRequest
 	check(transfer.FromSendDataRequest(relayer.SendDataRequest{To: &to, Value: &value}))
 	sent, err := client.SendTransactionWithResponse(ctx, "demo", &relayer.SendTransactionParams{IdempotencyKey: &key}, transfer)
+	check(err)
+	fmt.Println(sent.JSON201.Data.Id)
+	args := []interface{}{to, "1"}
+	approve := relayer.SendCallRequest{To: to, Call: relayer.ContractCall{Function: "approve(address,uint256)", Args: &args}}
+	check(transfer.FromSendCallRequest(approve))
+	sent, err = client.SendTransactionWithResponse(ctx, "demo", nil, transfer)
 	check(err)
 	fmt.Println(sent.JSON201.Data.Id)
 
 	listed, err := client.ListRelayersWithResponse(ctx, nil)
 	check(err)
 	fmt.Println(listed.JSON200.Data[0].Id)
+
+	extra, limit := "extra", "5"
+	var signer relayer.CreateSignerRequest
+	check(signer.FromGeneratedSignerRequest(relayer.GeneratedSignerRequest{Id: &extra, Type: relayer.Generated}))
+	extraKey, err := client.CreateSignerWithResponse(ctx, signer)
+	check(err)
+	fmt.Println(extraKey.JSON201.Data.Type)
+	var made relayer.CreateRelayerRequest
+	check(made.FromCreateRelayerWithOneNotification(relayer.CreateRelayerWithOneNotification{
+		Id: &extra, Name: "Extra", Network: "local", NetworkType: relayer.Evm, SignerId: extra,
+		Policies: &relayer.RelayerPoliciesInput{MaxValue: &limit},
+	}))
+	created, err := client.CreateRelayerWithResponse(ctx, made)
+	check(err)
+	fmt.Println(created.JSON201.Data.Id, *created.JSON201.Data.Policies.MaxValue)
+	limit = "7"
+	var higher relayer.UpdateRelayerRequest
+	check(higher.FromUpdateRelayerWithOneNotification(relayer.UpdateRelayerWithOneNotification{
+		Policies: &relayer.RelayerPoliciesPatch{MaxValue: &limit},
+	}))
+	updated, err := client.UpdateRelayerWithResponse(ctx, extra, nil, higher)
+	check(err)
+	fmt.Println("extra", *updated.JSON200.Data.Policies.MaxValue)
 
 	id, url := "ops", "http://127.0.0.1:9/b"
 	_, err = client.CreateNotificationWithResponse(ctx, relayer.CreateNotificationRequest{Id: &id, Url: "http://127.0.0.1:9"})
@@ -112,6 +151,7 @@ test('oapi-codegen: generates every operation and schema, and its client calls',
   writeFileSync(join(folder, 'main.go'), program)
   writeFileSync(join(folder, 'later.json'), laterTransaction('resting'))
   writeFileSync(join(folder, 'later-event.json'), laterEvent())
+  writeFileSync(join(folder, 'delivery.json'), block('json'))
   await run('go', ['mod', 'init', 'example.com/program'], folder)
   await run('go', ['mod', 'tidy'], folder)
   await run('go', ['vet', './...'], folder)

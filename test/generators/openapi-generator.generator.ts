@@ -49,6 +49,7 @@ const modelsIn = (files: string[], folder: string) =>
 const javaProgram = `
 import java.net.URI;
 import java.nio.file.*;
+import java.util.List;
 import org.openapitools.client.*;
 import org.openapitools.client.api.*;
 import org.openapitools.client.model.*;
@@ -60,11 +61,25 @@ public class Program {
     client.setRequestInterceptor(request -> request.header("Authorization", "Bearer " + arguments[1]));
     SignMessageRequest hello = new SignMessageRequest(new SignTextRequest().message("Hello"));
     System.out.println(new SigningApi(client).signMessage("demo", hello).getData().getSig());
-    SendDataRequest transfer = new SendDataRequest().to("${receiver}").value(new AmountInput("1"));
+    SendDataRequest transfer = new SendDataRequest().to("${receiver}").value("1");
     TransactionsApi transactions = new TransactionsApi(client);
     var sent = transactions.sendTransaction("demo", new SendTransactionRequest(transfer), "one", null, null);
     System.out.println(sent.getData().getId());
-    System.out.println(new RelayersApi(client).listRelayers(1L, 10L).getData().get(0).getId());
+    ContractCall call = new ContractCall().function("approve(address,uint256)").args(List.of("${receiver}", "1"));
+    SendTransactionRequest approve = new SendTransactionRequest(new SendCallRequest().to("${receiver}").call(call));
+    System.out.println(transactions.sendTransaction("demo", approve, null, null, null).getData().getId());
+    RelayersApi relayers = new RelayersApi(client);
+    System.out.println(relayers.listRelayers(1L, 10L).getData().get(0).getId());
+    GeneratedSignerRequest key = new GeneratedSignerRequest().type(GeneratedSignerRequest.TypeEnum.GENERATED).id("extra");
+    System.out.println(new SignersApi(client).createSigner(new CreateSignerRequest(key)).getData().getType());
+    CreateRelayerWithOneNotification extra = new CreateRelayerWithOneNotification().id("extra").name("Extra");
+    extra.network("local").networkType(NetworkTypeInput.EVM).paused(false).signerId("extra");
+    extra.policies(new RelayerPoliciesInput().maxValue("5"));
+    Relayer made = relayers.createRelayer(new CreateRelayerRequest(extra)).getData();
+    System.out.println(made.getId() + " " + made.getPolicies().getMaxValue());
+    var higher = new UpdateRelayerWithOneNotification().policies(new RelayerPoliciesPatch().maxValue("7"));
+    Relayer changed = relayers.updateRelayer("extra", new UpdateRelayerRequest(higher), null).getData();
+    System.out.println("extra " + changed.getPolicies().getMaxValue());
     NotificationsApi notifications = new NotificationsApi(client);
     URI url = URI.create("http://127.0.0.1:9");
     notifications.createNotification(new CreateNotificationRequest().id("ops").url(url));
@@ -85,16 +100,20 @@ public class Program {
   }
 
   static String handle(ApiClient client, String body) throws Exception {
-    String event = client.getObjectMapper().readTree(body).get("event").asText();
-    if (!event.equals("transaction_update")) return null;
-    WebhookEvent update = client.getObjectMapper().readValue(body, WebhookEvent.class);
-    return update.getPayload().getTransactionPayload().getId();
+    WebhookEvent event = client.getObjectMapper().readValue(body, WebhookEvent.class);
+    if (!event.getEvent().equals("transaction_update")) return null;
+    return client.getObjectMapper().convertValue(event.getPayload(), TransactionPayload.class).getId();
   }
 }
 `
 
 test('java: has every operation, compiles and calls', async () => {
-  const { output, source, files } = await generate('java', ['--library', 'native'])
+  const { output, source, files } = await generate('java', [
+    '--library',
+    'native',
+    '--additional-properties',
+    'containerDefaultToNull=true',
+  ])
   expect(operationIds.filter((id) => !source.includes(` ${id}(`))).toEqual([])
   expect(inventedNames('java', 'methods', operationIds)).toEqual([])
   expect(inventedNames('java', 'models', modelsIn(files, 'main/java/org/openapitools/client/model/'))).toEqual([])
@@ -108,7 +127,7 @@ test('java: has every operation, compiles and calls', async () => {
 })
 
 const rustProgram = `
-use openapi::apis::{configuration::Configuration, notifications_api::*, relayers_api, signing_api, transactions_api, Error};
+use openapi::apis::{configuration::Configuration, notifications_api::*, relayers_api, signers_api, signing_api, transactions_api, Error};
 use openapi::models::*;
 
 #[tokio::main(flavor = "current_thread")]
@@ -121,11 +140,35 @@ async fn main() {
     println!("{}", signing_api::sign_message(&client, "demo", hello).await.unwrap().data.sig);
     let mut transfer = SendDataRequest::new();
     transfer.to = Some(Some("${receiver}".to_string()));
-    transfer.value = Some(Box::new(AmountInput::String("1".to_string())));
+    transfer.value = Some("1".to_string());
     let transfer = SendTransactionRequest::SendDataRequest(Box::new(transfer));
     let sent = transactions_api::send_transaction(&client, "demo", transfer, Some("one"), None, None).await.unwrap();
     println!("{}", sent.data.id);
+    let mut call = ContractCall::new("approve(address,uint256)".to_string());
+    call.args = Some(vec![serde_json::json!("${receiver}"), serde_json::json!("1")]);
+    let approve = SendTransactionRequest::SendCallRequest(Box::new(SendCallRequest::new("${receiver}".to_string(), call)));
+    println!("{}", transactions_api::send_transaction(&client, "demo", approve, None, None, None).await.unwrap().data.id);
     println!("{}", relayers_api::list_relayers(&client, None, None).await.unwrap().data[0].id);
+    let mut key = GeneratedSignerRequest::new(generated_signer_request::Type::Generated);
+    key.id = Some("extra".to_string());
+    let key = CreateSignerRequest::GeneratedSignerRequest(Box::new(key));
+    println!("{}", signers_api::create_signer(&client, key).await.unwrap().data.r#type);
+    let name = || "extra".to_string();
+    let mut extra = CreateRelayerWithOneNotification::new(name(), "local".to_string(), NetworkTypeInput::Evm, false, name());
+    extra.id = Some(name());
+    let mut policies = RelayerPoliciesInput::new();
+    policies.max_value = Some("5".to_string());
+    extra.policies = Some(Box::new(policies));
+    let extra = CreateRelayerRequest::CreateRelayerWithOneNotification(Box::new(extra));
+    let made = relayers_api::create_relayer(&client, extra).await.unwrap().data;
+    println!("{} {}", made.id, made.policies.max_value.unwrap());
+    let mut higher = UpdateRelayerWithOneNotification::new();
+    let mut policies = RelayerPoliciesPatch::new();
+    policies.max_value = Some(Some("7".to_string()));
+    higher.policies = Some(Some(Box::new(policies)));
+    let higher = UpdateRelayerRequest::UpdateRelayerWithOneNotification(Box::new(higher));
+    let changed = relayers_api::update_relayer(&client, "extra", higher, None).await.unwrap().data;
+    println!("extra {}", changed.policies.max_value.unwrap());
     let mut ops = CreateNotificationRequest::new("http://127.0.0.1:9".to_string());
     ops.id = Some("ops".to_string());
     create_notification(&client, ops).await.unwrap();
@@ -148,12 +191,12 @@ async fn main() {
 }
 
 fn handle(body: &str) -> Option<String> {
-    let delivery: serde_json::Value = serde_json::from_str(body).unwrap();
-    if delivery["event"] != "transaction_update" {
+    let event: WebhookEvent = serde_json::from_str(body).unwrap();
+    if event.event != "transaction_update" {
         return None;
     }
-    // Not \`WebhookEvent\`: the tag of its union is taken from the payload, which requires it too.
-    Some(serde_json::from_value::<TransactionPayload>(delivery["payload"].clone()).unwrap().id)
+    let payload = serde_json::to_value(event.payload).unwrap();
+    Some(serde_json::from_value::<TransactionPayload>(payload).unwrap().id)
 }
 
 fn read_examples() {
@@ -206,7 +249,20 @@ const transactions = new relayer.TransactionsApi(configuration)
 const sendTransactionRequest = { to: '${receiver}', value: '1' }
 const sent = await transactions.sendTransaction({ ...demo, sendTransactionRequest, idempotencyKey: 'one' })
 console.log(sent.data.id)
-console.log((await new relayer.RelayersApi(configuration).listRelayers()).data[0]?.id)
+const call = { _function: 'approve(address,uint256)', args: ['${receiver}', '1'] }
+const called = await transactions.sendTransaction({ ...demo, sendTransactionRequest: { to: '${receiver}', call } })
+console.log(called.data.id)
+const relayers = new relayer.RelayersApi(configuration)
+console.log((await relayers.listRelayers()).data[0]?.id)
+const createSignerRequest = { type: 'generated', id: 'extra' } as const
+console.log((await new relayer.SignersApi(configuration).createSigner({ createSignerRequest })).data.type)
+const ids = { id: 'extra', name: 'Extra', network: 'local', signerId: 'extra' } as const
+const createRelayerRequest = { ...ids, networkType: 'evm', paused: false, policies: { maxValue: '5' } } as const
+const made = await relayers.createRelayer({ createRelayerRequest })
+console.log(made.data.id, made.data.policies?.maxValue)
+const updateRelayerRequest = { policies: { maxValue: '7' } }
+const higher = await relayers.updateRelayer({ relayerId: 'extra', updateRelayerRequest })
+console.log('extra', higher.data.policies?.maxValue)
 const notifications = new relayer.NotificationsApi(configuration)
 const url = 'http://127.0.0.1:9'
 await notifications.createNotification({ createNotificationRequest: { id: 'ops', type: 'webhook', url } })
@@ -223,10 +279,11 @@ for (const { schema, value } of JSON.parse(readFileSync('examples.json', 'utf8')
   deepEqual(JSON.parse(JSON.stringify(again)), value)
 }
 deepEqual(relayer.TransactionResponseFromJSON(JSON.parse(readFileSync('later.json', 'utf8'))).data.status, 'resting')
-const delivery = relayer.EventFromJSON(JSON.parse(readFileSync('delivery.json', 'utf8')))
-if (delivery.payload.payloadType !== 'transaction') throw new Error(delivery.event)
+const delivery = relayer.WebhookEventFromJSON(JSON.parse(readFileSync('delivery.json', 'utf8')))
+deepEqual([delivery.event, relayer.TransactionPayloadFromJSON(delivery.payload).status], ['transaction_update', 'confirmed'])
 const later = JSON.parse(readFileSync('later-event.json', 'utf8'))
-deepEqual(relayer.EventFromJSON(later).event, 'relayer_renamed')
+deepEqual(relayer.WebhookEventFromJSON(later).event, 'relayer_renamed')
+deepEqual(relayer.WebhookEventFromJSON(later).payload, later.payload)
 `
 
 test('typescript-fetch: has every operation, compiles and calls', async () => {

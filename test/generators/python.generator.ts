@@ -23,22 +23,24 @@ from relayer.api.notifications import create_notification, delete_notification, 
 from relayer.api.relayers import list_relayers
 from relayer.api.signing import sign_message
 from relayer.api.transactions import send_transaction
-from relayer.models import CreateNotificationRequest, SendDataRequest, SignTextRequest, WebhookEvent
-from relayer.models import TransactionPayload, TransactionResponse, UpdateNotificationRequest
+from relayer.api.relayers import create_relayer, update_relayer
+from relayer.api.signers import create_signer
+from relayer.models import ContractCall, CreateNotificationRequest, CreateRelayerWithOneNotification, WebhookEvent
+from relayer.models import GeneratedSignerRequest, NetworkTypeInput, RelayerPoliciesInput, SendCallRequest, SendDataRequest
+from relayer.models import SignTextRequest, TransactionPayload, TransactionResponse, UpdateNotificationRequest
+from relayer.models import RelayerPoliciesPatch, UpdateRelayerWithOneNotification
 
 assert compileall.compile_dir("relayer", quiet=1)
 for module in pkgutil.walk_packages(relayer.__path__, "relayer."):
     importlib.import_module(module.name)
 
 delivery = json.loads(pathlib.Path("delivery.json").read_text())
-event = WebhookEvent.from_dict(delivery)
-assert isinstance(event.payload, TransactionPayload), type(event.payload)
-assert event.payload.hash_ == delivery["payload"]["hash"]
 
 def handle(body):
-    if json.loads(body)["event"] != "transaction_update":
+    event = WebhookEvent.from_dict(json.loads(body))
+    if event.event != "transaction_update":
         return None
-    return WebhookEvent.from_dict(json.loads(body)).payload.id
+    return TransactionPayload.from_dict(event.payload.to_dict()).id
 
 assert handle(pathlib.Path("delivery.json").read_text()) == delivery["payload"]["id"]
 assert handle(pathlib.Path("later-event.json").read_text()) is None
@@ -53,7 +55,20 @@ answer = sign_message.sync(relayer_id="demo", client=client, body=SignTextReques
 print(answer.data.sig)
 transfer = SendDataRequest(to="${receiver}", value="1")
 print(send_transaction.sync(relayer_id="demo", client=client, body=transfer, idempotency_key="one").data.id)
+call = ContractCall(function="approve(address,uint256)", args=["${receiver}", "1"])
+approve = SendCallRequest(to="${receiver}", call=call)
+print(send_transaction.sync(relayer_id="demo", client=client, body=approve).data.id)
 print(list_relayers.sync(client=client).data[0].id)
+key = GeneratedSignerRequest(type_="generated", id="extra")
+print(create_signer.sync(client=client, body=key).data.type_)
+extra = CreateRelayerWithOneNotification(
+    id="extra", name="Extra", network="local", network_type=NetworkTypeInput.EVM, paused=False, signer_id="extra",
+    policies=RelayerPoliciesInput(max_value="5"),
+)
+made = create_relayer.sync(client=client, body=extra).data
+print(made.id, made.policies.max_value)
+higher = UpdateRelayerWithOneNotification(policies=RelayerPoliciesPatch(max_value="7"))
+print("extra", update_relayer.sync(relayer_id="extra", client=client, body=higher).data.policies.max_value)
 create_notification.sync(client=client, body=CreateNotificationRequest(id="ops", url="http://127.0.0.1:9"))
 change = UpdateNotificationRequest(url="http://127.0.0.1:9/b")
 print(update_notification.sync(notification_id="ops", client=client, body=change).data.url)

@@ -37,8 +37,19 @@ const headers = { 'Idempotency-Key': 'one' }
 const sent = await relayer.sendTransaction({ ...demo, headers, body: { to: '${receiver}', value: '1' } })
 console.log(sent.data.data.id)
 if (sent.data.data.nonce !== 0) throw new Error(\`nonce \${sent.data.data.nonce}\`)
+const call = { function: 'approve(address,uint256)', args: ['${receiver}', '1'] }
+const called = await relayer.sendTransaction({ ...demo, body: { to: '${receiver}', call } })
+console.log(called.data.data.id)
 const listed = await relayer.listRelayers({ throwOnError: true })
 console.log(listed.data.data[0]?.id)
+const signer = await relayer.createSigner({ body: { type: 'generated', id: 'extra' }, throwOnError: true })
+console.log(signer.data.data.type)
+const ids = { id: 'extra', name: 'Extra', network: 'local', signer_id: 'extra' } as const
+const extra = { ...ids, network_type: 'evm', paused: false, policies: { max_value: '5' } } as const
+const made = (await relayer.createRelayer({ body: extra, throwOnError: true })).data.data
+console.log(made.id, made.policies?.max_value)
+const higher = { path: { relayer_id: 'extra' }, body: { policies: { max_value: '7' } }, throwOnError: true } as const
+console.log('extra', (await relayer.updateRelayer(higher)).data.data.policies?.max_value)
 const ops = { path: { notification_id: 'ops' } }
 const created = { id: 'ops', type: 'webhook', url: 'http://127.0.0.1:9' } as const
 await relayer.createNotification({ body: created, throwOnError: true })
@@ -80,9 +91,24 @@ const once = { headers: { ...options.headers, 'Idempotency-Key': 'one' } }
 const sent = await relayer.sendTransaction('demo', { to: '${receiver}', value: '1' }, {}, once)
 if (sent.status !== 201) throw new Error(JSON.stringify(sent))
 console.log(sent.data.data.id)
+const call = { function: 'approve(address,uint256)', args: ['${receiver}', '1'] }
+const called = await relayer.sendTransaction('demo', { to: '${receiver}', call }, {}, options)
+if (called.status !== 201) throw new Error(JSON.stringify(called))
+console.log(called.data.data.id)
 const listed = await relayer.listRelayers({}, options)
 if (listed.status !== 200) throw new Error(JSON.stringify(listed))
 console.log(listed.data.data[0]?.id)
+const signer = await relayer.createSigner({ type: 'generated', id: 'extra' }, options)
+if (signer.status !== 201) throw new Error(JSON.stringify(signer))
+console.log(signer.data.data.type)
+const ids = { id: 'extra', name: 'Extra', network: 'local', signer_id: 'extra' } as const
+const extra = { ...ids, network_type: 'evm', paused: false, policies: { max_value: '5' } } as const
+const made = await relayer.createRelayer(extra, options)
+if (made.status !== 201) throw new Error(JSON.stringify(made))
+console.log(made.data.data.id, made.data.data.policies?.max_value)
+const higher = await relayer.updateRelayer('extra', { policies: { max_value: '7' } }, options)
+if (higher.status !== 200) throw new Error(JSON.stringify(higher))
+console.log('extra', higher.data.data.policies?.max_value)
 await relayer.createNotification({ id: 'ops', type: 'webhook', url: 'http://127.0.0.1:9' }, options)
 const changed = await relayer.updateNotification('ops', { url: 'http://127.0.0.1:9/b' }, options)
 if (changed.status !== 200) throw new Error(JSON.stringify(changed))
