@@ -905,7 +905,7 @@ export interface paths {
          * List the transactions that the database does not know
          * @description Lists the transactions of the address that the chain or a node's pool has and this service's database does not know, by nonce: the database was restored from an older backup, or another program uses the key. Of those that were noticed while the service ran, only the last one is listed.
          *
-         *     Until they are acknowledged ([Acknowledge external transactions](#/relayers/acknowledgeexternaltransactions)), a request with the receiver, value and data of one of them is refused with 409 `possibly_sent`, also through the relayer's pools. While one that was found at the start is not found on chain (its `hash` is null), every request is.
+         *     Until they are acknowledged ([Acknowledge external transactions](#/relayers/acknowledgeexternaltransactions)), a request with the receiver, value and data of one of them is refused with 409 `possibly_sent`, also through the relayer's pools. While one that was found at the start is not found on chain (its `hash` is null), every request is. One that was noticed while the service ran has no `to` and `value`, and refuses nothing: nobody has read its content.
          *
          *     **Returns** 200: Transactions that the database does not know. `data` is a list of `ExternalTransaction`.
          */
@@ -4650,7 +4650,7 @@ export interface components {
             revision: components["schemas"]["Revision"];
             /** @description The id of the transaction, which never changes. */
             id: components["schemas"]["Id"];
-            /** @description The call that `data` is. Null: its ABI is not known, or there is no data. */
+            /** @description Always null in events, which are the same for every ABI. Read the transaction for its decoded call. */
             call: components["schemas"]["DecodedCall"] | null;
             /** @description The name of the network that it is on. */
             network: components["schemas"]["NetworkName"];
@@ -4757,7 +4757,7 @@ export interface components {
             revision: components["schemas"]["Revision"];
             /** @description The id of the transaction, which never changes. */
             id: components["schemas"]["Id"];
-            /** @description The call that `data` is. Null: its ABI is not known, or there is no data. */
+            /** @description Always null in events, which are the same for every ABI. Read the transaction for its decoded call. */
             call: components["schemas"]["DecodedCall"] | null;
             /** @description The name of the network that it is on. */
             network: components["schemas"]["NetworkName"];

@@ -44,7 +44,7 @@ type SpeedUpOptions = PriceOptions & WaitOptions & { speed: Speed; dryRun?: true
 const dryRunAbout =
   'change nothing: say at which price it would be signed; exit code 3 when no block would include it now'
 
-/** `tx`: list, show, attempts, watch, cancel, speed-up, release, replace. A transaction is named by its id or by a hash. */
+/** `tx`: list, show, attempts, watch, cancel, speed-up, publish, replace. A transaction is named by its id or by a hash. */
 export function addTransactions(program: Command, context: () => Context): void {
   const group = program.command('tx').description('transactions, named by their id or a hash')
   addLists(group, context)

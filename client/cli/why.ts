@@ -20,15 +20,15 @@ function inText({ status, summary, wait_reason, since, blocking_transaction_id, 
   const waits = wait_reason === null ? '' : ` (${wait_reason})`
   const first = blocking_transaction_id === null ? [] : [`First comes: ${blocking_transaction_id}`]
   const help = suggestions.map((suggestion) => {
-    const { summary, operation } = suggestion
-    const command = operation === null ? undefined : commandOf(suggestion)
+    const { summary } = suggestion
+    const command = commandOf(suggestion)
     return `- ${summary}${command === undefined ? '' : `\n    ${command}`}`
   })
   return [`${status} since ${since}${waits}: ${summary}`, ...first, ...help].join('\n')
 }
 
 /** The command of this program that carries out a suggestion. */
-function commandOf({ operation, relayer_id, transaction_id, body }: TransactionSuggestion): string {
+function commandOf({ operation, relayer_id, transaction_id, body }: TransactionSuggestion): string | undefined {
   const of = `--relayer ${relayer_id}`
   const set = Object.entries(membersOf(body ?? {})).map(([name, value]) => ` --set ${name}=${JSON.stringify(value)}`)
   switch (operation) {
@@ -36,10 +36,12 @@ function commandOf({ operation, relayer_id, transaction_id, body }: TransactionS
       return `relayer tx cancel ${transaction_id} ${of}`
     case 'speedUpTransaction':
       return `relayer tx speed-up ${transaction_id} ${of}${pricesIn(body)}`
-    case 'replaceTransaction':
-      return `relayer tx release ${transaction_id} ${of}`
-    default:
+    case 'publishTransaction':
+      return `relayer tx publish ${transaction_id} ${of}`
+    case 'updateRelayer':
       return `relayer relayers change ${relayer_id}${set.join('')}`
+    default:
+      return undefined
   }
 }
 

@@ -149,6 +149,13 @@ describe('decoding', () => {
     const { fragments } = encodeCall({ function: 'pay', abi: artifact }, '0')
     const late = new Interface(['error Late(uint256 by)']).encodeErrorResult('Late', [7])
     expect(decodeError(fragments, late)).toBe('Late(by: 7)')
+    const abi = [{ type: 'error', name: 'Long', inputs: [{ name: 'why', type: 'string' }] }]
+    const long = encodeCall({ function: 'pay', abi: [...artifact, ...abi] }, '0').fragments
+    for (const before of [488, 489]) {
+      const why = `${'x'.repeat(before)}${'😀'.repeat(9)}`
+      const data = new Interface(['error Long(string why)']).encodeErrorResult('Long', [why])
+      expect(decodeError(long, data)).toSatisfy((text: string) => text.length > 490 && text.isWellFormed())
+    }
     expect([decodeError(fragments, '0x12345678'), decodeError(fragments, late.slice(0, 20))]).toEqual([
       undefined,
       undefined,

@@ -230,7 +230,8 @@ const columns: Column<AuditEntry>[] = [
 
 /** A transaction by its name, as far as the entry has it; anything else as it is. */
 function Subject({ entry: { operation, relayer_id }, subject }: { entry: AuditEntry; subject: string }) {
-  const isTransaction = relayer_id !== null && /^(?:send|replace|speedUp|cancel).*Transaction$/.test(operation)
+  const isTransaction =
+    relayer_id !== null && /^(?:send|replace|speedUp|cancel|publish|move).*Transaction$/.test(operation)
   if (!isTransaction) return <Copyable value={subject} />
   return (
     <span className="copyable">

@@ -310,7 +310,7 @@ const policyForms: Record<string, Partial<Record<PolicyName, PolicyForm>>> = {
       unit: 'lines',
       list: { one: 'delegate', parts: [contract('Delegate')] },
       words: (value) => `Authorizations for ${linesText(value, 'contract')} only.`,
-      none: 'Authorizations for the allowed receivers, or for any contract if all are allowed.',
+      none: 'Authorizations for the allowed receivers; without them, and without limits on values, tokens and functions, for any contract.',
       needs: 'allow_authorizations',
     },
     allow_blind_typed_data: permission(

@@ -53,9 +53,9 @@ export const accounts = (context: ServicesContext) =>
         (row) => row,
       )
     },
-    async acknowledgeExternalTransactions({ path, body }) {
+    async acknowledgeExternalTransactions({ path, body, auditEntry }) {
       const relayer = await context.keyring.findRelayer(path.relayer_id)
-      return context.store.acknowledgeExternal(relayer, body.transactions)
+      return context.store.acknowledgeExternal(relayer, body.transactions, auditEntry)
     },
     reconcileRelayerNonce: ({ path, body, auditEntry, nodes }) =>
       reconcileNonce(context, { nodes, auditEntry }, path.relayer_id, body),

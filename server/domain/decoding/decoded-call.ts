@@ -60,7 +60,8 @@ export function decodeError(fragments: string[], data: string): string | undefin
     const { name } = found.inputs[index] as ParamType
     return `${name ? `${name}: ` : ''}${typeof value === 'string' ? value : JSON.stringify(value)}`
   })
-  return printable(`${found.name}(${texts.join(', ')})`).slice(0, maxTextLength)
+  // Cut first: a cut pair of surrogates is no text.
+  return printable(`${found.name}(${texts.join(', ')})`.slice(0, maxTextLength))
 }
 
 /** The errors that Solidity defines: Error(string) and Panic(uint256). */

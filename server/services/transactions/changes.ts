@@ -37,7 +37,10 @@ const speeds = ['safe_low', 'average', 'fast', 'fastest'] as const
 
 /** At which prices a transaction in no block would be signed now: again at each tier, and as a cancellation. Pure. */
 export function changesOf(row: TransactionRow, facts: ChangeFacts): TransactionChange[] {
-  if (!isUnmined(row.status) || row.block_hash !== null || row.intent !== 'send') return []
+  if (!isUnmined(row.status) || row.block_hash !== null) return []
+  // Of a cancellation, the price for which its ceiling would have to be raised.
+  if (row.intent !== 'send')
+    return row.intent === 'cancel' && row.fee_ceiling !== null ? [cancellation(row, facts)] : []
   const faster = row.sponsored ? [] : speeds.map((speed) => speedUpAt(row, speed, facts))
   return [...faster, cancellation(row, facts)]
 }

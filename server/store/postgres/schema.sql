@@ -602,6 +602,8 @@ CREATE TABLE events (
   subject        TEXT NOT NULL,
   body           TEXT NOT NULL,
   data_row_id    BIGINT REFERENCES transaction_data (row_id),
+  -- In the body too: stored bytes are not parsed on a read.
+  transaction_status TEXT,
   created_at     ordered_text NOT NULL,
   UNIQUE (relayer_row_id, sequence)
 );

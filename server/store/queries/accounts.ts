@@ -101,7 +101,8 @@ const setForeign = sql(`
   VALUES ($chain_id, $address, 0, $nonce, $hash::text, $at)
   ON CONFLICT (chain_id, address) DO UPDATE SET foreign_nonce = excluded.foreign_nonce,
     foreign_hash = excluded.foreign_hash, foreign_block = NULL, foreign_at = excluded.foreign_at,
-    foreign_acknowledged = CASE WHEN known.foreign_nonce = excluded.foreign_nonce THEN known.foreign_acknowledged ELSE 0 END
+    foreign_acknowledged = CASE WHEN known.foreign_nonce = excluded.foreign_nonce
+      AND (known.foreign_hash IS NULL OR excluded.foreign_hash IS NULL OR known.foreign_hash = excluded.foreign_hash) THEN known.foreign_acknowledged ELSE 0 END
   WHERE known.foreign_nonce IS DISTINCT FROM excluded.foreign_nonce
     OR (known.foreign_hash IS DISTINCT FROM excluded.foreign_hash AND excluded.foreign_hash IS NOT NULL)`)
 

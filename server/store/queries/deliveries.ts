@@ -5,7 +5,6 @@ import { type Block, type BlockList, findPage } from './blocks.ts'
 import {
   type Database,
   type DatabaseTransaction,
-  type Engine,
   greatest,
   indexedBy,
   least,
@@ -40,26 +39,19 @@ function countIn(row: BlockRow, wanted: Delivery['status'][], since: string): Bl
   return { block: row.block, count: row.newest < since ? 0 : isCut ? undefined : sum }
 }
 
-const deliveryColumns = (
-  engine: Engine,
-) => `deliveries.row_id, deliveries.id, events.id AS event_id, events.event, events.sequence,
+const deliveryColumns = `deliveries.row_id, deliveries.id, events.id AS event_id, events.event, events.sequence,
   deliveries.status, deliveries.created_at, next_at, relayers.id AS relayer_id, transactions.id AS transaction_id, transactions.nonce,
-  transactions.reference, CASE WHEN events.event IN ('transaction_update', 'transaction_waiting')
-    THEN ${engine === 'sqlite' ? "events.body ->> '$.payload.status'" : "events.body::json -> 'payload' ->> 'status'"} END AS transaction_status`
+  transactions.reference, events.transaction_status`
 /** The subject of an event of a transaction is its id. */
 const joinedTables = `deliveries JOIN events ON events.row_id = event_row_id
   LEFT JOIN relayers ON relayers.row_id = events.relayer_row_id
   LEFT JOIN transactions ON transactions.id = events.subject`
-const selectDeliveries = sql<StoredDelivery>(
-  (engine) => `
-  SELECT ${deliveryColumns(engine)} FROM ${joinedTables}
-  WHERE deliveries.row_id = ANY ($row_ids::bigint[]) ORDER BY deliveries.row_id DESC`,
-)
-const deliveryById = sql<StoredDelivery>(
-  (engine) => `
-  SELECT ${deliveryColumns(engine)} FROM ${joinedTables}
-  WHERE notification_row_id = $notification_row_id AND deliveries.id = $id`,
-)
+const selectDeliveries = sql<StoredDelivery>(`
+  SELECT ${deliveryColumns} FROM ${joinedTables}
+  WHERE deliveries.row_id = ANY ($row_ids::bigint[]) ORDER BY deliveries.row_id DESC`)
+const deliveryById = sql<StoredDelivery>(`
+  SELECT ${deliveryColumns} FROM ${joinedTables}
+  WHERE notification_row_id = $notification_row_id AND deliveries.id = $id`)
 const blocks = sql<BlockRow>(`
   SELECT block, oldest, newest, pending, delivered, failed FROM delivery_blocks
   WHERE notification_row_id = $notification_row_id AND level = $level AND block BETWEEN $from AND $to ORDER BY block DESC`)

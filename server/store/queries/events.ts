@@ -115,13 +115,13 @@ const statesFor = sql<StateRow>(
 )
 const insertEventRow = sql({
   sqlite: `
-    INSERT INTO events (id, relayer_row_id, sequence, event, subject, body, data_row_id, created_at)
-    VALUES ($id, $relayer_row_id, $sequence, $event, $subject, $body, $data_row_id, $timestamp)`,
+    INSERT INTO events (id, relayer_row_id, sequence, event, subject, body, data_row_id, transaction_status, created_at)
+    VALUES ($id, $relayer_row_id, $sequence, $event, $subject, $body, $data_row_id, $transaction_status, $timestamp)`,
   postgres: `
-    INSERT INTO events (id, relayer_row_id, sequence, event, subject, body, data_row_id, created_at)
-    SELECT id, relayer_row_id, sequence, event, subject, body, data_row_id, timestamp
+    INSERT INTO events (id, relayer_row_id, sequence, event, subject, body, data_row_id, transaction_status, created_at)
+    SELECT id, relayer_row_id, sequence, event, subject, body, data_row_id, transaction_status, timestamp
     FROM json_to_recordset($rows::json) AS row (place bigint, id text, relayer_row_id bigint, sequence bigint,
-      event text, subject text, body text, data_row_id bigint, timestamp text) ORDER BY place`,
+      event text, subject text, body text, data_row_id bigint, transaction_status text, timestamp text) ORDER BY place`,
 })
 const eventOf = (row: string) =>
   `(SELECT row_id FROM events WHERE relayer_row_id = ${row}relayer_row_id AND sequence = ${row}sequence)`
@@ -147,6 +147,10 @@ const deliver = sql({
 })
 
 type Event = Omit<NewEvent, 'payload'> & ReturnType<typeof serializeEvent> & { sequence: number }
+/** Of the transaction that an event is about. */
+const statusIn = (payload: WebhookEvent['payload']): string | null =>
+  payload.payload_type === 'transaction' || payload.payload_type === 'transaction_waiting' ? payload.status : null
+
 type Delivery = { place: number; notification_row_id: number; delivery_id: string }
 
 /** The state of each relayer, as a database transaction has written it: of all methods that share it. */
@@ -187,7 +191,7 @@ export async function writeEvents(dbTransaction: DatabaseTransaction, all: NewEv
     dbTransaction,
     all.map(({ relayer_row_id }) => relayer_row_id),
   )
-  const rows: (Event & { place: number })[] = []
+  const rows: (Event & { place: number; transaction_status: string | null })[] = []
   const deliveries: (Omit<Event, 'body'> & Delivery)[] = []
   for (const its of all) {
     const state = known.get(its.relayer_row_id) as State
@@ -196,7 +200,7 @@ export async function writeEvents(dbTransaction: DatabaseTransaction, all: NewEv
     const sequence = state.last
     const { body, ...rest } = serializeEvent(its, sequence, dbTransaction.effects)
     const row = { relayer_row_id, sequence, event, subject, data_row_id, ...rest }
-    rows.push({ ...row, body, place: rows.length })
+    rows.push({ ...row, body, transaction_status: statusIn(its.payload), place: rows.length })
     for (const { row_id: notificationRowId, filter } of state.listeners) {
       if (!isWanted(filter, its)) continue
       const deliveryId = dbTransaction.effects.makeId()

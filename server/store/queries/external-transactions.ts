@@ -1,4 +1,4 @@
-import type { Listing, PageRequest } from '../../domain/rows.ts'
+import type { Listing, PageRequest, PendingAuditEntry } from '../../domain/rows.ts'
 import type { Account } from '../../domain/transaction-rows.ts'
 import { acknowledgeForeign } from './accounts.ts'
 import { type Database, sql } from './database.ts'
@@ -103,6 +103,7 @@ export const noteUnknown = (
   content: Content & { nonce: number; hash: string },
 ): Promise<void> =>
   database.write(async (dbTransaction) => {
+    await dbTransaction.lockRelayers({ accounts: [{ chain_id, address }] })
     const at = new Date(database.effects.now()).toISOString()
     await dbTransaction.run(insertContent, { chain_id, address, ...content, at })
   })
@@ -113,7 +114,10 @@ export const findUnknown = (
   { chain_id, address }: Account,
   content: Content & { nonce: number; hash: string },
 ): Promise<void> =>
-  database.write(async (dbTransaction) => void (await dbTransaction.run(setContent, { chain_id, address, ...content })))
+  database.write(async (dbTransaction) => {
+    await dbTransaction.lockRelayers({ accounts: [{ chain_id, address }] })
+    await dbTransaction.run(setContent, { chain_id, address, ...content })
+  })
 
 export async function listExternalTransactions(
   database: Database,
@@ -150,6 +154,7 @@ export const acknowledgeExternal = (
   database: Database,
   { chain_id, address }: Account,
   compared: readonly Pick<UnknownRow, 'nonce' | 'hash'>[],
+  auditEntry?: PendingAuditEntry,
 ): Promise<{ acknowledged: number; remaining: number }> =>
   database.write(async (dbTransaction) => {
     const account = { chain_id, address }
@@ -160,4 +165,4 @@ export const acknowledgeExternal = (
     await dbTransaction.runOf(acknowledgeForeign, rows, account)
     const remaining = (await dbTransaction.one(count, account))?.count ?? 0
     return { acknowledged: before - remaining, remaining }
-  })
+  }, auditEntry)

@@ -587,6 +587,8 @@ CREATE TABLE events (
   body           TEXT NOT NULL CHECK (json_valid(body)),
   created_at     TEXT NOT NULL,
   data_row_id    INTEGER REFERENCES transaction_data (row_id),
+  -- In the body too: stored bytes are not parsed on a read.
+  transaction_status TEXT,
   UNIQUE (relayer_row_id, sequence)
 ) STRICT;
 CREATE INDEX events_by_data ON events (data_row_id) WHERE data_row_id IS NOT NULL;

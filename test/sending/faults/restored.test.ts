@@ -215,5 +215,8 @@ test('acknowledges what was read: what the list has gained since stays in it, an
   expect(await compare(await cli.json(['external', relayer_id]))).toMatchObject({ code: 0 })
   expect(await unknownOf(rig, account)).toEqual([])
   await until('the problem has ended', async () => (await externalOf(rig, account)).length === 0)
+  const query = { operation: 'acknowledgeExternalTransactions', outcome: 'succeeded' } as const
+  const { data: entries } = await rig.client().get('/api/v1/audit', { query })
+  expect(entries.map((entry) => [entry.relayer_id, entry.count])).toEqual(Array(3).fill([relayer_id, 1]))
   expect(await send(rig, account, 22)).toBe('accepted')
 })

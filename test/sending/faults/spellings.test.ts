@@ -108,7 +108,7 @@ test.each([
     'the node has the newer attempt',
     async () => {
       const row = await firstOf(account)
-      return row?.hash !== replaced && row?.status === 'submitted'
+      return row?.hash !== replaced && (await rig.chain.rpc('eth_getTransactionByHash', [row?.hash])) !== null
     },
     () => {
       rig.clock.passed_ms += 1_000

@@ -63,8 +63,12 @@ test('H9: signs no cancellation above the price that was confirmed, and says how
   const { data: attempts } = await rig.client().get(`${transaction}/attempts`, { path })
   for (const attempt of attempts.filter(({ purpose }) => purpose === 'cancel'))
     expect(BigInt(attempt.max_fee_per_gas ?? 0)).toBeLessThanOrEqual(price)
-  const { suggestions } = await explain(rig, id)
+  const { suggestions, changes: again } = await explain(rig, id)
   expect(suggestions.map(({ operation }) => operation)).toEqual(['cancelTransaction'])
+  // At which price it would be signed: who confirms that gives it as the ceiling.
+  expect(again.map(({ operation, price: next }) => [operation, BigInt(next ?? 0) > price])).toEqual([
+    ['cancelTransaction', true],
+  ])
   await expect(cancel({ max_fee_per_gas: `${price}` })).rejects.toMatchObject({ status: 409 })
   await cancel({})
   await account.finished(rig.chain.mine)
