@@ -246,14 +246,16 @@ function handle(operation: Operation, dependencies: AppDependencies): RequestHan
   }
 }
 
+type TokenOwner = 'api_key' | 'sponsorship' | 'facilitator'
+
 interface Revised {
   revision?: string
 }
 
 /** Of a single resource that can be changed, also beside its token. */
 function revisionIn(result: unknown): string | undefined {
-  const { revision, ...parts } = (result ?? {}) as Revised & Record<'api_key' | 'sponsorship' | 'facilitator', Revised>
-  return revision ?? (parts.api_key ?? parts.sponsorship ?? parts.facilitator)?.revision
+  const { revision, api_key, sponsorship, facilitator } = (result ?? {}) as Revised & Record<TokenOwner, Revised>
+  return revision ?? (api_key ?? sponsorship ?? facilitator)?.revision
 }
 
 const securityHeaderMap = new Map(Object.entries(securityHeaders))

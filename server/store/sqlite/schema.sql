@@ -342,8 +342,8 @@ CREATE TABLE transactions (
   ordering_key             TEXT,
   metadata                 TEXT,
   chain_id                 INTEGER NOT NULL,
-  -- The form (EIP-2718).
   network                  TEXT NOT NULL,
+  -- The form (EIP-2718).
   type                     INTEGER NOT NULL CHECK (type IN (0, 1, 2, 4)),
   hash                     TEXT,
   "from"                   TEXT NOT NULL,
