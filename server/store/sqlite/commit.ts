@@ -153,10 +153,13 @@ interface Waiting {
  */
 export class GroupCommit {
   readonly #write: Write
+  readonly #elapsed: () => number
   readonly #queue: Waiting[] = []
 
-  constructor(write: Write) {
+  /** `elapsed`: the monotonic clock, in milliseconds. */
+  constructor(write: Write, elapsed: () => number = () => performance.now()) {
     this.#write = write
+    this.#elapsed = elapsed
   }
 
   change<In, Out, Ahead>(
@@ -178,9 +181,9 @@ export class GroupCommit {
     let failed: { error: unknown } | undefined
     try {
       await this.#write(async (dbTransaction) => {
-        const end = performance.now() + maxCommitMs
+        const end = this.#elapsed() + maxCommitMs
         for (const { make } of this.#queue) {
-          if (taken > 0 && performance.now() > end) break
+          if (taken > 0 && this.#elapsed() > end) break
           taken += 1
           results.push(await make(dbTransaction))
         }
