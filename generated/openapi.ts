@@ -5158,6 +5158,8 @@ export interface components {
             relayer_id: string | null;
             /** @description The signed digest, the transaction hash, or the id of the changed resource. */
             subject: string | null;
+            /** @description What people call the subject: of a transaction its `reference`, or else its relayer and nonce, such as `oracle-1 · nonce 12`. Null for another subject, and while it has neither. */
+            subject_name: string | null;
             /** @description The HTTP status of the response. 102: the amounts of a transaction were counted against daily limits before its signature. The entry with the result of the signature follows, under the same `request_id`. */
             http_status: number;
             /** @description The `X-Request-Id` of the request. Null: a command. */
@@ -8255,6 +8257,8 @@ export interface components {
          * @example k3J9x0QdW1c7nTz5Yb8sVg
          */
         problem_id: components["schemas"]["PathId"];
+        /** @description A calendar month (UTC), such as 2026-10, by the day, in place of the last days. Former days are kept for 100 days: the present month and the two before it are whole. */
+        calendar_month: string;
         /** @description Only the relayers of this pool. */
         of_pool: components["schemas"]["Id"];
         /**
@@ -8797,6 +8801,7 @@ export type ParameterTransactionTo = components['parameters']['transaction_to'];
 export type ParameterTransactionSearch = components['parameters']['transaction_search'];
 export type ParameterSignerId = components['parameters']['signer_id'];
 export type ParameterProblemId = components['parameters']['problem_id'];
+export type ParameterCalendarMonth = components['parameters']['calendar_month'];
 export type ParameterOfPool = components['parameters']['of_pool'];
 export type ParameterPoolId = components['parameters']['pool_id'];
 export type ParameterSponsorshipId = components['parameters']['sponsorship_id'];
@@ -10400,6 +10405,8 @@ export interface operations {
             query?: {
                 /** @description The last hour, with a point per minute; the last day, with a point per quarter of an hour; the last 7 (`week`), 30 (`month`) or 90 (`quarter`) days with today, with a point per day. */
                 period?: "hour" | "day" | "week" | "month" | "quarter";
+                /** @description A calendar month (UTC), such as 2026-10, by the day, in place of the last days. Former days are kept for 100 days: the present month and the two before it are whole. */
+                calendar_month?: components["parameters"]["calendar_month"];
                 /** @description Only this relayer. If absent, all relayers that the API key may use. */
                 relayer_id?: components["schemas"]["Id"];
                 /** @description Only the relayers of this pool. */
@@ -10432,6 +10439,8 @@ export interface operations {
                 per_page?: components["parameters"]["per_page"];
                 /** @description How many days, with today. */
                 days?: number;
+                /** @description A calendar month (UTC), such as 2026-10, by the day, in place of the last days. Former days are kept for 100 days: the present month and the two before it are whole. */
+                calendar_month?: components["parameters"]["calendar_month"];
                 /** @description Only the relayers of this pool. */
                 pool_id?: components["parameters"]["of_pool"];
                 /** @description Only relayers on the network with this name. */
@@ -10462,6 +10471,8 @@ export interface operations {
                 per_page?: components["parameters"]["per_page"];
                 /** @description How many days, with today. */
                 days?: number;
+                /** @description A calendar month (UTC), such as 2026-10, by the day, in place of the last days. Former days are kept for 100 days: the present month and the two before it are whole. */
+                calendar_month?: components["parameters"]["calendar_month"];
                 /** @description Only relayers on the network with this name. */
                 network?: components["schemas"]["NetworkName"];
             };

@@ -55,7 +55,7 @@ export async function listQueues(
 export async function getActivity(
   context: ActivityContext,
   caller: Caller,
-  { period, relayer_id, pool_id, network }: Query<'getRelayerActivity'>,
+  { period, calendar_month, relayer_id, pool_id, network }: Query<'getRelayerActivity'>,
 ): Promise<RelayerActivity> {
   const { store, now } = context
   if (relayer_id !== undefined) {
@@ -65,29 +65,29 @@ export async function getActivity(
   const pooled = await relayersOf(context, caller, pool_id)
   const isOf = (id: string) => pool_id === undefined || pooled?.has(id) === true
   const ids = relayer_id === undefined ? pooled : new Set([relayer_id].filter(isOf))
-  const { period_s, points } = periods[period]
-  const nowS = Math.floor(now() / 1_000)
-  const last = Math.floor(nowS / period_s) * period_s
-  const first = last - (points - 1) * period_s
+  const { period_s, from, points, until } = spanOf(
+    calendar_month === undefined ? periods[period] : { calendar_month },
+    now(),
+  )
+  const filter = { from, now: until, ids, network }
   const found =
     period_s === dayS
-      ? sumBy(await store.activityDays({ from: first, now: nowS, ids, network }), ({ at }) => at)
-      : await store.activity({ period_s, from: first, now: nowS, ids, network })
+      ? sumBy(await store.activityDays(filter), ({ at }) => at)
+      : await store.activity({ period_s, ...filter })
   const rows = new Map(found.map((row) => [row.at, row]))
-  const all = Array.from({ length: points }, (_, index) => first + index * period_s)
+  const all = Array.from({ length: points }, (_, index) => from + index * period_s)
   return { seconds_per_point: period_s, points: all.map((at) => pointOf(at, rows.get(at))) }
 }
 
 export async function getSpending(
   context: ActivityContext,
   caller: Caller,
-  { days, pool_id, network, ...slice }: Query<'listRelayerSpending'>,
+  { days, calendar_month, pool_id, network, ...slice }: Query<'listRelayerSpending'>,
 ): Promise<Page<RelayerSpending[]>> {
   const { store, now } = context
   const ids = await relayersOf(context, caller, pool_id)
-  const nowS = Math.floor(now() / 1_000)
-  const today = Math.floor(nowS / dayS) * dayS
-  const filter = { from: today - (days - 1) * dayS, now: nowS, ids, network }
+  const { today, from, until } = daysOf({ days, calendar_month }, now())
+  const filter = { from, now: until, ids, network }
   const [rows, repricings] = await Promise.all([store.activityDays(filter), store.repricings(filter)])
   const repricingOf = Map.groupBy(repricings, ({ relayer_id }) => relayer_id)
   const ofToday = sumBy(
@@ -114,15 +114,40 @@ export async function getSpending(
 
 export async function getSpendingByCaller(
   { store, now }: ActivityContext,
-  { days, network, ...slice }: Query<'listCallerSpending'>,
+  { days, calendar_month, network, ...slice }: Query<'listCallerSpending'>,
 ): Promise<Page<CallerSpending[]>> {
-  const nowS = Math.floor(now() / 1_000)
-  const from = (Math.floor(nowS / dayS) - (days - 1)) * dayS
-  const rows = await store.callerDays({ from, now: nowS, ids: undefined, network })
+  const shown = daysOf({ days, calendar_month }, now())
+  const rows = await store.callerDays({ from: shown.from, now: shown.until, ids: undefined, network })
   const all = [...Map.groupBy(rows, (row) => `${row.network} ${row.caller}`).values()]
-    .map((its) => callerSpending(its, from, days))
+    .map((its) => callerSpending(its, shown))
     .sort((a, b) => byNetwork(a, b) || Number(BigInt(b.fees) - BigInt(a.fees)) || (a.caller < b.caller ? -1 : 1))
   return page(slice, partOf(all), (its) => its)
+}
+
+/** Periods of so many seconds, and the last moment that counts, in seconds since the Unix epoch. */
+type Span = { period_s: 60 | 900 | typeof dayS; from: number; points: number; until: number }
+type Days = Span & { today: number }
+
+/** The last periods with the present one, or the days of a month. */
+function spanOf(its: { period_s: Span['period_s']; points: number } | { calendar_month: string }, now: number): Span {
+  if ('calendar_month' in its) return daysOf(its, now)
+  const { period_s, points } = its
+  const until = Math.floor(now / 1_000)
+  return { period_s, points, until, from: (Math.floor(until / period_s) - (points - 1)) * period_s }
+}
+
+/** The last days with today (UTC), or those of a calendar month that have begun. */
+function daysOf(
+  { days = 1, calendar_month }: { days?: number; calendar_month?: string | undefined },
+  now: number,
+): Days {
+  const last = spanOf({ period_s: dayS, points: days }, now)
+  const today = last.from + (days - 1) * dayS
+  if (calendar_month === undefined) return { ...last, today }
+  const [year, month] = calendar_month.split('-').map(Number) as [number, number]
+  const [from, next] = [Date.UTC(year, month - 1) / 1_000, Date.UTC(year, month) / 1_000]
+  const points = Math.max(0, (Math.min(next, today + dayS) - from) / dayS)
+  return { period_s: dayS, from, points, until: Math.min(last.until, next - 1), today }
 }
 
 const partOf =
@@ -156,15 +181,15 @@ async function queueOf(store: Store, { row_id, id: relayerId }: RelayerRow): Pro
 }
 
 /** The days of one caller on one network. */
-function callerSpending(rows: CallerDayRow[], from: number, days: number): CallerSpending {
+function callerSpending(rows: CallerDayRow[], { from, points, today }: Days): CallerSpending {
   const [{ caller, caller_name, network }] = rows as [CallerDayRow]
   const byDay = new Map(rows.map((row) => [row.at, feesOf(row)]))
-  const feesByDay = Array.from({ length: days }, (_, index) => `${byDay.get(from + index * dayS) ?? 0n}`)
+  const feesByDay = Array.from({ length: points }, (_, index) => `${byDay.get(from + index * dayS) ?? 0n}`)
   return {
     ...{ caller, caller_name, network, fees_by_day: feesByDay },
     mined: rows.reduce((sum, { mined }) => sum + mined, 0),
     fees: `${rows.reduce((sum, row) => sum + feesOf(row), 0n)}`,
-    fees_today: feesByDay.at(-1) ?? '0',
+    fees_today: `${byDay.get(today) ?? 0n}`,
     ...repricingFees(rows),
   }
 }

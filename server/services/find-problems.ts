@@ -143,7 +143,8 @@ const isSlow = ({ created_at }: TransactionRow, pace: ChainPace): boolean =>
   pace.now - Date.parse(created_at) > (standsStill(pace) ? slowOnStillChainMs : slowMs)
 
 function ofQueue({ relayer: { id }, unfinished, first }: Facts['queues'][number], pace: ChainPace): FoundProblem[] {
-  const { created_at, nonce } = first
+  const { created_at, nonce, reference } = first
+  const name = reference === null ? `${id} · nonce ${nonce}` : `${id}: ${reference}`
   const waitReason = reasonToWait(first, pace)
   if (waitReason === null && !isSlow(first, pace)) return []
   const behind = unfinished > 1 ? `, and ${unfinished - 1} more behind it` : ''
@@ -159,12 +160,12 @@ function ofQueue({ relayer: { id }, unfinished, first }: Facts['queues'][number]
     return [
       problem('transaction_slow', first.id, {
         ...its,
-        summary: `${id} · nonce ${nonce} is not mined${behind}`,
+        summary: `${name} is not mined${behind}`,
         reason,
       }),
     ]
   }
-  const summary = `${id} · nonce ${nonce} waits (${words(waitReason)})${behind}`
+  const summary = `${name} waits (${words(waitReason)})${behind}`
   return [problem('transaction_waiting', first.id, { ...its, summary, reason: first.wait_text ?? words(waitReason) })]
 }
 

@@ -24,11 +24,16 @@ export function audit({ store }: Pick<ServicesContext, 'store'>) {
         filter.before = Date.parse(readFrom('/query', () => readTime(created_before, ['created_before'])))
       const read = async (slice: PageRequest) => {
         const { items, total_items } = await store.listAudit(slice, filter)
-        const names = await store.callerNames([...new Set(items.map((entry) => entry.caller))])
-        return {
-          items: items.map((entry) => ({ ...entry, caller_name: names.get(entry.caller) ?? null })),
-          total_items,
-        }
+        const [callers, transactions] = await Promise.all([
+          store.callerNames([...new Set(items.map((entry) => entry.caller))]),
+          store.transactionNames([...new Set(items.flatMap(({ subject }) => subject ?? []))]),
+        ])
+        const named = items.map((entry) => ({
+          ...entry,
+          caller_name: callers.get(entry.caller) ?? null,
+          subject_name: transactions.get(entry.subject ?? '') ?? null,
+        }))
+        return { items: named, total_items }
       }
       return page(query, read, show)
     },
@@ -43,7 +48,7 @@ export function audit({ store }: Pick<ServicesContext, 'store'>) {
 const showHead = ({ up_to, hash }: AuditHead) => ({ entries: up_to, hash: Buffer.from(hash).toString('hex') })
 const showChain = ({ chain, ...head }: ChainHead) => ({ chain, ...showHead(head) })
 
-const show = ({ at, ...entry }: ListedAuditEntry & { caller_name: string | null }): Shown => ({
+const show = ({ at, ...entry }: ListedAuditEntry & Record<'caller_name' | 'subject_name', string | null>): Shown => ({
   ...entry,
   key_request_id: entry.key_request_id ?? null,
   count: entry.count ?? 1,

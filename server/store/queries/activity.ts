@@ -7,8 +7,8 @@ interface ActivityFilter {
   /** The start of the first period, in seconds since the Unix epoch. */
   from: number
   /**
-   * The present, in seconds since the Unix epoch: later periods are not read. A clock that once stood in a later year has left rows, and
-   * periods are read one after the other.
+   * The present, or the end of what is asked for, in seconds since the Unix epoch: later periods are not read. A clock that once stood in a
+   * later year has left rows, and periods are read one after the other.
    */
   now: number
   /** Only these relayers; undefined: all. */
@@ -121,7 +121,8 @@ async function inTurns<Row extends object>(
 ): Promise<Row[]> {
   const rows: Row[] = []
   for (let start = from; start <= end; start += turnPeriods * period_s) {
-    rows.push(...(await read.all(statement, { ...values, from: start, to: start + turnPeriods * period_s })))
+    const to = Math.min(start + turnPeriods * period_s, end + 1)
+    rows.push(...(await read.all(statement, { ...values, from: start, to })))
     await yieldToEventLoop()
   }
   return rows

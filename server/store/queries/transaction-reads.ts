@@ -25,6 +25,16 @@ import {
   wholeColumns,
 } from './transaction-rows.ts'
 
+const selectNames = sql<{ id: string; name: string }>(`
+  SELECT id, coalesce(reference, relayer_id || ' · nonce ' || nonce) AS name FROM transactions
+  WHERE id = ANY ($ids::text[]) AND coalesce(reference, CAST(nonce AS TEXT)) IS NOT NULL`)
+
+/** By the id of a transaction: its reference, or else its relayer and nonce. One without both is absent. */
+export async function transactionNames({ read }: Database, ids: string[]): Promise<Map<string, string>> {
+  const rows = ids.length === 0 ? [] : await read.all(selectNames, { ids })
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}
+
 /** What a request waits for. */
 export type TransactionState = Pick<TransactionRow, 'status' | 'resign'>
 

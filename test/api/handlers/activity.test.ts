@@ -103,6 +103,35 @@ test('answers after a time in which the clock stood in a later year', async () =
   await rig.client().get('/api/v1/spending/callers', { query: { days: 30 } })
 })
 
+test('counts a calendar month to its last day, and the present one up to today', async () => {
+  const rig = await testRig()
+  const client = rig.client()
+  const one = await rig.addAccount()
+  const sendAt = async (at: number, count: number) => {
+    rig.clock.ahead_ms = at - Date.now()
+    await one.send(count, { gas_limit: 21_000 })
+    await one.finished()
+  }
+  await sendAt(Date.UTC(2027, 0, 31, 12), 1)
+  await sendAt(Date.UTC(2027, 1, 1, 12), 2)
+  const months = { '2026-12': [0, 31], '2027-01': [1, 31], '2027-02': [2, 1], '2027-03': [0, 0] } as const
+  for (const [month, [sent, days]] of Object.entries(months)) {
+    const { data: activity } = await client.get('/api/v1/activity', { query: { calendar_month: month } })
+    expect(activity.points).toHaveLength(days)
+    expect(activity.points.reduce((sum, { accepted }) => sum + accepted, 0)).toBe(sent)
+    const [spent] = (await client.get('/api/v1/spending', { query: { calendar_month: month } })).data
+    expect(spent?.accepted).toBe(sent === 0 ? undefined : sent)
+    const [key] = (await client.get('/api/v1/spending/callers', { query: { calendar_month: month } })).data
+    expect(key?.fees_by_day.length).toBe(sent === 0 ? undefined : days)
+    expect(key?.fees_by_day.at(-1)).toBe(key?.fees)
+    const today = month === '2027-02' ? spent?.fees : '0'
+    expect([spent?.fees_today ?? '0', key?.fees_today ?? '0']).toEqual([today, today])
+  }
+  await expect(client.get('/api/v1/spending', { query: { calendar_month: '2027-13' } })).rejects.toMatchObject({
+    status: 400,
+  })
+})
+
 test('tells what each API key’s transactions cost by day, and what repricing added', async () => {
   const rig = await testRig({ chain: { noMining: true } })
   const client = rig.client()

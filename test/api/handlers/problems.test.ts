@@ -80,10 +80,12 @@ test('finds what waits, failed long after it was accepted, is paused, low, or ou
 
   const reverting = `0x${'fd'.repeat(20)}`
   await chain.rpc('anvil_setCode', [reverting, '0x5f5ffd'])
-  await account.send(1, { to: reverting, gas_limit: 50_000 })
+  await account.send(1, { to: reverting, gas_limit: 50_000, reference: 'order-7' })
   await until('a node has it', async () => (await account.transactions())[0]?.status === 'submitted')
   clock.passed_ms += 2 * 24 * hourMs
   expect(await kindsOf(account.relayer_id)).toEqual(['transaction_slow'])
+  const slow = async () => (await list()).problems.find(({ kind }) => kind === 'transaction_slow')?.summary
+  expect(await slow()).toBe(`${account.relayer_id}: order-7 is not mined`)
   expect(await still()).toMatchObject({ network_id: 'evm:local', relayer_id: null, count: 1, severity: 'critical' })
   await account.finished(chain.mine)
   expect(await still()).toBeUndefined()

@@ -15,6 +15,7 @@ import { nodeEnvironment } from '../../support/node-environment.ts'
 import { spawnService } from '../../support/process.ts'
 import { json, rawRequest } from '../../support/raw-http.ts'
 import { startTestService, type TestService, temporaryFolder } from '../../support/service.ts'
+import { testRig } from '../../support/test-rig.ts'
 
 const demo = { path: { relayer_id: 'demo' } }
 const audit = '/api/v1/audit'
@@ -70,6 +71,7 @@ describe('recorded entries', () => {
       operation: 'signMessage',
       relayer_id: 'demo',
       subject: hashMessage(message),
+      subject_name: null,
       http_status: 200,
       request_id: 'mine-1',
       key_request_id: null,
@@ -93,6 +95,18 @@ describe('recorded entries', () => {
     await client.delete('/api/v1/api-keys/{api_key_id}', { path: { api_key_id: key.api_key.id } })
     const { data } = await client.get('/api/v1/audit', { query: { operation: 'updateRelayer' } })
     expect(data).toMatchObject([{ caller: key.api_key.id, caller_name: 'payer' }])
+  })
+
+  test('names a transaction by its reference, or else by its relayer and nonce', async () => {
+    const rig = await testRig()
+    const account = await rig.addAccount()
+    await account.send(1, { reference: 'order-7' })
+    await account.send(1)
+    const { data } = await rig.client().get('/api/v1/audit', { query: { relayer_id: account.relayer_id } })
+    expect(data.filter(({ operation }) => operation === 'sendTransaction').map((its) => its.subject_name)).toEqual([
+      `${account.relayer_id} · nonce 1`,
+      'order-7',
+    ])
   })
 
   test('says what a change changed, member by member, before and after, and masks secrets', async () => {
