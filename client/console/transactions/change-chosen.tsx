@@ -7,8 +7,15 @@ import { Figures, otherName, Price, transactionName } from '../components/values
 import { count, counted, exactAmount, inCoins } from '../data/format.ts'
 import { useRelayers, useSymbols } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
+import {
+  cancelTo,
+  changeIn,
+  lackOfChange,
+  type Operation,
+  type PriceChangeFigures,
+  speedUpTo,
+} from './change-figures.ts'
 import { feesText } from './fee-totals.ts'
-import { cancelTo, changeIn, type Operation, type PriceChangeFigures, speedUpTo } from './price-change.tsx'
 
 /** The service is asked for each before anything is sent. */
 const maxChosen = 200
@@ -193,8 +200,8 @@ async function changesOf(client: RelayerClient, operation: Operation, transactio
         continue
       }
       const figures = changeIn(answer.value, operation, 'fastest')
-      if (figures && figures.is_mineable !== false && (figures.price !== null || operation === 'cancelTransaction'))
-        changes.push({ transaction, figures })
+      const isOffered = figures && figures.is_mineable !== false && lackOfChange(figures) === undefined
+      if (isOffered) changes.push({ transaction, figures })
       else left.push({ transaction, reason: inCoins(figures?.reason ?? `it is ${answer.value.status} now`, 'coins') })
     }
   }

@@ -7,7 +7,8 @@ import { gasPrice } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
 import { useSession } from '../data/session.tsx'
-import { cancelTo, changeIn, lackOfChange, type Operation, PriceChange, speedUpTo } from './price-change.tsx'
+import { cancelTo, changeIn, lackOfChange, type Operation, speedUpTo } from './change-figures.ts'
+import { PriceChange } from './price-change.tsx'
 
 interface WhileOpen {
   opened(): void
@@ -148,7 +149,7 @@ function ChangeOther({ operation, relayer_id, id, speed, whileOpen, tone }: Chan
           ? 'Replaces it with a transfer of 0 to the relayer itself with the same nonce, at most at the price shown here. If it is mined first, it stays.'
           : 'Signs the same transaction again with the same nonce, at most at the price shown here.'
       }
-      lack={asked.isSuccess ? lackOfChange(change, isCancellation) : 'The price is not known yet.'}
+      lack={asked.isSuccess ? lackOfChange(change) : 'The price is not known yet.'}
       run={(client, idempotencyKey) =>
         isCancellation
           ? client.transactions.cancel(relayer_id, id, cancelTo(change))

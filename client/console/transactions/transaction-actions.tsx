@@ -10,7 +10,8 @@ import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
 import { usePools, useSymbolOf } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
-import { cancelTo, changeIn, lackOfChange, type Operation, PriceChange, speedUpTo } from './price-change.tsx'
+import { cancelTo, changeIn, lackOfChange, type Operation, speedUpTo } from './change-figures.ts'
+import { PriceChange } from './price-change.tsx'
 
 const speeds = ['average', 'fast', 'fastest'] as const
 
@@ -132,7 +133,7 @@ function Changes({ transaction, why, isPriced }: TransactionActionsProps) {
         message={<>{link} is being canceled. Its page shows whether it was mined first.</>}
         effect="Replaces it with a transfer of 0 to the relayer itself with the same nonce, which costs a fee. An unsigned last transaction ends at once. If it is mined first, it stays as it is."
         opened={open}
-        lack={lackOfChange(cancellation, true)}
+        lack={lackOfChange(cancellation)}
         run={(client) => client.transactions.cancel(relayer_id, id, cancelTo(cancellation))}
       >
         <PriceChange of={cancellation} relayer_id={relayer_id} />
