@@ -61,7 +61,7 @@ export function pools(context: ServicesContext) {
       const { pool, row, relayer } = await findInPool(context, path, caller)
       const mayUse = async () => findPool(context, path.pool_id, await authorize())
       const asker = { idempotency, auditEntry, nodes, authorize: mayUse }
-      return moveInPool(context, asker, pool, { from: await relayer(), row })
+      return moveInPool(context, asker, pool, { relayer, row })
     },
 
     async streamPoolEvents({ path, header, caller, authorize, onClose }) {

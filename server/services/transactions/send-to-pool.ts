@@ -64,12 +64,15 @@ export async function sendToPool(
   })
 }
 
-/** Accepts a transaction that was never signed again for another relayer of the pool, and withdraws it. Throws DomainError. */
+/**
+ * Accepts a transaction that was never signed again for another relayer of the pool, and withdraws it. `relayer` finds the one that has it,
+ * which may be deleted when the request is repeated. Throws DomainError.
+ */
 export async function moveInPool(
   context: TransactionsContext,
   asker: Asker<PoolRow>,
   pool: PoolRow,
-  { from, row }: { from: RelayerRow; row: WholeTransactionRow },
+  { relayer, row }: { relayer(): Promise<RelayerRow>; row: WholeTransactionRow },
 ): Promise<Transaction> {
   const once = asker.idempotency && {
     ...asker.idempotency,
@@ -80,6 +83,7 @@ export async function moveInPool(
     const replayed = await context.store.replayInPool(pool.row_id, once)
     if (replayed) return unwrapReplay(replayed, asker.auditEntry)
   }
+  const from = await relayer()
   checkOwnTransaction(await context.budgets.ofCaller(asker.auditEntry.caller), row.caller)
   // An early check. The commit checks again.
   if (row.status !== 'pending' || row.intent !== 'send' || row.hash !== null) throw wasSigned(row)

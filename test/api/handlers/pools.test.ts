@@ -584,6 +584,10 @@ test('moves a transaction that was never signed to another relayer: it is paid o
   expect(rows.find(({ id }) => id === last.id)).toMatchObject({ moved_to_transaction_id: again.data.id })
   const balance = BigInt(await rig.chain.rpc<string>('eth_getBalance', [to, 'latest']))
   expect(balance % 1_000_000n).toBe(47n)
+  // It finds it also after the relayer that had it left the pool and was deleted.
+  await client.patch(base, { path, body: { relayer_ids: [b] } })
+  await client.delete('/api/v1/relayers/{relayer_id}', { path: { relayer_id: a } })
+  expect(await move(last.id, 'move-12')).toEqual(repeated[0])
 })
 
 test('counts a transaction once for the limit of its pool, also when it moves, and no longer when it ends unsigned', async () => {
