@@ -11,7 +11,7 @@ import { type WaitOptions, waitForTransaction } from './transactions.ts'
  */
 export interface NamedMethods extends Omit<GeneratedMethods, 'transactions'> {
   transactions: GeneratedMethods['transactions'] & {
-    /** Follows a transaction until it is mined or confirmed, or ends otherwise. Check its `status`. */
+    /** Follows a transaction, also when it is moved, until it is mined or confirmed, or ends otherwise. Check its `status`. */
     wait(relayerId: string | null, transactionId: string, options?: WaitOptions): Promise<Transaction>
   }
 }

@@ -24,7 +24,8 @@ export interface WaitOptions {
 
 /**
  * Follows a transaction, through every new price, until it is mined or confirmed, or ends as failed, canceled or expired. Check its
- * `status`. `relayerId`: null for one that the API key sees through a pool only.
+ * `status`. When it is moved, follows the one that another relayer of the pool sends in its place, which has another id: rejects
+ * when the API key may not read that one. `relayerId`: null for one that the API key sees through a pool only.
  */
 export async function waitForTransaction(
   client: Pick<ClientByPath, 'get'>,
@@ -34,9 +35,10 @@ export async function waitForTransaction(
 ): Promise<Transaction> {
   const isReached = ({ status }: Transaction) => (until === 'mined' ? inBlock : ended).has(status)
   return withDeadline('call', timeoutMs, signal, async (signal) => {
-    const read = () =>
+    const readAny = (id: string) => client.get(pathOfAny, { path: { transaction_id: id }, signal })
+    let read = () =>
       relayerId === null
-        ? client.get(pathOfAny, { path: { transaction_id: transactionId }, signal })
+        ? readAny(transactionId)
         : client.get(pathOfRelayer, { path: { relayer_id: relayerId, transaction_id: transactionId }, signal })
     let shown = ''
     for (let pollMs = firstPollMs; ; pollMs = Math.min(pollMs * 1.5, maxPollMs)) {
@@ -52,6 +54,11 @@ export async function waitForTransaction(
         shown = state as string
         pollMs = firstPollMs
         onChange?.(transaction)
+      }
+      const movedTo = transaction?.moved_to_transaction_id ?? null
+      if (movedTo !== null) {
+        read = () => readAny(movedTo)
+        continue
       }
       if (transaction && isReached(transaction)) return transaction
       await pause(pollMs, signal)

@@ -166,14 +166,13 @@ async function waitForAll(world: Context, sent: Sent[], run: Run, timeout: strin
 
   async function end(one: Sent): Promise<Outcome> {
     if ('outcome' in one) return one.outcome
-    const { id } = one.transaction
     let last = one.transaction
     try {
-      last = await world.client.transactions.wait(null, id, { signal, onChange: (now) => (last = now) })
+      last = await world.client.transactions.wait(null, last.id, { signal, onChange: (now) => (last = now) })
     } catch (error) {
       if (!signal.aborted) throw error
       // Others took the time; this one may be mined.
-      last = await world.client.transactions.getAny(id)
+      last = await world.client.transactions.getAny(last.id)
     }
     // Somebody may have replaced it since.
     if (!isOf(last, one.payout, run)) return outcomeOf(one.payout, 'refused', null, explainAnother(last))

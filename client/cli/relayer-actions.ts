@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { RelayerClient, ReplaceFundingRequest, SweepRequest } from '../index.ts'
+import type { ComparedTransactionInput, RelayerClient, ReplaceFundingRequest, SweepRequest } from '../index.ts'
 import { readWei } from './amounts.ts'
 import { type BodyOptions, readBody, repeated } from './body.ts'
 import { type Context, parseJson, readInput } from './context.ts'
@@ -16,21 +16,28 @@ export function onlyOne(pool: string, given: string | undefined, command: Comman
   if (relayer !== undefined) throw new CommandError(`Give one of the relayer ${relayer} and --pool ${pool}`)
 }
 
+const externalPath = '/api/v1/relayers/{relayer_id}/external-transactions'
 const acknowledgedAtOnce = 1_000
+
+const comparedIn = (listed: unknown) => {
+  const { nonce, hash } = { ...(listed as ComparedTransactionInput) }
+  return { nonce, hash }
+}
 
 /** Acknowledges what the file names, as it was listed. Resolves to how many the list has besides. */
 async function acknowledge(client: RelayerClient, relayerId: string, file: string): Promise<number> {
-  const listed = parseJson(await readInput(file), file)
-  if (!Array.isArray(listed) || listed.length === 0)
+  const listed: unknown = parseJson(await readInput(file), file)
+  if (!Array.isArray(listed))
     throw new CommandError(`${file} must be a list of transactions, as relayer external ${relayerId} --json writes it`)
-  let left = 0
   for (let start = 0; start < listed.length; start += acknowledgedAtOnce) {
-    const compared: { nonce: number; hash: string | null }[] = listed.slice(start, start + acknowledgedAtOnce)
+    const compared: unknown[] = listed.slice(start, start + acknowledgedAtOnce)
     // The service checks the members.
-    const transactions = compared.map(({ nonce, hash }) => ({ nonce, hash }))
-    left = (await client.relayers.acknowledgeExternalTransactions(relayerId, { transactions })).remaining
+    const transactions = compared.map(comparedIn)
+    await client.relayers.acknowledgeExternalTransactions(relayerId, { transactions })
   }
-  return left
+  const query = { per_page: 1 }
+  const { pagination } = await client.get(externalPath, { path: { relayer_id: relayerId }, query })
+  return pagination.total_items
 }
 
 /**

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { readPayouts } from '../../client/cli/payout-file.ts'
 import { testChain } from '../support/chain.ts'
+import { testLiar } from '../support/liar.ts'
 import { relayerCommand } from '../support/relayer-command.ts'
 import { startTestService, temporaryFolder } from '../support/service.ts'
 
@@ -190,6 +191,31 @@ test('does not call a line paid whose transaction was replaced by another one', 
     7,
     [expect.objectContaining({ status: 'refused', error: expect.stringContaining(`transaction ${id} of demo`) })],
   ])
+})
+
+test('follows a line that is moved to another relayer of the pool: it is paid, not canceled', async () => {
+  const { chain, service, run } = await start({ blockTime_s: 0.3 })
+  const { client } = service
+  const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
+  const body = { id: 'second', name: 'Second', network: 'local', network_type: 'evm', paused: false } as const
+  const { address } = await client.relayers.create({ ...body, signer_id: signer.id })
+  await chain.setBalance(address, 10n ** 20n)
+  const weights = { demo: 100, second: 0 }
+  await client.pools.create({ id: 'both', network: 'local', relayer_ids: ['demo', 'second'], weights })
+  // The node of one relayer takes nothing, so nothing after its first transaction is signed.
+  const node = await testLiar(chain)
+  node.lie = (method) => (method === 'eth_sendRawTransaction' ? new Error('txpool is full') : undefined)
+  await client.relayers.update('demo', { custom_rpc_urls: [node.url] })
+  const first = await client.pools.sendTransaction('both', { to, value: '1' })
+  await expect.poll(async () => (await client.transactions.getAny(first.id)).wait_reason).toBeTruthy()
+  const pay = () => run(['payouts', '-', '--run', 'may', '--pool', 'both', '--json'], `to,amount\n${to},5\n`)
+  const paying = pay()
+  const line = async () => (await client.get('/api/v1/transactions')).data.find(({ value }) => value === '5')
+  await expect.poll(line).toBeTruthy()
+  await client.pools.update('both', { weights: { second: 100 } })
+  const { id: transactionId } = await client.pools.moveTransaction('both', (await line())?.id ?? '')
+  const report = [0, [expect.objectContaining({ status: 'confirmed', transaction_id: transactionId })]]
+  for (const { code, out } of [await paying, await pay()]) expect([code, JSON.parse(out)]).toEqual(report)
 })
 
 test('pays nothing of a file with a fault, and names all faults with their lines', async () => {

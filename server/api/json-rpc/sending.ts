@@ -168,25 +168,24 @@ export function sendingMethods(service: JsonRpcDependencies): Record<string, Met
 
   /**
    * The hash of the bytes that were stored first with the content of the call; a repetition gets the same. Never the hash of a content
-   * that another request has put in its place.
+   * that another request has put in its place. Of a transaction that was moved, the hash of the one that another relayer sends for it.
    */
   async function transactionHash(
-    { patience }: Context,
+    context: Context,
     place: WaitPlace,
     { id, relayer, isReplacement }: Accepted,
     body: SendTransactionRequest,
   ): Promise<string> {
-    const read = async () => {
-      const row = await store.getTransaction(relayer.row_id, id)
-      if (!row) throw new JsonRpcError(codes.outcome_open, `the transaction ${id} was deleted`, { transaction_id: id })
-      return row
-    }
+    const { patience } = context
     const until = patience.get(relayer.row_id) ?? elapsed() + signWaitMs
     patience.set(relayer.row_id, until)
     const waitMs = Math.max(until - elapsed(), leastWaitMs)
     // A replacement is signed when nothing is left to sign again.
     await service.waits.until({ transaction_id: id, until: 'sent', isSigned: isReplacement, wait_ms: waitMs }, place)
-    const row = await read()
+    const row = await store.getTransaction(relayer.row_id, id)
+    if (!row) throw wasDeleted(id)
+    if (row.moved_to_transaction_id !== null)
+      return transactionHash(context, place, await findMoved(row.moved_to_transaction_id), body)
     const statusReason = shownReason(row)
     const data = { transaction_id: id, status: row.status, status_reason: statusReason }
     const isWaiting = row.status === 'pending' || (isReplacement && row.resign)
@@ -206,7 +205,16 @@ export function sendingMethods(service: JsonRpcDependencies): Record<string, Met
     const message = `the transaction ${id} is accepted and not signed yet${why}. It will be sent: do not send it again`
     throw new JsonRpcError(codes.outcome_open, message, data)
   }
+
+  async function findMoved(id: string): Promise<Accepted> {
+    const row = await store.getTransactionById(id)
+    if (!row) throw wasDeleted(id)
+    return { id, relayer: await keyring.findRelayer(row.relayer_id), isReplacement: false }
+  }
 }
+
+const wasDeleted = (id: string): JsonRpcError =>
+  new JsonRpcError(codes.outcome_open, `the transaction ${id} was deleted`, { transaction_id: id })
 
 /** `body`: of a call, with its own spelling of hex. */
 const contentOf = ({ to, value = '0', data }: SendTransactionRequest) => ({

@@ -246,6 +246,6 @@ function possiblySent(
       ? `Nonce ${nonce}${whose} is used by a transaction that this database does not know, and that no node shows`
       : `The transaction ${hash}${whose}, which this database does not know, has this receiver, value and data`
   const next =
-    'Compare GET .../external-transactions with what you have sent, then acknowledge it by POST .../nonce/reconcile'
+    'Compare GET .../external-transactions with what you have sent, then acknowledge it by POST .../external-transactions/acknowledge'
   return new DomainError('possibly_sent', [inputFault([], `${what}. ${next}`)])
 }

@@ -590,6 +590,30 @@ test('moves a transaction that was never signed to another relayer: it is paid o
   expect(await move(last.id, 'move-12')).toEqual(repeated[0])
 })
 
+test('answers a JSON-RPC call by the hash of the transaction that another relayer sends in its place', async () => {
+  const { rig, client, relayer_ids, accounts, send, change, weigh } = await start(2)
+  const [a = '', b = ''] = relayer_ids
+  const [first, second] = accounts as [Account, Account]
+  await weigh(b, 0)
+  const node = await testLiar(rig.chain)
+  node.lie = (method) => (method === 'eth_sendRawTransaction' ? new Error('txpool is full') : undefined)
+  await change(a, { custom_rpc_urls: [node.url] })
+  await send()
+  await until('it waits', async () => (await first.transactions())[0]?.status_reason !== null)
+  const rpc = jsonRpcOf(rig.url(), rig.api_key, 'payouts', 'pools')
+  const call = () =>
+    rpc.call('eth_sendTransaction', [{ to, value: '0x7', gas: '0x5208' }], { 'Idempotency-Key': 'invoice-7' })
+  const answer = call()
+  const isAccepted = async () => (await first.transactions()).find(({ value }) => value === '7')
+  await until('it is accepted', async () => (await isAccepted()) !== undefined)
+  await weigh(b, 100)
+  await client.pools.moveTransaction('payouts', (await isAccepted())?.id ?? '')
+  const result = expect.stringMatching(/^0x[0-9a-f]{64}$/)
+  expect(await answer).toMatchObject({ result })
+  expect(await call()).toMatchObject({ result: (await answer).result })
+  expect((await second.transactions()).map(({ hash }) => hash)).toEqual([(await answer).result])
+})
+
 test('counts a transaction once for the limit of its pool, also when it moves, and no longer when it ends unsigned', async () => {
   const { rig, client, relayer_ids, accounts, send, codeOf, change, weigh } = await start(2)
   const [a = '', b = ''] = relayer_ids
