@@ -5,7 +5,7 @@ import type { TransactionRow } from '../domain/transaction-rows.ts'
 import { quorumWait } from '../domain/wait-reason.ts'
 import { broadcastLost, releasePrivate, signAll } from './broadcast.ts'
 import { commit, currentOf, type NetworkClient, recordWait } from './context.ts'
-import { noteForeign } from './nonces/unknown.ts'
+import { noteForeign } from './nonces/external.ts'
 import { lookAtPool, observe, poll, recordRelayerWait } from './observe.ts'
 import { FailedUnmined, reopen, type ShownStep, updatesByReceipt, watchedBlocks } from './receipts.ts'
 import {

@@ -51,7 +51,7 @@ export async function createRelayer(
   const created = await store.createRelayer(relayer, auditEntry)
   if (typeof created === 'string') throw refusal(created, body)
   // An account without unfinished transactions has no background work that follows its chain, so the request does it.
-  nonces.unknown.compare(created).catch(() => undefined)
+  nonces.external.compare(created).catch(() => undefined)
   return shown(context, created, caller, await nodeWarnings(chains, nodes, created.network, created.custom_rpc_urls))
 }
 

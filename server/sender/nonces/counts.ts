@@ -19,7 +19,7 @@ import type { RelayerRow } from '../../domain/rows.ts'
 import type { TransactionUpdate } from '../../domain/transaction-rows.ts'
 import { BoundedMap } from '../../lib/cache.ts'
 import type { NonceContext, SenderContext } from '../context.ts'
-import { noteForeign, type UnknownTransactions } from './unknown.ts'
+import { type ExternalTransactions, noteForeign } from './external.ts'
 
 interface Raise {
   to: number
@@ -223,7 +223,7 @@ interface Doubt {
 export class Counts {
   readonly #context: NonceContext
   readonly #identity: ChainIdentity
-  readonly #unknown: UnknownTransactions
+  readonly #external: ExternalTransactions
   readonly #doubts = new BoundedMap<number, Doubt>(maxRemembered)
   /** Concurrent requests for one relayer share a survey. */
   readonly #asking = new Map<number, Promise<number | undefined>>()
@@ -234,10 +234,10 @@ export class Counts {
   /** By relayer: when a refused count was last logged. */
   readonly #logged = new BoundedMap<number, number>(maxRemembered)
 
-  constructor(context: NonceContext, identity: ChainIdentity, unknown: UnknownTransactions) {
+  constructor(context: NonceContext, identity: ChainIdentity, external: ExternalTransactions) {
     this.#context = context
     this.#identity = identity
-    this.#unknown = unknown
+    this.#external = external
   }
 
   /**
@@ -359,7 +359,7 @@ export class Counts {
     const isShown = signed !== undefined && proof === signed
     const isDeep = isShown && head - signed.fact.block_number + 1 >= witnesses.network.required_confirmations
     if (isShown) this.noteUsed(relayer, signed)
-    await this.#unknown.beforeRaise(relayer, witnesses, { count: to, isShown })
+    await this.#external.beforeRaise(relayer, witnesses, { count: to, isShown })
     await raiseCounter(this.#context, relayer, { to, proof, evidence, isDeep })
     const last =
       signed?.fact.nonce === to - 1 ? { hash: signed.fact.hash, block: signed.fact.block_number } : { hash: null }

@@ -29,7 +29,7 @@ import { isSameWait, quorumWait, type Wait, waitColumns } from '../../domain/wai
 import { BoundedMap } from '../../lib/cache.ts'
 import type { NonceContext } from '../context.ts'
 import type { Counts } from './counts.ts'
-import { noteForeign, type UnknownTransactions } from './unknown.ts'
+import { type ExternalTransactions, noteForeign } from './external.ts'
 
 const firstWaitMs = 1_000
 const maxWaitMs = 60_000
@@ -71,7 +71,7 @@ type Used = Exclude<NonceUser, { by: 'nobody' }>
 export class NonceUsers {
   readonly #context: NonceContext
   readonly #counts: Counts
-  readonly #unknown: UnknownTransactions
+  readonly #external: ExternalTransactions
   readonly #cases = new BoundedMap<number, Case>(maxRemembered)
   /**
    * The highest row id of a transaction when this process started. While the database is down then, it is read later: fewer rows are new.
@@ -79,10 +79,10 @@ export class NonceUsers {
   #newestAtStart: Promise<number> | undefined
   #inProgress = 0
 
-  constructor(context: NonceContext, counts: Counts, unknown: UnknownTransactions) {
+  constructor(context: NonceContext, counts: Counts, external: ExternalTransactions) {
     this.#context = context
     this.#counts = counts
-    this.#unknown = unknown
+    this.#external = external
     void this.#readNewest().catch(() => undefined)
   }
 
@@ -174,7 +174,7 @@ export class NonceUsers {
     const isNewHere = await this.#isNew(row)
     if (!isNewHere && isSameContent(whole, proof.fact)) return this.#takeOver(witnesses, row, proof)
     // Another copy of this database may have sent it.
-    await this.#unknown.noteMined(relayer, proof)
+    await this.#external.noteMined(relayer, proof)
     if (isNewHere && row.intent === 'send') {
       const reason = `Nonce ${row.nonce} was used by the transaction ${hash} outside this service`
       const budget = await this.#context.budgets.find(row.caller)

@@ -5,8 +5,8 @@ import { BoundedMap } from '../../lib/cache.ts'
 import { yieldToEventLoop } from '../../lib/timers.ts'
 import type { NetworkClient, NonceContext, SenderContext } from '../context.ts'
 import { ChainIdentity, Counts, explainRestart, identifyChain, needed } from './counts.ts'
+import { ExternalTransactions } from './external.ts'
 import { NonceUsers } from './find-nonce-user.ts'
-import { UnknownTransactions } from './unknown.ts'
 
 const maxRemembered = 10_000
 
@@ -23,7 +23,7 @@ type Asked = Witnesses & { chain: Pick<NetworkClient['chain'], 'latestNonce'> }
 
 /** The way into this folder: keeps the nonce counter and the chain in agreement. The answer of a single node changes nothing. */
 export class Nonces {
-  readonly unknown: UnknownTransactions
+  readonly external: ExternalTransactions
   readonly identity: ChainIdentity
   readonly counts: Counts
   readonly gaps: Gaps
@@ -34,11 +34,11 @@ export class Nonces {
 
   constructor(context: NonceContext) {
     this.#context = context
-    this.unknown = new UnknownTransactions(context)
+    this.external = new ExternalTransactions(context)
     this.identity = new ChainIdentity(context)
-    this.counts = new Counts(context, this.identity, this.unknown)
+    this.counts = new Counts(context, this.identity, this.external)
     this.gaps = new Gaps(context, this.counts)
-    this.users = new NonceUsers(context, this.counts, this.unknown)
+    this.users = new NonceUsers(context, this.counts, this.external)
   }
 
   /** Called before a nonce is assigned: when the chain is ahead, follows it on evidence. False: the relayer is disabled. */

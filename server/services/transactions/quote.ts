@@ -117,13 +117,13 @@ export async function quoteTransaction(
       gasLimit(relayer, mempool, request),
       networkClient.hasCode(relayer.address),
     ])
-    if (!replaced) await nonces.unknown.check(relayer, networkClient, request)
+    if (!replaced) await nonces.external.check(relayer, networkClient, request)
     // A disabled relayer is enabled again when its chain is the right one.
     if (!(await nonces.mayAssign(relayer, networkClient, known.latest))) {
       throw disabled((await store.getRelayerByRowId(relayer.row_id)) ?? relayer)
     }
     // A counter that was raised just now passed transactions that this database did not know before.
-    if (!replaced) await nonces.unknown.check(relayer, networkClient, request)
+    if (!replaced) await nonces.external.check(relayer, networkClient, request)
     const { type, prices } = priceRequest(relayer, request, market)
     const dataFee = await dataFeeOf(networkClient, request, gasUnits)
     const coinSpent = coinSpentByCall(relayer.coin_token, request)

@@ -1,7 +1,7 @@
 import type { Listing, PageRequest, PendingAuditEntry } from '../../domain/rows.ts'
 import type { Account } from '../../domain/transaction-rows.ts'
 import { acknowledgeForeign } from './accounts.ts'
-import { type Database, sql } from './database.ts'
+import { type Database, type DatabaseTransaction, sql } from './database.ts'
 
 /** What a transaction does: two with the same content may be one payment. `data_hash`: the keccak-256 of its data. */
 export interface Content {
@@ -11,7 +11,7 @@ export interface Content {
 }
 
 /** A transaction of an account that this database does not know. Null: no node has shown it yet; `to`: also for a new contract. */
-interface UnknownRow {
+interface ExternalRow {
   nonce: number
   noticed_at: string
   hash: string | null
@@ -20,13 +20,13 @@ interface UnknownRow {
   data_hash: string | null
 }
 
-const unknownTransactionColumns = 'nonce, noticed_at, hash, "to", value, data_hash'
+const columns = 'nonce, noticed_at, hash, "to", value, data_hash'
 const ofAccount = 'chain_id = $chain_id AND address = $address'
 
 const setCompared = sql(`
   INSERT INTO accounts (chain_id, address, next_nonce, compared_count) VALUES ($chain_id, $address, 0, $count)
   ON CONFLICT (chain_id, address) DO UPDATE SET compared_count = excluded.compared_count`)
-const insertUnknownTransactionRow = sql({
+const insertNonces = sql({
   sqlite: `
     WITH RECURSIVE numbers (nonce) AS (SELECT $from UNION ALL SELECT nonce + 1 FROM numbers WHERE nonce + 1 < $below)
     INSERT INTO external_transactions (chain_id, address, nonce, noticed_at)
@@ -44,19 +44,19 @@ const setContent = sql(`
   WHERE ${ofAccount} AND nonce = $nonce`)
 /** With the last one that was noticed while the service ran: nobody has looked at its content. */
 const listed = `
-  SELECT ${unknownTransactionColumns} FROM external_transactions WHERE ${ofAccount}
+  SELECT ${columns} FROM external_transactions WHERE ${ofAccount}
   UNION ALL
   SELECT foreign_nonce, foreign_at, foreign_hash, NULL, NULL, NULL FROM accounts
   WHERE ${ofAccount} AND foreign_nonce IS NOT NULL AND foreign_acknowledged = 0 AND NOT EXISTS (
     SELECT 1 FROM external_transactions AS its
     WHERE its.chain_id = accounts.chain_id AND its.address = accounts.address AND its.nonce = foreign_nonce)`
-const selectPage = sql<UnknownRow>(`SELECT * FROM (${listed}) AS listed ORDER BY nonce LIMIT $limit OFFSET $offset`)
+const selectPage = sql<ExternalRow>(`SELECT * FROM (${listed}) AS listed ORDER BY nonce LIMIT $limit OFFSET $offset`)
 const count = sql<{ count: number }>(`SELECT count(*) AS count FROM (${listed}) AS listed`)
 const selectUnfound = sql<{ nonce: number }>(`
   SELECT nonce FROM external_transactions WHERE ${ofAccount} AND hash IS NULL ORDER BY nonce DESC LIMIT $limit`)
 const any = sql('SELECT 1 FROM external_transactions LIMIT 1')
 // A payment through a pool may have been sent by any of its relayers.
-const selectEqual = sql<Pick<UnknownRow, 'nonce' | 'hash'> & { address: string }>(`
+const selectEqual = sql<Pick<ExternalRow, 'nonce' | 'hash'> & { address: string }>(`
   SELECT address, nonce, hash FROM external_transactions
   WHERE chain_id = $chain_id AND (address = $address OR address IN (
       SELECT other.address FROM relayers AS own
@@ -68,7 +68,7 @@ const selectEqual = sql<Pick<UnknownRow, 'nonce' | 'hash'> & { address: string }
     AND (hash IS NULL OR ("to" IS NOT DISTINCT FROM $to::text AND value = $value AND data_hash = $data_hash))
   ORDER BY hash IS NULL, nonce LIMIT 1`)
 // Only as it was read: what has been found since is to be compared too.
-const deleteUnknownTransactionRow = sql({
+const deleteExternal = sql({
   sqlite: `
     DELETE FROM external_transactions WHERE ${ofAccount} AND nonce = $nonce AND hash IS NOT DISTINCT FROM $hash`,
   postgres: `
@@ -77,53 +77,52 @@ const deleteUnknownTransactionRow = sql({
       AND external_transactions.hash IS NOT DISTINCT FROM compared.hash`,
 })
 
-/** The account's count was compared: it knows none of the nonces `from` to below `below`. */
-export const noteCompared = (
+/** Changes the list of an account, which its relayers' locks order. */
+const changeOf = <T>(
   database: Database,
   { chain_id, address }: Account,
-  { from, below }: { from: number; below: number },
-): Promise<void> =>
+  work: (dbTransaction: DatabaseTransaction, account: Pick<Account, 'chain_id' | 'address'>) => Promise<T>,
+  auditEntry?: PendingAuditEntry,
+): Promise<T> =>
   database.write(async (dbTransaction) => {
     const account = { chain_id, address }
     await dbTransaction.lockRelayers({ accounts: [account] })
-    await dbTransaction.run(setCompared, { ...account, count: below })
-    if (from < below)
-      await dbTransaction.run(insertUnknownTransactionRow, {
-        ...account,
-        from,
-        below,
-        at: new Date(database.effects.now()).toISOString(),
-      })
+    return work(dbTransaction, account)
+  }, auditEntry)
+
+const time = (database: Database) => new Date(database.effects.now()).toISOString()
+
+/** The account's count was compared: it knows none of the nonces `from` to below `below`. */
+export const noteCompared = (
+  database: Database,
+  account: Account,
+  { from, below }: { from: number; below: number },
+): Promise<void> =>
+  changeOf(database, account, async (dbTransaction, of) => {
+    await dbTransaction.run(setCompared, { ...of, count: below })
+    if (from < below) await dbTransaction.run(insertNonces, { ...of, from, below, at: time(database) })
   })
+
+interface Found extends Content {
+  nonce: number
+  hash: string
+}
 
 /** A signed transaction that is proven in a block. */
-export const noteUnknown = (
-  database: Database,
-  { chain_id, address }: Account,
-  content: Content & { nonce: number; hash: string },
-): Promise<void> =>
-  database.write(async (dbTransaction) => {
-    await dbTransaction.lockRelayers({ accounts: [{ chain_id, address }] })
-    const at = new Date(database.effects.now()).toISOString()
-    await dbTransaction.run(insertContent, { chain_id, address, ...content, at })
-  })
+export const noteExternal = (database: Database, account: Account, found: Found): Promise<unknown> =>
+  changeOf(database, account, (dbTransaction, of) =>
+    dbTransaction.run(insertContent, { ...of, ...found, at: time(database) }),
+  )
 
-/** The content of a nonce that was noted. */
-export const findUnknown = (
-  database: Database,
-  { chain_id, address }: Account,
-  content: Content & { nonce: number; hash: string },
-): Promise<void> =>
-  database.write(async (dbTransaction) => {
-    await dbTransaction.lockRelayers({ accounts: [{ chain_id, address }] })
-    await dbTransaction.run(setContent, { chain_id, address, ...content })
-  })
+/** The content of a nonce that was noted. One that was acknowledged meanwhile stays so. */
+export const setExternalContent = (database: Database, account: Account, found: Found): Promise<unknown> =>
+  changeOf(database, account, (dbTransaction, of) => dbTransaction.run(setContent, { ...of, ...found }))
 
 export async function listExternalTransactions(
   database: Database,
   { chain_id, address }: Account,
   slice: PageRequest,
-): Promise<Listing<UnknownRow>> {
+): Promise<Listing<ExternalRow>> {
   const [items, counted] = await Promise.all([
     database.read.all(selectPage, { chain_id, address, ...slice }),
     database.read.one(count, { chain_id, address }),
@@ -139,7 +138,7 @@ export const unfoundNonces = async (
 ): Promise<number[]> => (await database.read.all(selectUnfound, { chain_id, address, limit })).map(({ nonce }) => nonce)
 
 /** Whether any account has one. */
-export const hasUnknown = async (database: Database): Promise<boolean> => (await database.read.one(any)) !== undefined
+export const hasExternal = async (database: Database): Promise<boolean> => (await database.read.one(any)) !== undefined
 
 /** One with this content, or one that was not found, of the account or of another relayer of its pools. */
 export const possiblySent = (
@@ -152,17 +151,20 @@ export const possiblySent = (
 /** Transactions as an operator has read them were compared. What differs from that by now stays. */
 export const acknowledgeExternal = (
   database: Database,
-  { chain_id, address }: Account,
-  compared: readonly Pick<UnknownRow, 'nonce' | 'hash'>[],
+  account: Account,
+  compared: readonly Pick<ExternalRow, 'nonce' | 'hash'>[],
   auditEntry?: PendingAuditEntry,
 ): Promise<{ acknowledged: number; remaining: number }> =>
-  database.write(async (dbTransaction) => {
-    const account = { chain_id, address }
-    const rows = compared.map(({ nonce, hash }) => ({ nonce, hash: hash?.toLowerCase() ?? null }))
-    await dbTransaction.lockRelayers({ accounts: [account] })
-    const before = (await dbTransaction.one(count, account))?.count ?? 0
-    await dbTransaction.runOf(deleteUnknownTransactionRow, rows, account)
-    await dbTransaction.runOf(acknowledgeForeign, rows, account)
-    const remaining = (await dbTransaction.one(count, account))?.count ?? 0
-    return { acknowledged: before - remaining, remaining }
-  }, auditEntry)
+  changeOf(
+    database,
+    account,
+    async (dbTransaction, of) => {
+      const rows = compared.map(({ nonce, hash }) => ({ nonce, hash: hash?.toLowerCase() ?? null }))
+      const before = (await dbTransaction.one(count, of))?.count ?? 0
+      await dbTransaction.runOf(deleteExternal, rows, of)
+      await dbTransaction.runOf(acknowledgeForeign, rows, of)
+      const remaining = (await dbTransaction.one(count, of))?.count ?? 0
+      return { acknowledged: before - remaining, remaining }
+    },
+    auditEntry,
+  )

@@ -317,7 +317,7 @@ const restart = sql(`
   VALUES ($next_nonce, $genesis_hash, $chain_id, $address)
   ON CONFLICT (chain_id, address) DO UPDATE SET next_nonce = excluded.next_nonce,
     genesis_hash = excluded.genesis_hash, used_below = 0, compared_count = NULL`)
-const forgetUnknown = sql('DELETE FROM external_transactions WHERE chain_id = $chain_id AND address = $address')
+const forgetExternal = sql('DELETE FROM external_transactions WHERE chain_id = $chain_id AND address = $address')
 
 /**
  * Removes the nonces of an account's transactions after a restart of the chain, at most `limit` in one database transaction.
@@ -354,7 +354,7 @@ export const restartAccount = (
     await dbTransaction.lockRelayers({ accounts: [account] })
     if (await dbTransaction.one(holders, { ...account, limit: 1 })) return false
     await dbTransaction.run(restart, { ...account, ...counter })
-    await dbTransaction.run(forgetUnknown, account)
+    await dbTransaction.run(forgetExternal, account)
     return true
   }, auditEntry)
 

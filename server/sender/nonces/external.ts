@@ -43,7 +43,7 @@ export async function noteForeign(
  * another program uses the key. Until the operator acknowledges them, a payment with the receiver, value and data of one of them is
  * refused, and every payment while one is not found: it may have been sent already.
  */
-export class UnknownTransactions {
+export class ExternalTransactions {
   readonly #context: NonceContext
   /** By row id of the relayer: the comparison, which is made once. */
   readonly #compared = new BoundedMap<number, Promise<void>>(maxRemembered)
@@ -97,9 +97,9 @@ export class UnknownTransactions {
     { fact: { nonce, hash, content } }: Proof<SignedTransaction>,
   ): Promise<void> {
     const { store, observer } = this.#context
-    await store.noteUnknown({ chain_id, address }, { nonce, hash, ...contentOf(content) })
+    await store.noteExternal({ chain_id, address }, { nonce, hash, ...contentOf(content) })
     this.#hasSome = Promise.resolve(true)
-    observer.nonceNoticed?.('unknown transactions', { relayer_id: id, from: nonce, below: nonce + 1 })
+    observer.nonceNoticed?.('external transactions', { relayer_id: id, from: nonce, below: nonce + 1 })
   }
 
   /** Compares a relayer now. A new one: what its address has sent until now is no other copy's. */
@@ -174,7 +174,7 @@ export class UnknownTransactions {
     if (from < below) {
       await store.noteCompared({ chain_id, address }, { from, below })
       this.#hasSome = Promise.resolve(true)
-      observer.nonceNoticed?.('unknown transactions', { relayer_id: id, from, below })
+      observer.nonceNoticed?.('external transactions', { relayer_id: id, from, below })
     } else if (compared_count === null && next_nonce === 0) {
       await store.noteCompared({ chain_id, address }, { from: below, below })
     }
@@ -203,7 +203,7 @@ export class UnknownTransactions {
     let failures = 0
     for (const nonce of await store.unfoundNonces(account, maxSearched)) {
       const found = await this.#searchOne(account, witnesses, nonce)
-      if (found) await store.findUnknown(account, { nonce, ...found })
+      if (found) await store.setExternalContent(account, { nonce, ...found })
       failures = found ? 0 : failures + 1
       if (failures >= maxFailures) return
     }
@@ -221,7 +221,7 @@ export class UnknownTransactions {
   }
 
   async #mayHaveSome(): Promise<boolean> {
-    this.#hasSome ??= this.#context.store.hasUnknown()
+    this.#hasSome ??= this.#context.store.hasExternal()
     this.#hasSome.catch(() => {
       this.#hasSome = undefined
     })
@@ -246,6 +246,6 @@ function possiblySent(
       ? `Nonce ${nonce}${whose} is used by a transaction that this database does not know, and that no node shows`
       : `The transaction ${hash}${whose}, which this database does not know, has this receiver, value and data`
   const next =
-    'Compare GET .../external-transactions with what you have sent, then acknowledge it by POST .../external-transactions/acknowledge'
+    'Compare GET .../external-transactions with what you have sent, then POST .../external-transactions/acknowledge'
   return new DomainError('possibly_sent', [inputFault([], `${what}. ${next}`)])
 }
