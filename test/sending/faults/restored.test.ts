@@ -191,7 +191,7 @@ test('acknowledges what was read: what the list has gained since stays in it, an
   await rig.restart()
   expect(await send(rig, account, 21)).toBe('409 possibly_sent')
   const sending = rig.client().transactions.send(relayer_id, { to: receiver, value: '21', gas_limit: 21_000 })
-  await expect(sending).rejects.toThrow('acknowledge it by POST .../external-transactions/acknowledge')
+  await expect(sending).rejects.toThrow('then POST .../external-transactions/acknowledge')
   const read = await unknownOf(rig, account)
   expect(read).toMatchObject([{ nonce: 1, value: '21' }])
   await pays(2, 22)
