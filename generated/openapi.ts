@@ -817,6 +817,8 @@ export interface paths {
          *
          *     One API key can hold 250 of the 1,000 streams of a process; further streams get 429. A stream whose API key is revoked is closed.
          *
+         *     The method that a generator makes of this operation waits for the end of the response, which does not come. Read the URL line by line, as the samples do, or with a library for server-sent events. `data` of each event is a `WebhookEvent`.
+         *
          *     **Returns** 200: The event stream. It stays open until the client disconnects.
          */
         get: operations["streamRelayerEvents"];
@@ -1671,6 +1673,8 @@ export interface paths {
         /**
          * Stream the events of a pool's transactions
          * @description As [Stream a relayer's events](#/relayers/streamrelayerevents), of the transactions that were sent through the pool. Sequence numbers are those of each relayer, so the `id` of an event is a position in all of them: send it unchanged as `Last-Event-ID` to resume without a gap. A relayer that joined the pool meanwhile starts with its next event.
+         *
+         *     The method that a generator makes of this operation waits for the end of the response, which does not come. Read the URL line by line, as the samples do, or with a library for server-sent events. `data` of each event is a `WebhookEvent`.
          *
          *     **Returns** 200: The event stream. It stays open until the client disconnects.
          */
@@ -2602,6 +2606,8 @@ export interface components {
         Succeeded: boolean;
         /** @description The empty string on every success. */
         NoError: string;
+        /** @description A failure has null in its place. */
+        NoData: Record<string, never>;
         /** @description The position of this page and the total number of items. A single result is page 1 of 1 with 1 item. */
         Pagination: {
             /**
@@ -3012,7 +3018,7 @@ export interface components {
             /** @description False on every failure. */
             success: boolean;
             /** @description Null on every failure. */
-            data: Record<string, never> | null;
+            data: components["schemas"]["NoData"] | null;
             code: components["schemas"]["FailureCode"];
             /** @description What went wrong, in words. Programs use `code`. */
             message: string;
@@ -4619,13 +4625,22 @@ export interface components {
          * @enum {string}
          */
         ExplanationReason: "price_cap" | "fee_multiplier" | "fee_budget" | "base_fee" | "fee_too_low" | "replacement_underpriced" | "funds" | "node" | "unreachable" | "nonce_conflict" | "uncertain_nonce" | "missing_receipt" | "awaiting_quorum" | "earlier_nonce" | "paused" | "disabled" | "key_service" | "private_relay" | "other" | "signature" | "acceptance" | "block" | "confirmations";
-        /** @description The body of a delivery. It is stored together with the change that it reports, and every attempt sends the same bytes. */
-        WebhookEvent: {
+        /** @description The body of a delivery. It is stored together with the change that it reports, and every attempt sends the same bytes. Read `event` first, and then the body by the schema of that event: `TransactionUpdateEvent`, `TransactionWaitingEvent`, `RelayerDisabledEvent`, `RelayerEnabledEvent`, `RelayerLowBalanceEvent`, `RelayerFundingEvent`, `PaymentSettledEvent`, `PaymentFailedEvent` or `TestEvent`. A later version may add some. */
+        WebhookEvent: components["schemas"]["TransactionUpdateEvent"] | components["schemas"]["TransactionWaitingEvent"] | components["schemas"]["RelayerDisabledEvent"] | components["schemas"]["RelayerEnabledEvent"] | components["schemas"]["RelayerLowBalanceEvent"] | components["schemas"]["RelayerFundingEvent"] | components["schemas"]["PaymentSettledEvent"] | components["schemas"]["PaymentFailedEvent"] | components["schemas"]["TestEvent"];
+        /** @description What the event is about. Its members depend on `event`: the schema of the event, such as `TransactionUpdateEvent`, has them. */
+        EventPayload: {
+            [key: string]: unknown;
+        };
+        /** @description The status of a transaction has changed. */
+        TransactionUpdateEvent: {
             /** @description Also the header `webhook-id`. A repeated delivery has the same id. */
             id: components["schemas"]["Id"];
-            /** @description The type of the event. */
-            event: components["schemas"]["EventName"];
-            payload: components["schemas"]["EventPayload"];
+            /**
+             * @description The type of the event. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "transaction_update";
+            payload: components["schemas"]["TransactionPayload"];
             /** @description When the change happened. */
             timestamp: components["schemas"]["Timestamp"];
             /**
@@ -4634,13 +4649,155 @@ export interface components {
              */
             sequence: number;
         };
-        /** @description What the event is about. Its members depend on `payload_type`: read it by the schema of that name, after a look at `event`. These are `TransactionPayload`, `TransactionWaitingPayload`, `RelayerDisabledPayload`, `RelayerEnabledPayload`, `RelayerLowBalancePayload`, `RelayerFundingPayload`, `PaymentSettledPayload`, `PaymentFailedPayload` and `TestPayload`. A later version may add some. */
-        EventPayload: components["schemas"]["TransactionPayload"] | components["schemas"]["TransactionWaitingPayload"] | components["schemas"]["RelayerDisabledPayload"] | components["schemas"]["RelayerEnabledPayload"] | components["schemas"]["RelayerLowBalancePayload"] | components["schemas"]["RelayerFundingPayload"] | components["schemas"]["PaymentSettledPayload"] | components["schemas"]["PaymentFailedPayload"] | components["schemas"]["TestPayload"];
+        /** @description A transaction makes no progress. */
+        TransactionWaitingEvent: {
+            /** @description Also the header `webhook-id`. A repeated delivery has the same id. */
+            id: components["schemas"]["Id"];
+            /**
+             * @description The type of the event. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "transaction_waiting";
+            payload: components["schemas"]["TransactionWaitingPayload"];
+            /** @description When the change happened. */
+            timestamp: components["schemas"]["Timestamp"];
+            /**
+             * Format: int64
+             * @description Counts the events of the relayer from 1, without gaps. 0 for a test event.
+             */
+            sequence: number;
+        };
+        /** @description A relayer was paused, or the service disabled it. */
+        RelayerDisabledEvent: {
+            /** @description Also the header `webhook-id`. A repeated delivery has the same id. */
+            id: components["schemas"]["Id"];
+            /**
+             * @description The type of the event. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "relayer_disabled";
+            payload: components["schemas"]["RelayerDisabledPayload"];
+            /** @description When the change happened. */
+            timestamp: components["schemas"]["Timestamp"];
+            /**
+             * Format: int64
+             * @description Counts the events of the relayer from 1, without gaps. 0 for a test event.
+             */
+            sequence: number;
+        };
+        /** @description A relayer sends again. */
+        RelayerEnabledEvent: {
+            /** @description Also the header `webhook-id`. A repeated delivery has the same id. */
+            id: components["schemas"]["Id"];
+            /**
+             * @description The type of the event. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "relayer_enabled";
+            payload: components["schemas"]["RelayerEnabledPayload"];
+            /** @description When the change happened. */
+            timestamp: components["schemas"]["Timestamp"];
+            /**
+             * Format: int64
+             * @description Counts the events of the relayer from 1, without gaps. 0 for a test event.
+             */
+            sequence: number;
+        };
+        /** @description The balance of a relayer fell below the policy `min_balance`. */
+        RelayerLowBalanceEvent: {
+            /** @description Also the header `webhook-id`. A repeated delivery has the same id. */
+            id: components["schemas"]["Id"];
+            /**
+             * @description The type of the event. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "relayer_low_balance";
+            payload: components["schemas"]["RelayerLowBalancePayload"];
+            /** @description When the change happened. */
+            timestamp: components["schemas"]["Timestamp"];
+            /**
+             * Format: int64
+             * @description Counts the events of the relayer from 1, without gaps. 0 for a test event.
+             */
+            sequence: number;
+        };
+        /** @description A relayer that needs funds cannot be refilled, or can again. */
+        RelayerFundingEvent: {
+            /** @description Also the header `webhook-id`. A repeated delivery has the same id. */
+            id: components["schemas"]["Id"];
+            /**
+             * @description The type of the event. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "relayer_funding";
+            payload: components["schemas"]["RelayerFundingPayload"];
+            /** @description When the change happened. */
+            timestamp: components["schemas"]["Timestamp"];
+            /**
+             * Format: int64
+             * @description Counts the events of the relayer from 1, without gaps. 0 for a test event.
+             */
+            sequence: number;
+        };
+        /** @description A payment of a facilitator was carried out. */
+        PaymentSettledEvent: {
+            /** @description Also the header `webhook-id`. A repeated delivery has the same id. */
+            id: components["schemas"]["Id"];
+            /**
+             * @description The type of the event. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "payment_settled";
+            payload: components["schemas"]["PaymentSettledPayload"];
+            /** @description When the change happened. */
+            timestamp: components["schemas"]["Timestamp"];
+            /**
+             * Format: int64
+             * @description Counts the events of the relayer from 1, without gaps. 0 for a test event.
+             */
+            sequence: number;
+        };
+        /** @description A payment of a facilitator was not carried out. */
+        PaymentFailedEvent: {
+            /** @description Also the header `webhook-id`. A repeated delivery has the same id. */
+            id: components["schemas"]["Id"];
+            /**
+             * @description The type of the event. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "payment_failed";
+            payload: components["schemas"]["PaymentFailedPayload"];
+            /** @description When the change happened. */
+            timestamp: components["schemas"]["Timestamp"];
+            /**
+             * Format: int64
+             * @description Counts the events of the relayer from 1, without gaps. 0 for a test event.
+             */
+            sequence: number;
+        };
+        /** @description A test event. */
+        TestEvent: {
+            /** @description Also the header `webhook-id`. A repeated delivery has the same id. */
+            id: components["schemas"]["Id"];
+            /**
+             * @description The type of the event. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            event: "test";
+            payload: components["schemas"]["TestPayload"];
+            /** @description When the change happened. */
+            timestamp: components["schemas"]["Timestamp"];
+            /**
+             * Format: int64
+             * @description Counts the events of the relayer from 1, without gaps. 0 for a test event.
+             */
+            sequence: number;
+        };
         /** @description The transaction at the time of the change. */
         TransactionPayload: {
             /**
-             * @description The tag of the payload. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The tag of the payload.
+             * @constant
              */
             payload_type: "transaction";
             /**
@@ -4746,8 +4903,8 @@ export interface components {
         /** @description The transaction makes no progress; `wait_reason` and `status_reason` give the reason. Sent once per transaction and value of `wait_reason`, and only for the relayer's unmined transaction with the lowest nonce: later transactions wait for it. */
         TransactionWaitingPayload: {
             /**
-             * @description The tag of the payload. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The tag of the payload.
+             * @constant
              */
             payload_type: "transaction_waiting";
             /**
@@ -4853,8 +5010,8 @@ export interface components {
         /** @description The relayer was paused, or the service disabled it. */
         RelayerDisabledPayload: {
             /**
-             * @description The tag of the payload. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The tag of the payload.
+             * @constant
              */
             payload_type: "relayer_disabled";
             /** @description The relayer, after the change. */
@@ -4865,8 +5022,8 @@ export interface components {
         /** @description The relayer sends again. */
         RelayerEnabledPayload: {
             /**
-             * @description The tag of the payload. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The tag of the payload.
+             * @constant
              */
             payload_type: "relayer_enabled";
             /** @description The relayer, after the change. */
@@ -4880,8 +5037,8 @@ export interface components {
         /** @description The balance fell below the policy `min_balance`. */
         RelayerLowBalancePayload: {
             /**
-             * @description The tag of the payload. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The tag of the payload.
+             * @constant
              */
             payload_type: "relayer_low_balance";
             /** @description The relayer. */
@@ -4894,8 +5051,8 @@ export interface components {
         /** @description A relayer that needs funds cannot be refilled, or can again (`sufficient`, `refilling`). Sent once per change. */
         RelayerFundingPayload: {
             /**
-             * @description The tag of the payload. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The tag of the payload.
+             * @constant
              */
             payload_type: "relayer_funding";
             /** @description The relayer that needs funds. */
@@ -4907,8 +5064,8 @@ export interface components {
         /** @description A payment of a facilitator was carried out, by the relayer's transaction or by somebody else's. */
         PaymentSettledPayload: {
             /**
-             * @description The tag of the payload. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The tag of the payload.
+             * @constant
              */
             payload_type: "payment_settled";
             /** @description The facilitator that took the payment. */
@@ -4918,8 +5075,8 @@ export interface components {
         /** @description A payment of a facilitator was not carried out. The payer may sign again. */
         PaymentFailedPayload: {
             /**
-             * @description The tag of the payload. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The tag of the payload.
+             * @constant
              */
             payload_type: "payment_failed";
             /** @description The facilitator that took the payment. */
@@ -4929,8 +5086,8 @@ export interface components {
         /** @description A test event. */
         TestPayload: {
             /**
-             * @description The tag of the payload. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The tag of the payload.
+             * @constant
              */
             payload_type: "test";
             /** @description The notification that is tested. */
@@ -8331,6 +8488,7 @@ export interface components {
 }
 export type Succeeded = components['schemas']['Succeeded'];
 export type NoError = components['schemas']['NoError'];
+export type NoData = components['schemas']['NoData'];
 export type Pagination = components['schemas']['Pagination'];
 export type HealthResponse = components['schemas']['HealthResponse'];
 export type ServiceStateResponse = components['schemas']['ServiceStateResponse'];
@@ -8532,6 +8690,15 @@ export type WaitReason = components['schemas']['WaitReason'];
 export type ExplanationReason = components['schemas']['ExplanationReason'];
 export type WebhookEvent = components['schemas']['WebhookEvent'];
 export type EventPayload = components['schemas']['EventPayload'];
+export type TransactionUpdateEvent = components['schemas']['TransactionUpdateEvent'];
+export type TransactionWaitingEvent = components['schemas']['TransactionWaitingEvent'];
+export type RelayerDisabledEvent = components['schemas']['RelayerDisabledEvent'];
+export type RelayerEnabledEvent = components['schemas']['RelayerEnabledEvent'];
+export type RelayerLowBalanceEvent = components['schemas']['RelayerLowBalanceEvent'];
+export type RelayerFundingEvent = components['schemas']['RelayerFundingEvent'];
+export type PaymentSettledEvent = components['schemas']['PaymentSettledEvent'];
+export type PaymentFailedEvent = components['schemas']['PaymentFailedEvent'];
+export type TestEvent = components['schemas']['TestEvent'];
 export type TransactionPayload = components['schemas']['TransactionPayload'];
 export type TransactionWaitingPayload = components['schemas']['TransactionWaitingPayload'];
 export type RelayerDisabledPayload = components['schemas']['RelayerDisabledPayload'];
@@ -12420,17 +12587,17 @@ export const filterEventNameValues: ReadonlyArray<FlattenedDeepRequired<componen
 export const filterEventNameInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FilterEventNameInput"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding", "payment_settled", "payment_failed"];
 export const waitReasonValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitReason"]> = ["price_cap", "fee_multiplier", "fee_budget", "base_fee", "fee_too_low", "replacement_underpriced", "funds", "node", "unreachable", "nonce_conflict", "uncertain_nonce", "missing_receipt", "awaiting_quorum", "earlier_nonce", "paused", "disabled", "key_service", "private_relay", "other"];
 export const explanationReasonValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ExplanationReason"]> = ["price_cap", "fee_multiplier", "fee_budget", "base_fee", "fee_too_low", "replacement_underpriced", "funds", "node", "unreachable", "nonce_conflict", "uncertain_nonce", "missing_receipt", "awaiting_quorum", "earlier_nonce", "paused", "disabled", "key_service", "private_relay", "other", "signature", "acceptance", "block", "confirmations"];
-export const transactionPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionPayload"]["payload_type"]> = ["transaction"];
+export const transactionUpdateEventEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionUpdateEvent"]["event"]> = ["transaction_update"];
+export const transactionWaitingEventEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWaitingEvent"]["event"]> = ["transaction_waiting"];
+export const relayerDisabledEventEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerDisabledEvent"]["event"]> = ["relayer_disabled"];
+export const relayerEnabledEventEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerEnabledEvent"]["event"]> = ["relayer_enabled"];
+export const relayerLowBalanceEventEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerLowBalanceEvent"]["event"]> = ["relayer_low_balance"];
+export const relayerFundingEventEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerFundingEvent"]["event"]> = ["relayer_funding"];
+export const paymentSettledEventEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PaymentSettledEvent"]["event"]> = ["payment_settled"];
+export const paymentFailedEventEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PaymentFailedEvent"]["event"]> = ["payment_failed"];
+export const testEventEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TestEvent"]["event"]> = ["test"];
 export const transactionPayloadTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionPayload"]["type"]> = [0, 1, 2, 4];
-export const transactionWaitingPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWaitingPayload"]["payload_type"]> = ["transaction_waiting"];
 export const transactionWaitingPayloadTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWaitingPayload"]["type"]> = [0, 1, 2, 4];
-export const relayerDisabledPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerDisabledPayload"]["payload_type"]> = ["relayer_disabled"];
-export const relayerEnabledPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerEnabledPayload"]["payload_type"]> = ["relayer_enabled"];
-export const relayerLowBalancePayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerLowBalancePayload"]["payload_type"]> = ["relayer_low_balance"];
-export const relayerFundingPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerFundingPayload"]["payload_type"]> = ["relayer_funding"];
-export const paymentSettledPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PaymentSettledPayload"]["payload_type"]> = ["payment_settled"];
-export const paymentFailedPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PaymentFailedPayload"]["payload_type"]> = ["payment_failed"];
-export const testPayloadPayload_typeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TestPayload"]["payload_type"]> = ["test"];
 export const scopeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ScopeInput"]> = ["sign", "send", "read", "notifications", "manage"];
 export const grantedScopesValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["GrantedScopes"]> = ["sign", "send", "read", "notifications", "manage", "relay", "settle"];
 export const privateMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PrivateMethod"]> = ["eth_sendRawTransaction", "eth_sendPrivateTransaction"];

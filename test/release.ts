@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 
 /*
  * Completes dist/, the files of a release: source and Dockerfile of the image, SBOM, provenance and SHA256SUMS. Everything is made of the
@@ -73,6 +73,13 @@ const provenance = (files: string[]) =>
     },
   })
 
+/** The files of dist/, also those in folders. */
+const filesIn = () =>
+  readdirSync(dist, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(dist, join(entry.parentPath, entry.name)))
+    .sort()
+
 // git writes the commit into server/build.json (.gitattributes).
 write(
   `${name}-${version}.tar`,
@@ -80,8 +87,8 @@ write(
 )
 write('Dockerfile', pinnedDockerfile())
 write('sbom.cdx.json', sbom())
-write('provenance.json', provenance(readdirSync(dist).sort()))
-const files = readdirSync(dist).sort()
+write('provenance.json', provenance(filesIn()))
+const files = filesIn()
 write('SHA256SUMS', files.map((file) => `${sha256(readFileSync(join(dist, file)))}  ${file}\n`).join(''))
 for (const { name: image, digest } of bases)
   if (digest === null)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import type { Command } from 'commander'
 import type { GlobalOptions } from './context.ts'
 import { CommandError, exitCodes } from './exit-codes.ts'
@@ -31,13 +31,16 @@ function verify(folder: string): { files: number; faults: string[] } {
   const lines = read('SHA256SUMS').toString('utf8').trimEnd().split('\n')
   const sums = new Map(
     lines.map((line): [string, string] => {
-      const [, sum, file] = /^([0-9a-f]{64}) {2}([\w.-]+)$/.exec(line) ?? []
+      const [, sum, file] = /^([0-9a-f]{64}) {2}((?:[\w-]+\/)*[\w.-]+)$/.exec(line) ?? []
       if (sum === undefined || file === undefined)
         throw new CommandError(`SHA256SUMS has another line: ${inLine(line)}`)
       return [file, sum]
     }),
   )
-  const present = readdirSync(folder).filter((file) => file !== 'SHA256SUMS')
+  const present = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)).replaceAll('\\', '/'))
+    .filter((file) => file !== 'SHA256SUMS')
   const faults = [
     ...[...sums.keys()].filter((file) => !present.includes(file)).map((file) => `${file} is missing`),
     ...present.filter((file) => !sums.has(file)).map((file) => `${file} is not part of the release`),

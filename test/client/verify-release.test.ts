@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { relayerCommand } from '../support/relayer-command.ts'
@@ -9,7 +9,12 @@ const sha256 = (bytes: string | Uint8Array) => createHash('sha256').update(bytes
 
 function makeRelease(): string {
   const folder = temporaryFolder()
-  const files: Record<string, string> = { 'client.tgz': 'the client', Dockerfile: 'FROM node:26' }
+  const files: Record<string, string> = {
+    'client.tgz': 'the client',
+    Dockerfile: 'FROM node:26',
+    'generators/go.yaml': 'package: relayer',
+  }
+  mkdirSync(join(folder, 'generators'))
   const subject = Object.entries(files).map(([name, text]) => ({ name, digest: { sha256: sha256(text) } }))
   files['provenance.json'] = JSON.stringify({ subject })
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
@@ -24,7 +29,7 @@ const verify = (folder: string) => run(['verify-release', folder])
 
 test('finds a changed byte, a missing and an added file, and sums that do not fit the provenance', async () => {
   const whole = makeRelease()
-  expect(await verify(whole)).toMatchObject({ code: 0, out: '3 files are as SHA256SUMS and provenance.json say\n' })
+  expect(await verify(whole)).toMatchObject({ code: 0, out: '4 files are as SHA256SUMS and provenance.json say\n' })
 
   const changed = makeRelease()
   const bytes = readFileSync(join(changed, 'client.tgz'))
@@ -34,6 +39,13 @@ test('finds a changed byte, a missing and an added file, and sums that do not fi
 
   writeFileSync(join(whole, 'more.tgz'), '')
   expect(await verify(whole)).toMatchObject({ code: 9, err: expect.stringContaining('more.tgz is not part') })
+
+  const more = makeRelease()
+  writeFileSync(join(more, 'generators', 'rust.yaml'), '')
+  expect(await verify(more)).toMatchObject({
+    code: 9,
+    err: expect.stringContaining('generators/rust.yaml is not part'),
+  })
 
   const fitting = makeRelease()
   writeFileSync(join(fitting, 'client.tgz'), bytes)

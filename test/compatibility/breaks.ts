@@ -15,7 +15,7 @@ interface Report {
 }
 
 /** A new type of event, which is an addition (docs/compatibility.md): `redocly diff` reports it as a break. */
-const newPayload = /^#\/webhooks\/.*\/payload\/oneOf\/\d+$/
+const newEvent = /^#\/webhooks\/.*\/schema\/oneOf\/\d+$/
 
 /** The changes from one contract to another that break clients: what `redocly diff` finds, and what it does not look at. */
 export async function breaksBetween(base: string, revision: string): Promise<string[]> {
@@ -32,7 +32,7 @@ export async function breaksBetween(base: string, revision: string): Promise<str
     rmSync(folder, { recursive: true }),
   )
   const { changes }: Report = JSON.parse(stdout)
-  const verdicts = changes.filter(({ path }) => !newPayload.test(path)).flatMap((change) => change.verdicts)
+  const verdicts = changes.filter(({ path }) => !newEvent.test(path)).flatMap((change) => change.verdicts)
   const found = verdicts.filter(({ impact }) => impact === 'major').map(({ message }) => message)
   const [before, after] = contracts
   return [...new Set([...found, ...lostBetween(before, after)])]
@@ -46,6 +46,8 @@ type Node = Record<string, unknown>
 
 const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null
 
+const nameOf = ({ name, $ref }: { name?: string; $ref?: string }) => name ?? $ref?.split('/').at(-1)
+
 /** What generated clients use of one object of a contract, and `redocly diff` does not compare. */
 function usedOf(node: Node, path: string[]): string[] {
   const name = path.at(-1)
@@ -56,6 +58,11 @@ function usedOf(node: Node, path: string[]): string[] {
   return [
     ...(path.join('.') === 'components.schemas' ? Object.keys(node).map((schema) => `Schema \`${schema}\``) : []),
     ...('operationId' in node ? listed(tags).map((tag) => `Tag \`${tag}\` of \`${node.operationId}\``) : []),
+    ...('operationId' in node && path[0] !== 'webhooks'
+      ? listed(parameters).map(
+          (its, index) => `Parameter \`${nameOf(its)}\` as number ${index + 1} of \`${node.operationId}\``,
+        )
+      : []),
     ...(path[0] === 'webhooks' ? listed(parameters).map((its) => `Header \`${its.name}\` of a webhook`) : []),
     ...listed(node['x-extensible-enum']).map((its) => `Value \`${its}\` of \`${name}\``),
     ...mapping.map((tag) => `Value \`${tag}\` of the discriminator of \`${name}\``),

@@ -94,6 +94,11 @@ const breaking: [string, (contract: Contract) => void, RegExp][] = [
     /Default `10` of `per_page`/,
   ],
   [
+    'a new parameter before others',
+    (its) => void its.paths[notifications]?.get?.parameters.unshift({ name: 'x' }),
+    /Parameter `page` as number 1 of `listNotifications`/,
+  ],
+  [
     'a removed value of an answer',
     (its) => void schemaOf(its, 'TransactionStatus')['x-extensible-enum'].pop(),
     /Value `\w+` of `TransactionStatus`/,
@@ -105,17 +110,17 @@ const breaking: [string, (contract: Contract) => void, RegExp][] = [
   ],
   [
     'a removed type of event',
-    (its) => void Reflect.deleteProperty(schemaOf(its, 'EventPayload')['x-extensible-one-of'].mapping, 'test'),
-    /Value `test` of the discriminator of `EventPayload`/,
+    (its) => void Reflect.deleteProperty(schemaOf(its, 'WebhookEvent')['x-extensible-one-of'].mapping, 'test'),
+    /Value `test` of the discriminator of `WebhookEvent`/,
   ],
 ]
 
 const additive: ((contract: Contract) => void)[] = [
   function addTypeOfEvent(its) {
     const { schemas } = its.components
-    schemas.LaterPayload = structuredClone(schemas.RelayerEnabledPayload) as Schema
-    const { mapping } = schemaOf(its, 'EventPayload')['x-extensible-one-of']
-    mapping.later = { $ref: '#/components/schemas/LaterPayload' }
+    schemas.LaterEvent = structuredClone(schemas.RelayerEnabledEvent) as Schema
+    const { mapping } = schemaOf(its, 'WebhookEvent')['x-extensible-one-of']
+    mapping.later = { $ref: '#/components/schemas/LaterEvent' }
   },
   function addMemberOfAnswer(its) {
     Object.assign(schemaOf(its, 'Relayer').properties, { extra: { type: 'string' } })

@@ -7,19 +7,26 @@ import { build } from 'vite'
 import { expect } from 'vitest'
 import { type Document, exampleCalls } from '../../client/samples/operation.ts'
 import { testChain } from '../support/chain.ts'
-import { startTestService } from '../support/service.ts'
+import { startTestService, temporaryFolder } from '../support/service.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-export const contract = join(root, 'generated', 'openapi.json')
+const contract = join(root, 'generated', 'openapi.json')
 
 interface Schema {
   type?: unknown
+  properties?: object
+  oneOf?: { $ref: string }[]
+}
+
+interface Body {
+  content: Record<string, { schema: { $ref: string } }>
 }
 
 const document = JSON.parse(readFileSync(contract, 'utf8')) as Document & {
   tags: { name: string; description: string }[]
   components: {
     schemas: Record<string, Schema>
+    parameters: object
     responses: Record<
       string,
       { content?: Record<string, { schema: { $ref?: string }; examples?: Record<string, { value: unknown }> }> }
@@ -27,10 +34,28 @@ const document = JSON.parse(readFileSync(contract, 'utf8')) as Document & {
   }
 }
 
-export const operationIds = exampleCalls(document).map(({ operation }) => operation.operationId as string)
+const calls = exampleCalls(document)
+export const operationIds = calls.map(({ operation }) => operation.operationId as string)
 
 const schemas = Object.entries(document.components.schemas)
 export const schemaNames = schemas.map(([name]) => name)
+
+const nameIn = ({ $ref }: { $ref: string }) => $ref.split('/').at(-1) as string
+
+/** The first schema of a body that is one of several. */
+export function firstOf(schema: string): string {
+  const [first] = document.components.schemas[schema]?.oneOf ?? []
+  if (first === undefined) throw new Error(`${schema} is no union`)
+  return nameIn(first)
+}
+
+/** The schemas of the bodies of all PATCH operations. */
+export const patchSchemas = Object.values(document.paths ?? {}).flatMap(({ patch }) => {
+  const schema = (patch?.requestBody as Body | undefined)?.content['application/json']?.schema
+  if (schema === undefined) return []
+  const union = document.components.schemas[nameIn(schema)]?.oneOf
+  return union ? union.map(nameIn) : [nameIn(schema)]
+})
 
 /** Those for which a generator makes a class. */
 export const objectSchemas = schemas.filter(([, { type }]) => type === 'object').map(([name]) => name)
@@ -79,13 +104,30 @@ export async function run(program: string, input: string[], cwd: string, env: Re
   }
 }
 
+/** The client of a generator, made with the configuration that docs/clients.md names, and what the generator said. */
+export async function generate(
+  name: string,
+  env: Record<string, string> = {},
+): Promise<{ output: string; said: string }> {
+  const output = join(temporaryFolder(), 'relayer')
+  const said = await run('sh', [join(root, 'client', 'generators', 'generate.sh'), name, contract, output], root, env)
+  return { output, said }
+}
+
+/** The delivery of the webhook guide, and what a later version may answer and deliver. */
+export function writeLater(folder: string): void {
+  writeFileSync(join(folder, 'delivery.json'), block('json'))
+  writeFileSync(join(folder, 'later.json'), laterTransaction('resting'))
+  writeFileSync(join(folder, 'later-event.json'), laterEvent())
+}
+
 /** What a generated client is called with, and how it prints what it gets, a line each. */
 export interface Calls {
   url: string
   apiKey: string
   /**
-   * Signs "Hello", sends 1 wei, calls `approve`, lists relayers, makes the signer `extra` and the relayer `extra` with 5 as `max_value` and changes
-   * that to 7, makes the notification `ops`, changes its URL, deletes it and asks for it.
+   * Signs "Hello", sends 1 wei, calls `approve`, lists relayers, makes the signer `extra` and the relayer `extra` with 5 as `max_value`, changes
+   * that to 7 and removes it, makes the notification `ops` for `confirmed`, changes its URL, removes its filter, deletes it and asks for it.
    */
   expect(printed: string): Promise<void>
 }
@@ -108,7 +150,10 @@ export async function startCalls(): Promise<Calls> {
         'local',
         'extra 5',
         'extra 7',
+        'extra none',
+        'confirmed',
         'http://127.0.0.1:9/b',
+        'filter none',
         'deleted true',
         '404 not_found',
       ])
@@ -116,6 +161,7 @@ export async function startCalls(): Promise<Calls> {
       const sent = await Array.fromAsync(client.transactions.list('demo'))
       expect(sent.map((each) => each.id)).toEqual([callId, id])
       expect(sent[0]).toMatchObject({ to: receiver, data: expect.stringMatching(/^0x095ea7b3/) })
+      expect((await client.relayers.get('extra')).policies).not.toHaveProperty('max_value')
       expect(await client.transactions.wait('demo', id)).toMatchObject({
         status: 'confirmed',
         to: receiver,
@@ -125,11 +171,51 @@ export async function startCalls(): Promise<Calls> {
   }
 }
 
-/** Prints the names that a generator made. Returns those that the contract does not give it. */
-export function inventedNames(generator: string, kind: 'methods' | 'models', names: string[]): string[] {
-  process.stdout.write(`${generator}, ${names.length} ${kind}: ${names.toSorted().join(' ')}\n`)
-  return names.filter((name) => /inner|inline|anyof|oneof|allof|\d$/i.test(name)).toSorted()
+const plain = (name: string) => name.replaceAll(/[^A-Za-z0-9]/g, '').toLowerCase()
+
+/** The parameters that only one operation has, named after both. */
+const ownParameters = calls.flatMap(({ operation: { operationId, parameters = [] } }) =>
+  (parameters as { name?: string }[]).flatMap(({ name }) => [`${operationId}${name}`, `${operationId}Params${name}`]),
+)
+
+/** The names of schemas, of schemas with one of their members, of parameters and answers. */
+const givenNames = new Set(
+  [
+    ...schemas.flatMap(([name, { properties = {} }]) => [name, ...Object.keys(properties).map((key) => name + key)]),
+    ...Object.keys(document.components.parameters),
+    ...Object.keys(document.components.responses),
+    ...ownParameters,
+  ].map(plain),
+)
+
+const operations = `receiveEvent|${operationIds.join('|')}`
+
+/**
+ * Prints the names of the models that a generator made. Returns those that neither the contract gives, with one of the generator's `endings`
+ * or without, nor `own` has: what the generator always makes, and what it names itself.
+ */
+export function unknownModels(
+  generator: string,
+  names: string[],
+  { endings = '', own = [] as string[] } = {},
+): string[] {
+  process.stdout.write(`${generator}, ${names.length} models: ${names.toSorted().join(' ')}\n`)
+  const [ending, ofOperation] = [new RegExp(`(?:${endings})$`), new RegExp(`^(?:${operations})(?:${endings})$`, 'i')]
+  const isGiven = (name: string) => givenNames.has(plain(name)) || givenNames.has(plain(name.replace(ending, '')))
+  return names.filter((name) => !isGiven(name) && !ofOperation.test(name) && !own.includes(name)).toSorted()
 }
+
+/** Prints the names of the methods that a generator made. Returns those that are no operation, and the operations that have none. */
+export function unknownMethods(generator: string, names: string[]): string[] {
+  process.stdout.write(`${generator}, ${names.length} methods: ${names.toSorted().join(' ')}\n`)
+  const [made, wanted] = [names, operationIds].map((ids) => new Set(ids.map(plain))) as [Set<string>, Set<string>]
+  return [...made.symmetricDifference(wanted)].toSorted()
+}
+
+/** What the first group of a pattern finds, each once. */
+export const found = (source: string, pattern: RegExp): string[] => [
+  ...new Set([...source.matchAll(pattern)].map(([, name = '']) => name)),
+]
 
 /** Checks the types of a program beside a generated client, and runs it as one file: generated imports have no extensions. */
 export async function runTypeScript(folder: string, program: string, { url, apiKey }: Calls): Promise<string> {

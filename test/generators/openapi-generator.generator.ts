@@ -1,50 +1,30 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { temporaryFolder } from '../support/service.ts'
 import {
   answerExamples,
   answerSchemas,
-  block,
-  contract,
-  inventedNames,
-  laterEvent,
-  laterTransaction,
-  operationIds,
+  firstOf,
+  found,
+  generate,
+  patchSchemas,
   receiver,
   run,
   runTypeScript,
   startCalls,
+  unknownMethods,
+  unknownModels,
+  writeLater,
 } from './generated-client.ts'
 
-const version = '7.25.0'
+const [createRelayer, updateRelayer] = [firstOf('CreateRelayerRequest'), firstOf('UpdateRelayerRequest')]
 
-/** The folder with the generated client, and its sources as one text. Maven brings the generator. */
-async function generate(name: string, options: string[] = []) {
-  const folder = temporaryFolder()
-  const artifact = `org.openapitools:openapi-generator-cli:${version}`
-  await run('mvn', ['-q', 'dependency:copy', `-Dartifact=${artifact}`, `-DoutputDirectory=${folder}`], folder)
-  const jar = join(folder, `openapi-generator-cli-${version}.jar`)
-  const output = join(folder, 'client')
-  await run('java', ['-jar', jar, 'generate', '-i', contract, '-g', name, '-o', output, ...options], folder)
-  const files = readdirSync(output, { recursive: true, encoding: 'utf8' }).filter((file) =>
-    /\.(?:java|rs|ts)$/.test(file),
-  )
-  return { output, source: files.map((file) => readFileSync(join(output, file), 'utf8')).join('\n'), files }
+/** The sources in a folder of a client as one text, and the names of their files. */
+function sourcesIn(...folder: string[]) {
+  const files = readdirSync(join(...folder)).filter((file) => /\.(?:java|rs|ts)$/.test(file))
+  const source = files.map((file) => readFileSync(join(...folder, file), 'utf8')).join('\n')
+  return { source, names: files.map((file) => file.replace(/\.\w+$/, '')) }
 }
-
-/** The delivery of the webhook guide, and what a later version may answer and deliver. */
-function writeLater(output: string): void {
-  writeFileSync(join(output, 'delivery.json'), block('json'))
-  writeFileSync(join(output, 'later.json'), laterTransaction('resting'))
-  writeFileSync(join(output, 'later-event.json'), laterEvent())
-}
-
-const snake = (id: string) => id.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-
-/** The names of the files in a folder of models. */
-const modelsIn = (files: string[], folder: string) =>
-  files.flatMap((file) => (file.includes(folder) ? [file.replace(/.*\/|\.\w+$/g, '')] : []))
 
 const javaProgram = `
 import java.net.URI;
@@ -52,72 +32,119 @@ import java.nio.file.*;
 import java.util.List;
 import org.openapitools.client.*;
 import org.openapitools.client.api.*;
+import org.openapitools.client.api.NotificationsApi.*;
+import org.openapitools.client.api.PoolsApi.*;
+import org.openapitools.client.api.RelayersApi.*;
+import org.openapitools.client.api.SignersApi.*;
+import org.openapitools.client.api.SigningApi.*;
+import org.openapitools.client.api.TransactionsApi.*;
 import org.openapitools.client.model.*;
 
 public class Program {
+  static final ApiClient client = new ApiClient();
+  static final RelayersApi relayers = new RelayersApi(client);
+  static final TransactionsApi transactions = new TransactionsApi(client);
+  static final NotificationsApi notifications = new NotificationsApi(client);
+
   public static void main(String[] arguments) throws Exception {
-    ApiClient client = new ApiClient();
     client.updateBaseUri(arguments[0]);
     client.setRequestInterceptor(request -> request.header("Authorization", "Bearer " + arguments[1]));
     SignMessageRequest hello = new SignMessageRequest(new SignTextRequest().message("Hello"));
-    System.out.println(new SigningApi(client).signMessage("demo", hello).getData().getSig());
-    SendDataRequest transfer = new SendDataRequest().to("${receiver}").value("1");
-    TransactionsApi transactions = new TransactionsApi(client);
-    var sent = transactions.sendTransaction("demo", new SendTransactionRequest(transfer), "one", null, null);
-    System.out.println(sent.getData().getId());
+    var signing = APISignMessageRequest.newBuilder().relayerId("demo").signMessageRequest(hello).build();
+    System.out.println(new SigningApi(client).signMessage(signing).getData().getSig());
+    var transfer = new SendTransactionRequest(new SendDataRequest().to("${receiver}").value("1"));
+    System.out.println(send(APISendTransactionRequest.newBuilder().sendTransactionRequest(transfer).idempotencyKey("one")));
     ContractCall call = new ContractCall().function("approve(address,uint256)").args(List.of("${receiver}", "1"));
     SendTransactionRequest approve = new SendTransactionRequest(new SendCallRequest().to("${receiver}").call(call));
-    System.out.println(transactions.sendTransaction("demo", approve, null, null, null).getData().getId());
-    RelayersApi relayers = new RelayersApi(client);
-    System.out.println(relayers.listRelayers(1L, 10L).getData().get(0).getId());
+    System.out.println(send(APISendTransactionRequest.newBuilder().sendTransactionRequest(approve)));
+    System.out.println(relayers.listRelayers(APIListRelayersRequest.newBuilder().build()).getData().get(0).getId());
     GeneratedSignerRequest key = new GeneratedSignerRequest().type(GeneratedSignerRequest.TypeEnum.GENERATED).id("extra");
-    System.out.println(new SignersApi(client).createSigner(new CreateSignerRequest(key)).getData().getType());
-    CreateRelayerWithOneNotification extra = new CreateRelayerWithOneNotification().id("extra").name("Extra");
+    var signer = APICreateSignerRequest.newBuilder().createSignerRequest(new CreateSignerRequest(key)).build();
+    System.out.println(new SignersApi(client).createSigner(signer).getData().getType());
+    ${createRelayer} extra = new ${createRelayer}().id("extra").name("Extra");
     extra.network("local").networkType(NetworkTypeInput.EVM).paused(false).signerId("extra");
     extra.policies(new RelayerPoliciesInput().maxValue("5"));
-    Relayer made = relayers.createRelayer(new CreateRelayerRequest(extra)).getData();
+    var creation = APICreateRelayerRequest.newBuilder().createRelayerRequest(new CreateRelayerRequest(extra)).build();
+    Relayer made = relayers.createRelayer(creation).getData();
     System.out.println(made.getId() + " " + made.getPolicies().getMaxValue());
-    var higher = new UpdateRelayerWithOneNotification().policies(new RelayerPoliciesPatch().maxValue("7"));
-    Relayer changed = relayers.updateRelayer("extra", new UpdateRelayerRequest(higher), null).getData();
-    System.out.println("extra " + changed.getPolicies().getMaxValue());
-    NotificationsApi notifications = new NotificationsApi(client);
-    URI url = URI.create("http://127.0.0.1:9");
-    notifications.createNotification(new CreateNotificationRequest().id("ops").url(url));
-    UpdateNotificationRequest change = new UpdateNotificationRequest().url(URI.create("http://127.0.0.1:9/b"));
-    System.out.println(notifications.updateNotification("ops", change, null).getData().getUrl());
-    System.out.println("deleted " + notifications.deleteNotification("ops", null).getData().getDeleted());
+    System.out.println("extra " + limit(new RelayerPoliciesPatch().maxValue("7")));
+    System.out.println("extra " + (limit(new RelayerPoliciesPatch().maxValue(null)) == null ? "none" : "limited"));
+    CreateNotificationRequest ops = new CreateNotificationRequest().id("ops").url(URI.create("http://127.0.0.1:9"));
+    ops.filter(new NotificationFilterInput().addStatusesItem(TransactionStatusInput.CONFIRMED));
+    var notification = APICreateNotificationRequest.newBuilder().createNotificationRequest(ops).build();
+    System.out.println(notifications.createNotification(notification).getData().getFilter().getStatuses().get(0));
+    System.out.println(change(new UpdateNotificationRequest().url(URI.create("http://127.0.0.1:9/b"))).getUrl());
+    System.out.println("filter " + (change(new UpdateNotificationRequest().filter(null)).getFilter() == null ? "none" : "left"));
+    var deletion = APIDeleteNotificationRequest.newBuilder().notificationId("ops").build();
+    System.out.println("deleted " + notifications.deleteNotification(deletion).getData().getDeleted());
     try {
-      notifications.getNotification("ops");
+      notifications.getNotification(APIGetNotificationRequest.newBuilder().notificationId("ops").build());
     } catch (ApiException failure) {
       String code = client.getObjectMapper().readValue(failure.getResponseBody(), Failure.class).getCode();
       System.out.println(failure.getCode() + " " + code);
     }
+    leaveLists();
     String later = Files.readString(Path.of("later.json"));
     Transaction read = client.getObjectMapper().readValue(later, TransactionResponse.class).getData();
     if (!read.getStatus().equals("resting")) throw new AssertionError(read);
-    if (handle(client, Files.readString(Path.of("delivery.json"))) == null) throw new AssertionError();
-    if (handle(client, Files.readString(Path.of("later-event.json"))) != null) throw new AssertionError();
+    if (handle(Files.readString(Path.of("delivery.json"))) == null) throw new AssertionError();
+    if (handle(Files.readString(Path.of("later-event.json"))) != null) throw new AssertionError();
   }
 
-  static String handle(ApiClient client, String body) throws Exception {
+  static String send(APISendTransactionRequest.Builder request) throws Exception {
+    return transactions.sendTransaction(request.relayerId("demo").build()).getData().getId();
+  }
+
+  static String limit(RelayerPoliciesPatch policies) throws Exception {
+    var change = new UpdateRelayerRequest(new ${updateRelayer}().policies(policies));
+    var request = APIUpdateRelayerRequest.newBuilder().relayerId("extra").updateRelayerRequest(change).build();
+    return relayers.updateRelayer(request).getData().getPolicies().getMaxValue();
+  }
+
+  static Notification change(UpdateNotificationRequest change) throws Exception {
+    var request = APIUpdateNotificationRequest.newBuilder().notificationId("ops").updateNotificationRequest(change).build();
+    return notifications.updateNotification(request).getData();
+  }
+
+  // A list or map that a PATCH leaves out is not sent, so that it stays.
+  static void leaveLists() throws Exception {
+    PoolsApi pools = new PoolsApi(client);
+    CreatePoolRequest pool = new CreatePoolRequest().id("payouts").network("local").relayerIds(List.of("demo"));
+    pool.policies(new PoolPoliciesInput().whitelistReceivers(List.of("${receiver}")));
+    pools.createPool(APICreatePoolRequest.newBuilder().createPoolRequest(pool).build());
+    UpdatePoolRequest change = new UpdatePoolRequest().name("Payouts").policies(new PoolPoliciesPatch().maxValue("9"));
+    pools.updatePool(APIUpdatePoolRequest.newBuilder().poolId("payouts").updatePoolRequest(change).build());
+    Pool read = pools.getPool(APIGetPoolRequest.newBuilder().poolId("payouts").build()).getData();
+    if (!read.getName().equals("Payouts") || !read.getPolicies().getMaxValue().equals("9")) throw new AssertionError(read);
+    if (!read.getPolicies().getWhitelistReceivers().equals(List.of("${receiver}"))) throw new AssertionError(read);
+    if (read.getRelayers().size() != 1) throw new AssertionError(read);
+    for (Object body : List.of(${patchSchemas.map((name) => `new ${name}()`).join(', ')})) {
+      String json = client.getObjectMapper().writeValueAsString(body);
+      if (!json.equals("{}")) throw new AssertionError(body.getClass() + " " + json);
+    }
+  }
+
+  static String handle(String body) throws Exception {
     WebhookEvent event = client.getObjectMapper().readValue(body, WebhookEvent.class);
     if (!event.getEvent().equals("transaction_update")) return null;
-    return client.getObjectMapper().convertValue(event.getPayload(), TransactionPayload.class).getId();
+    return client.getObjectMapper().readValue(body, TransactionUpdateEvent.class).getPayload().getId();
   }
 }
 `
 
 test('java: has every operation, compiles and calls', async () => {
-  const { output, source, files } = await generate('java', [
-    '--library',
-    'native',
-    '--additional-properties',
-    'containerDefaultToNull=true',
-  ])
-  expect(operationIds.filter((id) => !source.includes(` ${id}(`))).toEqual([])
-  expect(inventedNames('java', 'methods', operationIds)).toEqual([])
-  expect(inventedNames('java', 'models', modelsIn(files, 'main/java/org/openapitools/client/model/'))).toEqual([])
-  writeFileSync(join(output, 'src', 'main', 'java', 'Program.java'), javaProgram)
+  const { output } = await generate('java')
+  const main = join(output, 'src', 'main', 'java')
+  const [apis, models] = ['api', 'model'].map((folder) => sourcesIn(main, 'org', 'openapitools', 'client', folder))
+  const methods = found(apis?.source ?? '', /^ {2}public (?!static)\S+ (\w+)\(API\w+Request apiRequest\)/gm)
+  expect(
+    unknownMethods(
+      'java',
+      methods.map((name) => name.replace(/WithHttpInfo$/, '')),
+    ),
+  ).toEqual([])
+  expect(unknownModels('java', models?.names ?? [], { own: ['AbstractOpenApiSchema'] })).toEqual([])
+  writeFileSync(join(main, 'Program.java'), javaProgram)
   writeLater(output)
   await run('mvn', ['-q', 'compile'], output)
   await run('mvn', ['-q', 'dependency:build-classpath', '-Dmdep.outputFile=classpath'], output)
@@ -127,7 +154,8 @@ test('java: has every operation, compiles and calls', async () => {
 })
 
 const rustProgram = `
-use openapi::apis::{configuration::Configuration, notifications_api::*, relayers_api, signers_api, signing_api, transactions_api, Error};
+use openapi::apis::{configuration::Configuration, Error};
+use openapi::apis::{notifications_api::*, relayers_api::*, signers_api::*, signing_api::*, transactions_api::*};
 use openapi::models::*;
 
 #[tokio::main(flavor = "current_thread")]
@@ -137,46 +165,49 @@ async fn main() {
     client.base_path = arguments[1].clone();
     client.bearer_access_token = Some(arguments[2].clone());
     let hello = SignMessageRequest::SignTextRequest(Box::new(SignTextRequest::new("Hello".to_string())));
-    println!("{}", signing_api::sign_message(&client, "demo", hello).await.unwrap().data.sig);
+    let signing = SignMessageParams { relayer_id: "demo".to_string(), sign_message_request: hello };
+    println!("{}", sign_message(&client, signing).await.unwrap().data.sig);
     let mut transfer = SendDataRequest::new();
     transfer.to = Some(Some("${receiver}".to_string()));
     transfer.value = Some("1".to_string());
-    let transfer = SendTransactionRequest::SendDataRequest(Box::new(transfer));
-    let sent = transactions_api::send_transaction(&client, "demo", transfer, Some("one"), None, None).await.unwrap();
-    println!("{}", sent.data.id);
+    println!("{}", send(&client, SendTransactionRequest::SendDataRequest(Box::new(transfer)), Some("one".to_string())).await);
     let mut call = ContractCall::new("approve(address,uint256)".to_string());
     call.args = Some(vec![serde_json::json!("${receiver}"), serde_json::json!("1")]);
     let approve = SendTransactionRequest::SendCallRequest(Box::new(SendCallRequest::new("${receiver}".to_string(), call)));
-    println!("{}", transactions_api::send_transaction(&client, "demo", approve, None, None, None).await.unwrap().data.id);
-    println!("{}", relayers_api::list_relayers(&client, None, None).await.unwrap().data[0].id);
+    println!("{}", send(&client, approve, None).await);
+    let first_page = ListRelayersParams { page: None, per_page: None };
+    println!("{}", list_relayers(&client, first_page).await.unwrap().data[0].id);
     let mut key = GeneratedSignerRequest::new(generated_signer_request::Type::Generated);
     key.id = Some("extra".to_string());
-    let key = CreateSignerRequest::GeneratedSignerRequest(Box::new(key));
-    println!("{}", signers_api::create_signer(&client, key).await.unwrap().data.r#type);
+    let create_signer_request = CreateSignerRequest::GeneratedSignerRequest(Box::new(key));
+    println!("{}", create_signer(&client, CreateSignerParams { create_signer_request }).await.unwrap().data.r#type);
     let name = || "extra".to_string();
-    let mut extra = CreateRelayerWithOneNotification::new(name(), "local".to_string(), NetworkTypeInput::Evm, false, name());
+    let mut extra = ${createRelayer}::new(name(), "local".to_string(), NetworkTypeInput::Evm, false, name());
     extra.id = Some(name());
     let mut policies = RelayerPoliciesInput::new();
     policies.max_value = Some("5".to_string());
     extra.policies = Some(Box::new(policies));
-    let extra = CreateRelayerRequest::CreateRelayerWithOneNotification(Box::new(extra));
-    let made = relayers_api::create_relayer(&client, extra).await.unwrap().data;
+    let create_relayer_request = CreateRelayerRequest::${createRelayer}(Box::new(extra));
+    let made = create_relayer(&client, CreateRelayerParams { create_relayer_request }).await.unwrap().data;
     println!("{} {}", made.id, made.policies.max_value.unwrap());
-    let mut higher = UpdateRelayerWithOneNotification::new();
-    let mut policies = RelayerPoliciesPatch::new();
-    policies.max_value = Some(Some("7".to_string()));
-    higher.policies = Some(Some(Box::new(policies)));
-    let higher = UpdateRelayerRequest::UpdateRelayerWithOneNotification(Box::new(higher));
-    let changed = relayers_api::update_relayer(&client, "extra", higher, None).await.unwrap().data;
-    println!("extra {}", changed.policies.max_value.unwrap());
+    println!("extra {}", limit(&client, Some("7".to_string())).await.unwrap());
+    println!("extra {}", limit(&client, None).await.unwrap_or("none".to_string()));
     let mut ops = CreateNotificationRequest::new("http://127.0.0.1:9".to_string());
     ops.id = Some("ops".to_string());
-    create_notification(&client, ops).await.unwrap();
-    let mut change = UpdateNotificationRequest::new();
-    change.url = Some("http://127.0.0.1:9/b".to_string());
-    println!("{}", update_notification(&client, "ops", change, None).await.unwrap().data.url);
-    println!("deleted {}", delete_notification(&client, "ops", None).await.unwrap().data.deleted);
-    match get_notification(&client, "ops").await {
+    let mut filter = NotificationFilterInput::new();
+    filter.statuses = Some(vec![TransactionStatusInput::Confirmed]);
+    ops.filter = Some(Box::new(filter));
+    let created = create_notification(&client, CreateNotificationParams { create_notification_request: ops }).await;
+    println!("{}", created.unwrap().data.filter.unwrap().statuses.unwrap()[0]);
+    let mut url = UpdateNotificationRequest::new();
+    url.url = Some("http://127.0.0.1:9/b".to_string());
+    println!("{}", change(&client, url).await.url);
+    let mut every = UpdateNotificationRequest::new();
+    every.filter = Some(None);
+    println!("filter {}", change(&client, every).await.filter.map_or("none", |_| "left"));
+    let deletion = DeleteNotificationParams { notification_id: "ops".to_string(), if_match: None };
+    println!("deleted {}", delete_notification(&client, deletion).await.unwrap().data.deleted);
+    match get_notification(&client, GetNotificationParams { notification_id: "ops".to_string() }).await {
         Err(Error::ResponseError(answer)) => {
             let failure: Failure = serde_json::from_str(&answer.content).unwrap();
             println!("{} {}", answer.status.as_u16(), failure.code);
@@ -190,13 +221,33 @@ async fn main() {
     assert!(handle(&std::fs::read_to_string("later-event.json").unwrap()).is_none());
 }
 
+async fn send(client: &Configuration, send_transaction_request: SendTransactionRequest, idempotency_key: Option<String>) -> String {
+    let relayer_id = "demo".to_string();
+    let params = SendTransactionParams { relayer_id, send_transaction_request, idempotency_key, wait: None, wait_seconds: None };
+    send_transaction(client, params).await.unwrap().data.id
+}
+
+async fn limit(client: &Configuration, max_value: Option<String>) -> Option<String> {
+    let mut policies = RelayerPoliciesPatch::new();
+    policies.max_value = Some(max_value);
+    let mut change = ${updateRelayer}::new();
+    change.policies = Some(Some(Box::new(policies)));
+    let update_relayer_request = UpdateRelayerRequest::${updateRelayer}(Box::new(change));
+    let params = UpdateRelayerParams { relayer_id: "extra".to_string(), update_relayer_request, if_match: None };
+    update_relayer(client, params).await.unwrap().data.policies.max_value
+}
+
+async fn change(client: &Configuration, update_notification_request: UpdateNotificationRequest) -> Notification {
+    let params = UpdateNotificationParams { notification_id: "ops".to_string(), update_notification_request, if_match: None };
+    *update_notification(client, params).await.unwrap().data
+}
+
 fn handle(body: &str) -> Option<String> {
     let event: WebhookEvent = serde_json::from_str(body).unwrap();
     if event.event != "transaction_update" {
         return None;
     }
-    let payload = serde_json::to_value(event.payload).unwrap();
-    Some(serde_json::from_value::<TransactionPayload>(payload).unwrap().id)
+    Some(serde_json::from_str::<TransactionUpdateEvent>(body).unwrap().payload.id)
 }
 
 fn read_examples() {
@@ -217,11 +268,10 @@ fn again<T: serde::Serialize + serde::de::DeserializeOwned>(value: serde_json::V
 `
 
 test('rust: has every operation, compiles and calls', async () => {
-  const { output, source, files } = await generate('rust')
-  expect(operationIds.filter((id) => !source.includes(`fn ${snake(id)}(`))).toEqual([])
-  const models = modelsIn(files, 'src/models/')
-  expect(inventedNames('rust', 'methods', operationIds.map(snake))).toEqual([])
-  expect(inventedNames('rust', 'models', models)).toEqual([])
+  const { output } = await generate('rust')
+  const [apis, models] = ['apis', 'models'].map((folder) => sourcesIn(output, 'src', folder))
+  expect(unknownMethods('rust', found(apis?.source ?? '', /^pub async fn (\w+)\(/gm))).toEqual([])
+  expect(unknownModels('rust', found(models?.source ?? '', /^pub use self::\w+::(\w+);/gm))).toEqual([])
   mkdirSync(join(output, 'src', 'bin'))
   writeFileSync(join(output, 'src', 'bin', 'program.rs'), rustProgram)
   // Rust writes a time without a fraction where it is a whole second.
@@ -260,15 +310,21 @@ const ids = { id: 'extra', name: 'Extra', network: 'local', signerId: 'extra' } 
 const createRelayerRequest = { ...ids, networkType: 'evm', paused: false, policies: { maxValue: '5' } } as const
 const made = await relayers.createRelayer({ createRelayerRequest })
 console.log(made.data.id, made.data.policies?.maxValue)
-const updateRelayerRequest = { policies: { maxValue: '7' } }
-const higher = await relayers.updateRelayer({ relayerId: 'extra', updateRelayerRequest })
-console.log('extra', higher.data.policies?.maxValue)
+for (const maxValue of ['7', null]) {
+  const updateRelayerRequest = { policies: { maxValue } }
+  const limited = await relayers.updateRelayer({ relayerId: 'extra', updateRelayerRequest })
+  console.log('extra', limited.data.policies?.maxValue ?? 'none')
+}
 const notifications = new relayer.NotificationsApi(configuration)
 const url = 'http://127.0.0.1:9'
-await notifications.createNotification({ createNotificationRequest: { id: 'ops', type: 'webhook', url } })
+const createNotificationRequest = { id: 'ops', type: 'webhook', url, filter: { statuses: ['confirmed'] } } as const
+const ops = await notifications.createNotification({ createNotificationRequest: structuredClone(createNotificationRequest) })
+console.log(ops.data.filter?.statuses?.[0])
 const path = { notificationId: 'ops' }
 const changed = await notifications.updateNotification({ ...path, updateNotificationRequest: { url: url + '/b' } })
 console.log(changed.data.url)
+const every = await notifications.updateNotification({ ...path, updateNotificationRequest: { filter: null } })
+console.log('filter', every.data.filter ?? 'none')
 console.log('deleted', (await notifications.deleteNotification(path)).data.deleted)
 const failure = await notifications.getNotification(path).catch((error) => error.response)
 console.log(failure.status, (await failure.json()).code)
@@ -279,17 +335,21 @@ for (const { schema, value } of JSON.parse(readFileSync('examples.json', 'utf8')
   deepEqual(JSON.parse(JSON.stringify(again)), value)
 }
 deepEqual(relayer.TransactionResponseFromJSON(JSON.parse(readFileSync('later.json', 'utf8'))).data.status, 'resting')
-const delivery = relayer.WebhookEventFromJSON(JSON.parse(readFileSync('delivery.json', 'utf8')))
-deepEqual([delivery.event, relayer.TransactionPayloadFromJSON(delivery.payload).status], ['transaction_update', 'confirmed'])
+const delivery = JSON.parse(readFileSync('delivery.json', 'utf8'))
+deepEqual(relayer.WebhookEventFromJSON(delivery).event, 'transaction_update')
+deepEqual(relayer.TransactionUpdateEventFromJSON(delivery).payload.status, 'confirmed')
 const later = JSON.parse(readFileSync('later-event.json', 'utf8'))
 deepEqual(relayer.WebhookEventFromJSON(later).event, 'relayer_renamed')
 deepEqual(relayer.WebhookEventFromJSON(later).payload, later.payload)
 `
 
 test('typescript-fetch: has every operation, compiles and calls', async () => {
-  const { output, source, files } = await generate('typescript-fetch')
-  expect(operationIds.filter((id) => !source.includes(`async ${id}(`))).toEqual([])
-  expect(inventedNames('typescript-fetch', 'models', modelsIn(files, 'models/'))).toEqual([])
+  const { output } = await generate('typescript-fetch')
+  const [apis, models] = ['apis', 'models'].map((folder) => sourcesIn(output, folder))
+  expect(
+    unknownMethods('typescript-fetch', found(apis?.source ?? '', /^ {4}async (\w+?)(?:Raw|RequestOpts)?\(/gm)),
+  ).toEqual([])
+  expect(unknownModels('typescript-fetch', models?.names ?? [], { own: ['index'] })).toEqual([])
   writeFileSync(join(output, 'examples.json'), JSON.stringify(answerExamples))
   writeLater(output)
   const calls = await startCalls()

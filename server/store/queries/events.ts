@@ -295,7 +295,7 @@ function serializeEvent(
 ) {
   const time = now()
   const timestamp = new Date(time).toISOString()
-  const whole: WebhookEvent = { id: makeId(), event, payload, timestamp, sequence }
+  const whole = { id: makeId(), event, payload, timestamp, sequence }
   const wrong = checkEvent(whole)
   if (wrong !== undefined) throw new Error(`An event breaks the contract: ${wrong}`)
   return { id: whole.id, body: JSON.stringify(whole), timestamp, now: time }

@@ -100,9 +100,8 @@ test('the name of a time ends in at, since or until', () => {
   const members = Object.entries(schemas).flatMap(([name, schema]) => membersOf(schema, name))
   const times = members.filter(({ schema }) => isTime(schema)).map(({ name }) => name)
   expect(times.length).toBeGreaterThan(50)
-  expect(times.filter((name) => !/[._](?:at|since|until)$/.test(name))).toEqual([
+  expect(times.filter((name) => !/[._](?:at|since|until)$|Event\.timestamp$/.test(name))).toEqual([
     'RelayerStatus.last_confirmed_transaction_timestamp',
-    'WebhookEvent.timestamp',
   ])
 })
 

@@ -60,11 +60,14 @@ test('sends no member that the contract does not declare, at any depth', async (
   expect(checkFailure(failure)).toBeUndefined()
   expect(checkFailure({ ...failure, stack: 'Error' })).toContain('must NOT have additional properties')
   const payload = { payload_type: 'test', notification_id: 'ops' }
-  const event = { id: 'a', event: 'relayer_disabled', payload, timestamp: '2026-11-26T00:00:00.000Z', sequence: 0 }
+  const event = { id: 'a', event: 'test', payload, timestamp: '2026-11-26T00:00:00.000Z', sequence: 0 }
   const checkEvent = compiledCheck(document, 'WebhookEvent')
   expect(checkEvent(event)).toBeUndefined()
   expect(checkEvent({ ...event, signing_key: 'b' })).toContain('must NOT have additional properties')
   expect(checkEvent({ ...event, payload: { ...payload, signing_key: 'b' } })).toContain('must NOT have additional')
+  expect(checkEvent({ ...event, event: 'relayer_disabled' })).toContain(
+    "/payload must have required property 'relayer'",
+  )
 })
 
 /** The lists of values below a part of the contract, with their keyword. */
