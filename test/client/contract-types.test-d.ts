@@ -1,4 +1,4 @@
-import type { RelayerClient } from '../../client/index.ts'
+import type { RelayerClient, WebhookEvent } from '../../client/index.ts'
 import type { NotificationType, Transaction } from '../../generated/openapi.ts'
 import { type Handler, type Handlers, Page } from '../../server/domain/operation.ts'
 
@@ -150,3 +150,8 @@ export async function calls(client: RelayerClient) {
   void signed.message
   return bits
 }
+
+// The type of an event tells that of its payload.
+export const statusOf = (event: WebhookEvent) => event.event === 'transaction_update' && event.payload.status
+// @ts-expect-error another event has no status
+export const statusOfRelayer = (event: WebhookEvent) => event.event === 'relayer_enabled' && event.payload.status
