@@ -205,10 +205,13 @@ export function unknownModels(
   return names.filter((name) => !isGiven(name) && !ofOperation.test(name) && !own.includes(name)).toSorted()
 }
 
-/** Prints the names of the methods that a generator made. Returns those that are no operation, and the operations that have none. */
-export function unknownMethods(generator: string, names: string[]): string[] {
+/** Prints the names of the methods that a generator made. Returns those that are no operation or `own`, and the operations that have none. */
+export function unknownMethods(generator: string, names: string[], own: string[] = []): string[] {
   process.stdout.write(`${generator}, ${names.length} methods: ${names.toSorted().join(' ')}\n`)
-  const [made, wanted] = [names, operationIds].map((ids) => new Set(ids.map(plain))) as [Set<string>, Set<string>]
+  const [made, wanted] = [names, [...operationIds, ...own]].map((ids) => new Set(ids.map(plain))) as [
+    Set<string>,
+    Set<string>,
+  ]
   return [...made.symmetricDifference(wanted)].toSorted()
 }
 
