@@ -2,9 +2,9 @@ import { Clock, LogOut, Menu, Waypoints } from 'lucide-react'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { Redirect, Route, Router, Switch, useLocation } from 'wouter'
 import { useHashLocation } from 'wouter/use-hash-location'
-import { Toasts } from './components/action.tsx'
 import { Boundary, Skeleton } from './components/feedback.tsx'
 import { Segments } from './components/filters.tsx'
+import { Messages } from './components/messages.tsx'
 import {
   decoded,
   type Find,
@@ -15,7 +15,6 @@ import {
   type RelayerPage,
   routes,
 } from './data/paths.ts'
-import { callerName } from './data/resources.ts'
 import { SessionProvider, useSession } from './data/session.tsx'
 import { browser } from './data/storage.ts'
 import { hereShortly, isUtc, showUtc } from './data/times.ts'
@@ -109,7 +108,9 @@ function Shell() {
           ))}
         </nav>
         <div className="who">
-          <span title={`Scopes: ${caller.scopes.join(', ')}`}>API key: {caller.name ?? callerName(caller.id)}</span>
+          <span title={`Scopes: ${caller.scopes.join(', ')}`}>
+            {caller.name === null ? 'Environment key' : `API key: ${caller.name}`}
+          </span>
           {here !== 'UTC' && (
             <Segments
               label="Time zone"
@@ -133,7 +134,7 @@ function Shell() {
           </Suspense>
         </Boundary>
       </main>
-      <Toasts />
+      <Messages />
     </>
   )
 }

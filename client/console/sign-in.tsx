@@ -1,3 +1,4 @@
+import { Waypoints } from 'lucide-react'
 import { type FormEvent, useState } from 'react'
 import { Problem } from './components/feedback.tsx'
 import { Field } from './components/fields.tsx'
@@ -8,6 +9,7 @@ export function SignIn({ token, reason, signIn }: SignInState) {
   const [typed, setTyped] = useState('')
   const [error, setError] = useState<string>()
   const [isRemembered, setRemembered] = useState(true)
+  const [isShown, setShown] = useState(false)
   const [isBusy, setBusy] = useState(false)
   const resumes = token !== undefined && reason === undefined
   const key = typed.trim() || token
@@ -26,34 +28,48 @@ export function SignIn({ token, reason, signIn }: SignInState) {
 
   function submit(event: FormEvent) {
     event.preventDefault()
-    if (key === undefined) return
-    if (/^[\x21-\x7e]+$/.test(key)) void tryKey(key)
+    if (isBusy || resumes) return
+    if (key === undefined) setError('Enter an API key.')
+    else if (/^[\x21-\x7e]+$/.test(key)) void tryKey(key)
     else setError(notAKey)
   }
 
   return (
     <main className="sign-in">
       <form onSubmit={submit} className="card">
-        <h1>Relayer console</h1>
-        <Field
-          label="API key"
-          type="password"
-          kind="id"
-          value={typed}
-          onChange={(event) => setTyped(event.target.value)}
-        />
+        <h1>
+          <Waypoints className="icon" aria-hidden />
+          Relayer console
+        </h1>
+        <div className="secret">
+          <Field
+            label="API key"
+            type={isShown ? 'text' : 'password'}
+            kind="id"
+            autoFocus
+            value={typed}
+            onChange={(event) => setTyped(event.target.value)}
+          />
+          <button type="button" className="quiet" aria-pressed={isShown} onClick={() => setShown(!isShown)}>
+            {isShown ? 'Hide' : 'Show'}
+          </button>
+        </div>
         <p className="hint">
-          On its first start, the service writes a key to <code>data/api-key</code>. This tab keeps the key until it is
-          closed, and the browser may write it to the disk.
+          The first start of the service writes one to <code>data/api-key</code>.
         </p>
-        <label className="check">
-          <input type="checkbox" checked={!isRemembered} onChange={(event) => setRemembered(!event.target.checked)} />
-          Keep it in memory only, until the page is reloaded
-        </label>
         {(error ?? reason) !== undefined && <Problem>{error ?? reason}</Problem>}
-        <button type="submit" className="primary" disabled={isBusy || resumes || key === undefined}>
+        <button type="submit" className="primary" aria-busy={isBusy || resumes}>
           {isBusy || resumes ? 'Signing in…' : 'Sign in'}
         </button>
+        <label className="check">
+          <input type="checkbox" checked={isRemembered} onChange={(event) => setRemembered(event.target.checked)} />
+          Stay signed in when this page is reloaded
+        </label>
+        <p className="hint">
+          {isRemembered
+            ? 'This tab keeps the key until it is closed. The browser may write it to the disk.'
+            : 'The key is kept in memory only.'}
+        </p>
       </form>
     </main>
   )

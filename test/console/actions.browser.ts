@@ -133,8 +133,15 @@ test('keeps a policy exact to the wei, and unchanged when nothing is typed, also
   const change = named(row, 'Change')
   const type = (text: string) => (dialog: Locator) => dialog.getByLabel('max_value').fill(text)
   const maxValue = async () => (await relayer(account)).policies.max_value
+  const confirmNothing = async () => {
+    await change.click()
+    await opened(page).getByText('Nothing is changed.').waitFor()
+    expect(await opened(page).locator('button[type=submit]').isDisabled()).toBe(true)
+    await page.keyboard.press('Escape')
+    await expect.poll(() => opened(page).count()).toBe(0)
+  }
   await row.getByText('at most 1.234567890123456789 ETH').waitFor()
-  await act(page, change)
+  await confirmNothing()
   expect(await maxValue()).toBe(exact)
 
   await act(page, change, type('2.000000000000000001'))
@@ -142,13 +149,13 @@ test('keeps a policy exact to the wei, and unchanged when nothing is typed, also
 
   await patch(account, { max_value: '3000000000000000003' })
   await row.getByText('at most 3.000000000000000003 ETH').waitFor()
-  await act(page, change)
+  await confirmNothing()
   expect(await maxValue()).toBe('3000000000000000003')
 
   await change.click()
   await type('9')(opened(page))
   await page.keyboard.press('Escape')
-  await act(page, change)
+  await confirmNothing()
   expect(await maxValue()).toBe('3000000000000000003')
 
   await change.click()
@@ -178,9 +185,12 @@ test('edits the lists of a relayer’s policies, entry by entry', async () => {
   const account = await stage.rig.addAccount()
   const { page } = await at(`/relayers/${account.relayer_id}/policies`)
   const token = `0x${'c0'.repeat(20)}`
-  const edit = (name: string, rows: string[][]) => {
+  const edit = (name: string, rows: string[][], limit = 'only these') => {
     const row = page.getByRole('listitem').filter({ has: page.getByText(name, { exact: true }) })
-    return act(page, named(row, 'Change'), (dialog) => fillEntries(dialog, name, rows))
+    return act(page, named(row, 'Change'), async (dialog) => {
+      await dialog.getByLabel(name).selectOption(limit)
+      await fillEntries(dialog, name, rows)
+    })
   }
   await edit('whitelist_receivers', [[other], [token], ['']])
   await page.getByText('Sends only to 2 receivers.').waitFor()
@@ -193,6 +203,9 @@ test('edits the lists of a relayer’s policies, entry by entry', async () => {
   })
   await page.getByText('Limits transfers of 1 token.').waitFor()
   await edit('whitelist_receivers', [[''], ['']])
+  await page.getByText('Nothing is allowed: the list is empty.').waitFor()
+  expect((await relayer(account)).policies.whitelist_receivers).toEqual([])
+  await edit('whitelist_receivers', [], 'no limit')
   await page.getByText('Sends to any receiver.').waitFor()
   expect((await relayer(account)).policies.whitelist_receivers).toBeUndefined()
 })
@@ -391,7 +404,8 @@ test('moves a transaction that was never signed to another relayer of the pool',
     .poll(async () => (await full.transactions()).some(({ status_reason }) => status_reason !== null))
     .toBe(true)
   // What comes behind it is not signed. What was sent to the relayer itself is not the pool's to move.
-  const [second] = await full.send(1)
+  const validUntil = new Date(Date.now() + 3_600_000).toISOString()
+  const [second] = await full.send(1, { valid_until: validUntil })
   const weigh = (weight: number) => stage.rig.client().pools.update('both', { weights: { spare: weight } })
   await weigh(0)
   const third = await stage.rig
@@ -408,13 +422,39 @@ test('moves a transaction that was never signed to another relayer of the pool',
     .first()
     .waitFor()
   expect(await named(page, 'Move').count()).toBe(0)
+  await page.locator(`dd time[datetime="${validUntil}"]`).waitFor()
   await open(pathOf(third.data.id))
   const dialog = opened(page)
   await named(page, 'Move').click()
   await named(dialog, 'Move').click()
   await page.getByRole('link', { name: 'spare', exact: true }).first().waitFor()
+  await open(pathOf(third.data.id))
+  await page.getByRole('link', { name: 'spare · nonce 0' }).click()
+  await page.getByRole('heading', { name: 'spare · nonce 0' }).waitFor()
   node.lie = undefined
   await finished(full)
+})
+
+test('says in the audit trail what was changed, before and after, why a request was refused, and whose transaction it is', async () => {
+  const account = await stage.rig.addAccount()
+  await patch(account, { max_value: '5' })
+  await patch(account, { max_value: '7' })
+  const path = { relayer_id: account.relayer_id }
+  const send = (value: string) =>
+    stage.rig.client().post(`${base}/transactions`, { path, body: { to: other, value, reference: 'order-12' } })
+  await expect(send('8')).rejects.toMatchObject({ status: 403 })
+  await send('6')
+  const { page } = await at('/audit')
+  const row = (operation: string) =>
+    page.getByRole('row').filter({ hasText: account.relayer_id }).filter({ hasText: operation })
+  const details = async (operation: string) => (await row(operation).locator('.changes').allTextContents()).join(' | ')
+  await row('Edit relayer').first().waitFor()
+  expect(await details('Edit relayer')).toBe('policies, max value: 5 7 | policies, max value: none 5')
+  expect(await details('Send transaction')).toMatch(/^8 wei is above the limit of 7 wei\.$/)
+  await page.getByRole('link', { name: 'order-12' }).click()
+  await page.getByRole('heading', { name: 'order-12' }).waitFor()
+  await page.getByText('environment key').first().waitFor()
+  await finished(account)
 })
 
 test('finds refused operations in the audit trail, without the service’s own, and shows times in UTC', async () => {

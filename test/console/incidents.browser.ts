@@ -90,7 +90,7 @@ const acknowledge = (id: string) => async (page: Page) => {
   await page.goBack()
   const line = page.locator('.troubles li').filter({ hasText: id })
   await confirm(page, line.getByRole('button', { name: 'Acknowledge' }), (its) => its.getByLabel('Note').fill('seen'))
-  await line.getByText(/API_KEY is dealing with it until/).waitFor()
+  await line.getByText(/environment key is dealing with it until/).waitFor()
 }
 
 async function hooked(status: number, id: string) {

@@ -1,5 +1,5 @@
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { Interface } from 'ethers'
+import { getAddress, Interface } from 'ethers'
 import { beforeAll, expect, test } from 'vitest'
 import type { Account } from '../support/rig.ts'
 import { compileSolidity } from '../support/solidity.ts'
@@ -24,28 +24,36 @@ async function start(options = {}) {
   return opened
 }
 
-test('gives all digits one width, also where a font is set', async () => {
-  const { page } = await start()
+test('gives all digits one width, also where a font is set, and amounts and addresses one form', async () => {
+  await stage.rig.chain.setBalance(account.address, 1_234_567_890n * 10n ** 12n)
+  const { page, open } = await start()
   await page.getByRole('table', { name: 'relayers' }).waitFor()
   const variants = await page.evaluate<string[]>(
     `[...new Set([...document.querySelectorAll('td, dd, button, input')].map((one) => getComputedStyle(one).fontVariantNumeric))]`,
   )
   expect(variants).toEqual(['tabular-nums'])
+  // As many decimals as on any other page.
+  await page.getByRole('row', { name: account.relayer_id }).getByText('1,234.567890 ETH').waitFor()
+  await open(`/relayers/${account.relayer_id}`)
+  await page.locator('.head dd').getByText('1,234.567890 ETH').waitFor()
+  expect(await page.locator('.head code').first().textContent(), 'with its checksum (ERC-55)').toBe(
+    getAddress(account.address),
+  )
 })
 
 test('loads at most 200 KB, compressed, for the overview', async () => {
   const { page } = await openConsole(stage.browser, stage.rig.url())
-  const bytes: number[] = []
-  page.on('response', async (response) => {
-    if (!/\/console(\/|$)/.test(new URL(response.url()).pathname)) return
-    const body = await response.body()
-    bytes.push(gzipSync(body[0] === 0x1f ? gunzipSync(body) : body).length)
+  const files: Promise<number>[] = []
+  const compressed = (body: Buffer) => gzipSync(body[0] === 0x1f ? gunzipSync(body) : body).length
+  page.on('response', (response) => {
+    if (/\/console(\/|$)/.test(new URL(response.url()).pathname)) files.push(response.body().then(compressed))
   })
   await page.reload()
   await page.getByLabel('API key').fill(stage.rig.api_key)
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Relayers' }).waitFor()
   await page.getByRole('table', { name: 'relayers' }).waitFor()
+  const bytes = await Promise.all(files)
   const sum = bytes.reduce((all, one) => all + one, 0)
   process.stdout.write(`The overview loads ${Math.round(sum / 1_024)} KB in ${bytes.length} files.\n`)
   expect(bytes.length).toBeGreaterThan(2)
@@ -208,6 +216,11 @@ test('names addresses, calls, logs and errors by what the service knows', async 
   await open('/transactions')
   const row = page.getByRole('row').filter({ hasText: 'transfer on Shop token' })
   await row.getByTitle('1,000,000,000,000 CNT').getByText('1,000,000,000,000 CNT').waitFor()
+  for (const width of [1_280, 1_240]) {
+    await page.setViewportSize({ width, height: 900 })
+    const cut = `[...document.querySelectorAll('.list td.number')].filter((one) => one.scrollWidth > one.clientWidth).length`
+    expect(await page.evaluate(cut), `no value is cut at ${width} px`).toBe(0)
+  }
   await page.setViewportSize({ width: 1024, height: 900 })
   await row.getByTitle('1,000,000,000,000 CNT').getByText('1T CNT').waitFor()
   expect(await row.getByText('1,500.000000 CNT').getAttribute('title')).toBe('1,500.000000000000000007 CNT')

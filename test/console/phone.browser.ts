@@ -130,6 +130,15 @@ test('has the time zone and the end of the session in the menu, and keeps the se
   await page.getByLabel('API key').waitFor()
 })
 
+test('breaks no name in the code of the sandbox, which scrolls', async () => {
+  const { page } = await start('/sandbox')
+  const lines = await page.evaluate<number[]>(
+    `[...document.querySelectorAll('.samples pre')].map((one) => Math.round((one.scrollHeight - 24) / 20) - one.textContent.trimEnd().split('\\n').length)`,
+  )
+  expect(lines, 'shown lines more than written ones').toEqual([0, 0])
+  expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0)
+})
+
 test('has the buttons of a dialog at the lower edge of the screen', async () => {
   const { page } = await start('/signers')
   await act(page, named(page, 'Create a signer'), async (dialog) => {
@@ -146,6 +155,7 @@ test('has the fields of a list within the dialog', async () => {
   const { page } = await start(`/relayers/${account.relayer_id}/policies`)
   await page.getByRole('listitem').filter({ hasText: 'token_limits' }).getByRole('button').click()
   const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('token_limits').selectOption('only these')
   await dialog.getByRole('button', { name: 'Add another token' }).click()
   await expect.poll(() => dialog.getByPlaceholder('units in 24 h').count()).toBe(2)
   expect(await dialog.evaluate((its) => its.scrollWidth - its.clientWidth)).toBe(0)

@@ -81,7 +81,7 @@ test('finds the empty ones among 60 relayers, pages through all of them, and ack
   await page.getByRole('table').getByText('pay-59').waitFor()
 
   await act(page, named(page, 'Acknowledge').first(), (dialog) => dialog.getByLabel('Note').fill('funds come at noon'))
-  await page.getByText(/API_KEY is dealing with it until .*: funds come at noon/).waitFor()
+  await page.getByText(/environment key is dealing with it until .*: funds come at noon/).waitFor()
   await expect.poll(() => page.title()).toBe('(1) Overview · Relayer console')
   await act(page, named(page, 'Withdraw').first())
   await expect.poll(() => page.title()).toBe('(2) Overview · Relayer console')
@@ -269,6 +269,6 @@ test('shows problems of one kind as one line, and acknowledges them together', a
   await line.getByRole('button', { name: '3 relayers are paused' }).click()
   await page.getByText(`${accounts[2]?.relayer_id} is paused`).waitFor()
   await act(page, line.getByRole('button', { name: 'Acknowledge' }))
-  await expect.poll(() => page.getByText(/API_KEY is dealing with it until/).count()).toBe(3)
+  await expect.poll(() => page.getByText(/environment key is dealing with it until/).count()).toBe(3)
   await pause(false)
 })

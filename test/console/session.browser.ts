@@ -70,7 +70,10 @@ test('signs out every tab of the browser, and shows nothing of the former key to
 test('keeps a key that is not to be remembered in memory only, until the page is reloaded', async () => {
   const { page } = await openConsole(stage.browser, stage.rig.url())
   await page.getByLabel('API key').fill(stage.rig.api_key)
-  await page.getByLabel('Keep it in memory only').check()
+  await page.getByLabel('Stay signed in').uncheck()
+  await page.getByText('The key is kept in memory only.').waitFor()
+  await page.getByRole('button', { name: 'Show' }).click()
+  expect(await page.getByLabel('API key').getAttribute('type')).toBe('text')
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
   expect(await page.evaluate('sessionStorage.length + localStorage.length + document.cookie.length')).toBe(0)

@@ -55,6 +55,21 @@ test('adds up what relayers of one currency spent', async () => {
     .waitFor()
   expect(await cells.locator('[title]').first().getAttribute('title')).toBe(`${exactly(`${fees}`)} ETH`)
   expect(await cells.nth(2).textContent()).toBe(`${data.reduce((sum, { mined }) => sum + mined, 0)}`)
+
+  const months = await page.getByLabel('Calendar month').locator('option').allTextContents()
+  expect(months).toHaveLength(4)
+  await page.getByLabel('Calendar month').selectOption(months[1] as string)
+  await cells
+    .first()
+    .getByText(/^Total in ETH/)
+    .waitFor()
+  await page.getByLabel('Calendar month').selectOption(months[2] as string)
+  await page.getByText(`No fees in ${months[2]} (UTC)`).waitFor()
+  await named(page, '7 days').click()
+  await cells
+    .first()
+    .getByText(/^Total in ETH/)
+    .waitFor()
 })
 
 test('says on a card that the fees could not be loaded, and loads them again', async () => {
@@ -90,10 +105,10 @@ test('changes the name, the notifications and the nodes of a relayer, and delete
     await dialog.getByLabel(/^Nodes/).selectOption('others of its own')
     await dialog.getByLabel(/^Node URLs/).fill(stage.rig.proxy.url)
   })
-  await page.getByText('with nodes of its own').waitFor()
+  await page.getByText(', own nodes').waitFor()
   expect(await read()).toMatchObject({ name: 'Payouts', notification_ids: ['one', 'two'], custom_rpc_urls: [{}] })
   await act(page, named(page, 'Edit'), (dialog) => dialog.getByLabel(/^Nodes/).selectOption('those of the network'))
-  await page.getByText('with nodes of its own').waitFor({ state: 'detached' })
+  await page.getByText(', own nodes').waitFor({ state: 'detached' })
   expect(await read()).toMatchObject({ name: 'Payouts', custom_rpc_urls: [] })
 
   await choose(page, relayer_id, 'Delete')

@@ -178,9 +178,10 @@ function timeLines(points: Point[]) {
 }
 
 /** The chart of the fees that the relayers of one network paid by day. */
-export function Fees({ period, network }: { period: Period; network: string }) {
+export function Fees({ period, whose }: { period: Period; whose: Whose & { network: string } }) {
+  const { network } = whose
   const symbol = useSymbols()(network)
-  const activity = useActivity(period, { network })
+  const activity = useActivity(period, whose)
   if (activity.isLoadingError)
     return (
       <figure className="chart">
@@ -216,7 +217,7 @@ function feeLine(points: Point[], symbol: string) {
   return {
     lines: [{ label: 'paid', color: '--blue', values: points.map(({ fees }) => Number(fees ?? 0) / weiPerCoin) }],
     measure: 'amount' as const,
-    total: fixed(feesOf(points).toString(), symbol, 6),
+    total: fixed(feesOf(points).toString(), symbol),
     show: (value: number) => coins(value, symbol),
     mark: (value: number, step: number) => value.toFixed(Math.max(0, -Math.floor(Math.log10(step)))),
   }
@@ -282,6 +283,8 @@ interface Whose {
   relayer_id?: string
   pool_id?: string
   network?: string
+  /** Of this month, in the place of the period. */
+  calendar_month?: string
 }
 
 /** The activity of all relayers, of those of a network or pool, or of one. */

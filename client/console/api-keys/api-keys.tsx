@@ -22,7 +22,7 @@ export const ApiKeys = () => (
     icon={Key}
     create="Create an API key"
     button={<CreateKey />}
-    about="Give each application a key of its own, with no more rights than it needs. The key in the setting API_KEY is not listed."
+    about="Give each application a key of its own, with no more rights than it needs. The environment key (the setting API_KEY) is not listed."
     query={useApiKeys()}
     columns={columns}
   />

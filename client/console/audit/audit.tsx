@@ -1,15 +1,17 @@
 import { ScrollText } from 'lucide-react'
+import { Link } from 'wouter'
 import type { AuditEntry, RelayerClient } from '../../index.ts'
 import { Csv } from '../components/csv.tsx'
+import { valueText } from '../components/edited.tsx'
 import { ClearFilters, EmptyState, Loaded } from '../components/feedback.tsx'
 import { Select } from '../components/fields.tsx'
 import { Filters, LateField, Matches, PeriodFields, periodIn, Segments } from '../components/filters.tsx'
 import { Heading } from '../components/page.tsx'
 import { type Column, Pages, Table, usePage } from '../components/table.tsx'
-import { Badge, Copyable, CopyButton, RelayerLink, RowTime, TransactionLink } from '../components/values.tsx'
+import { Badge, Copyable, CopyButton, RelayerLink, RowTime } from '../components/values.tsx'
 import { useAddressState } from '../data/address-state.ts'
 import { given } from '../data/form.ts'
-import { count, counted } from '../data/format.ts'
+import { count, counted, sentence, words } from '../data/format.ts'
 import { useAnswer, useGet } from '../data/get.ts'
 import { type Find, paths } from '../data/paths.ts'
 import { callerName } from '../data/resources.ts'
@@ -48,8 +50,10 @@ const lessUsed = ['operation', 'relayer_id', 'subject', 'service'] as const
 const ofCallers: [string, string] = ['entry by callers', 'entries by callers']
 const csvHeader = [
   ...(['chain', 'sequence', 'created_at', 'caller', 'operation', 'relayer_id', 'subject', 'http_status'] as const),
-  ...(['request_id', 'count'] as const),
+  ...(['request_id', 'count', 'subject_name', 'caller_name'] as const),
 ]
+/** After those. */
+const csvDetails = ['failure', 'changes']
 
 /** The audit trail with its filters, which are in the page's address. */
 export function Audit({ find }: Find) {
@@ -88,7 +92,7 @@ export function Audit({ find }: Find) {
                 <Csv
                   name="audit"
                   what="every entry that matches"
-                  header={csvHeader}
+                  header={[...csvHeader, ...csvDetails]}
                   pages={() => readAll(client, filter)}
                 />
               </Matches>
@@ -174,7 +178,7 @@ function filterOf({ operation, outcome, service, after, before, ...same }: Typed
     ...same,
     operation: operation && operationOf(operation),
     outcome: outcome === 'all' ? undefined : outcome,
-    caller: same.caller === callerName('environment') ? 'environment' : same.caller,
+    caller: same.caller.toLowerCase() === callerName('environment') ? 'environment' : same.caller,
     exclude_service: service === 'excluded' ? true : undefined,
     created_after: at(after),
     created_before: at(before),
@@ -187,7 +191,7 @@ async function* readAll(client: RelayerClient, filter: Filter): AsyncIterable<un
   for (let page = 1; ; page += 1) {
     const query = { ...filter, created_before: before, page, per_page: 1_000 }
     const { data, pagination } = await client.get('/api/v1/audit', { query })
-    yield data.map((entry) => csvHeader.map((name) => entry[name]))
+    yield data.map((entry) => [...csvHeader.map((name) => entry[name]), entry.failure?.message, changesText(entry)])
     if (page * 1_000 >= pagination.total_items) return
   }
 }
@@ -216,6 +220,12 @@ const columns: Column<AuditEntry>[] = [
   { name: 'Relayer', cell: ({ relayer_id }) => (relayer_id === null ? null : <RelayerLink id={relayer_id} />) },
   { name: 'Subject', cell: (entry) => entry.subject && <Subject entry={entry} subject={entry.subject} /> },
   {
+    name: 'Details',
+    isPlain: true,
+    cell: ({ failure, changes }) =>
+      failure || changes.length > 0 ? <Details failure={failure} changes={changes} /> : null,
+  },
+  {
     name: 'Result',
     isWhole: true,
     isBeside: true,
@@ -228,14 +238,39 @@ const columns: Column<AuditEntry>[] = [
   },
 ]
 
-/** A transaction by its name, as far as the entry has it; anything else as it is. */
-function Subject({ entry: { operation, relayer_id }, subject }: { entry: AuditEntry; subject: string }) {
-  const isTransaction =
-    relayer_id !== null && /^(?:send|replace|speedUp|cancel|publish|move).*Transaction$/.test(operation)
-  if (!isTransaction) return <Copyable value={subject} />
+/** Why it was refused, and what it changed. */
+const Details = ({ failure, changes }: Pick<AuditEntry, 'failure' | 'changes'>) => (
+  <ul className="plain changes">
+    {failure && <li>{sentence(failure.message || words(failure.code))}</li>}
+    {changes.map(({ member, before, after }) => (
+      <li key={member}>
+        {words(member.replaceAll('.', ', '))}: <del>{jsonText(before)}</del> <ins>{jsonText(after)}</ins>
+      </li>
+    ))}
+  </ul>
+)
+
+/** A value in words; a text that was cut is no JSON. */
+function jsonText(json: string | null): string {
+  if (json === null) return 'none'
+  try {
+    return valueText(JSON.parse(json))
+  } catch {
+    return json
+  }
+}
+
+const changesText = ({ changes }: AuditEntry): string =>
+  changes.map(({ member, before, after }) => `${member}: ${before ?? 'none'} → ${after ?? 'none'}`).join('; ')
+
+/** A transaction by its name; anything else as it is. */
+function Subject({ entry: { relayer_id, subject_name }, subject }: { entry: AuditEntry; subject: string }) {
+  if (relayer_id === null || subject_name === null) return <Copyable value={subject} />
   return (
     <span className="copyable">
-      <TransactionLink relayer_id={relayer_id} id={subject} />
+      <Link to={paths.transaction({ relayer_id, id: subject })} title={subject}>
+        {subject_name}
+      </Link>
       <CopyButton text={subject} label={`Copy ${subject}`} />
     </span>
   )

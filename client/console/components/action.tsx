@@ -1,7 +1,6 @@
 import { Dialog } from '@base-ui/react/dialog'
-import { Toast } from '@base-ui/react/toast'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { CircleCheck, type LucideIcon, X } from 'lucide-react'
+import { CircleCheck, type LucideIcon } from 'lucide-react'
 import {
   Children,
   cloneElement,
@@ -20,6 +19,7 @@ import { useLocation } from 'wouter'
 import { type RelayerClient, RelayerError } from '../../index.ts'
 import { FormError } from '../data/form.ts'
 import { count, sentence } from '../data/format.ts'
+import { tell } from '../data/messages.ts'
 import { usePressable } from '../data/press-button.ts'
 import { useSession } from '../data/session.tsx'
 import { detailText, errorText, Problem, placesOf } from './feedback.tsx'
@@ -504,46 +504,4 @@ export function Bulk<Item>({
       {children}
     </Action>
   )
-}
-
-const messages = Toast.createToastManager<{ page: string }>()
-const shownMs = 8_000
-/** A message asks nothing, so it is no dialog. */
-const asGroup = { role: 'group', 'aria-modal': undefined } as const
-
-/** Shows for some seconds what an action did, on the page that is open then: the action may have opened it. */
-const tell = (text: ReactNode): void =>
-  void messages.add({ description: text, timeout: shownMs, data: { page: shownPage() } })
-
-/** As `useLocation` names it. */
-const shownPage = () => `/${location.hash.replace(/^#?\/?/, '')}`
-
-export const Toasts = () => (
-  <Toast.Provider toastManager={messages} limit={3}>
-    <Toast.Portal>
-      <Toast.Viewport className="toasts">
-        <List />
-      </Toast.Viewport>
-    </Toast.Portal>
-  </Toast.Provider>
-)
-
-function List() {
-  const { toasts, close } = Toast.useToastManager<{ page: string }>()
-  const [page] = useLocation()
-  useEffect(() => {
-    for (const { id, data, transitionStatus } of toasts)
-      if (data?.page !== page && transitionStatus !== 'ending') close(id)
-  }, [toasts, close, page])
-  return toasts.map((toast) => (
-    <Toast.Root key={toast.id} toast={toast} className="toast" swipeDirection={[]} {...asGroup}>
-      <CircleCheck className="icon" aria-hidden />
-      <div>
-        <Toast.Description render={<div />} />
-      </div>
-      <Toast.Close className="quiet small" aria-label="Dismiss" aria-hidden={undefined}>
-        <X className="icon" aria-hidden />
-      </Toast.Close>
-    </Toast.Root>
-  ))
 }

@@ -39,8 +39,8 @@ function Difference({ opened, current, again }: { opened: object; current: objec
       <ul className="plain">
         {changed.map(([name, value]) => (
           <li key={name}>
-            {words(name)}: <del>{textOf(before[name] ?? withoutLimit[name])}</del>{' '}
-            <ins>{textOf(value ?? withoutLimit[name])}</ins>
+            {words(name)}: <del>{valueText(before[name] ?? withoutLimit[name])}</del>{' '}
+            <ins>{valueText(value ?? withoutLimit[name])}</ins>
           </li>
         ))}
       </ul>
@@ -58,12 +58,12 @@ function keyOf(value: unknown): string {
 }
 
 /** What is shown: `asset coin, max amount none; asset 0x12…, max amount 5`. */
-function textOf(value: unknown): string {
+export function valueText(value: unknown): string {
   if (typeof value !== 'object' || value === null) return `${value ?? 'none'}`
   const isOfObjects = Array.isArray(value) && typeof value[0] === 'object'
   const parts = Array.isArray(value)
-    ? value.map(textOf)
-    : Object.entries(value).map(([name, one]) => `${words(name)} ${textOf(one)}`)
+    ? value.map(valueText)
+    : Object.entries(value).map(([name, one]) => `${words(name)} ${valueText(one)}`)
   return parts.join(isOfObjects ? '; ' : ', ') || 'none'
 }
 

@@ -220,7 +220,8 @@ export function periodIn(form: HTMLFormElement): Period {
 interface SegmentsProps<Value extends string> {
   label: string
   values: readonly Value[]
-  value: NoInfer<Value>
+  /** Undefined: none is chosen. */
+  value: NoInfer<Value> | undefined
   choose(value: NoInfer<Value>): void
   texts?: Partial<Record<Value, string>>
 }
@@ -230,7 +231,7 @@ export const Segments = <Value extends string>({ label, values, value, choose, t
   <ToggleGroup
     className="choice"
     aria-label={label}
-    value={[value]}
+    value={value === undefined ? [] : [value]}
     onValueChange={([next]) => next !== undefined && choose(next as Value)}
   >
     {values.map((one) => (

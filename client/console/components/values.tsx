@@ -2,16 +2,9 @@ import { Check, Copy, ExternalLink } from 'lucide-react'
 import { type ComponentProps, type ReactNode, useState, useSyncExternalStore } from 'react'
 import { Link } from 'wouter'
 import type { Transaction } from '../../index.ts'
-import { amount, count, counted, exactAmount, exactly, gasPrice, short, words } from '../data/format.ts'
+import { amount, count, counted, exactAmount, exactly, fixed, gasPrice, short, words } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
-import {
-  useAddressNames,
-  useExplorer,
-  useNetworkState,
-  useRelayers,
-  useSymbolOf,
-  useSymbols,
-} from '../data/resources.ts'
+import { useExplorer, useNetworkState, useRelayers, useSymbolOf, useSymbols } from '../data/resources.ts'
 import { isSlow, stateOf, toneOf } from '../data/statuses.ts'
 import { age, ageOrDate, clock, inBothZones, rowTime, span, time } from '../data/times.ts'
 
@@ -255,31 +248,6 @@ export const ExplorerLink = ({ to, what }: { to: string | undefined; what: strin
     </a>
   )
 
-interface AddressProps {
-  value: string
-  network: string | undefined
-  what: string
-  whole?: boolean
-  /** Its name stands beside it already. */
-  isUnnamed?: boolean
-}
-
-/** An address with the name of its relayer, signer or ABI. `whole`: all of its digits. */
-export function Address({ value, network, what, whole = false, isUnnamed = false }: AddressProps) {
-  const nameOf = useAddressNames()
-  const named = isUnnamed ? undefined : nameOf(value)
-  const explorer = useExplorer(network)
-  return (
-    <span className="named">
-      {named && (named.to === undefined ? <strong>{named.name}</strong> : <Link to={named.to}>{named.name}</Link>)}
-      {named && <span className="hint">{named.kind}</span>}
-      <span className="copyable">
-        <Copyable value={value} whole={whole} /> <ExplorerLink to={explorer('address', value)} what={what} />
-      </span>
-    </span>
-  )
-}
-
 /** A long value, shortened, with a button that copies all of it. `whole`: all is shown, except for the middle on a phone. */
 export const Copyable = ({ value, whole = false }: { value: string; whole?: boolean }) => (
   <span className="copyable">
@@ -292,6 +260,12 @@ export const Copyable = ({ value, whole = false }: { value: string; whole?: bool
 
 /** An amount in the coin of a network. */
 export const Coins = ({ wei, network }: { wei: string | null; network: string }) => amount(wei, useSymbols()(network))
+
+/** An amount in a column, where the points stand below each other; all of its digits are in its title. */
+export function Paid({ wei, network }: { wei: string; network: string }) {
+  const symbol = useSymbols()(network)
+  return <span title={exactAmount(wei, symbol)}>{fixed(wei, symbol)}</span>
+}
 
 /** Whom a dialog that pays pays, in full, and what. */
 export function Receiver({ of: { to, value, relayer_id } }: { of: Pick<Transaction, 'to' | 'value' | 'relayer_id'> }) {

@@ -9,11 +9,11 @@ export const amount = (wei: string | null, symbol: string): string =>
   wei === null ? 'unknown' : `${ether(wei)} ${symbol}`
 
 /**
- * An amount with so many digits after the point, so that those of a column stand below each other: `0.1500 POL`. Millions are short: `1.2M POL`;
+ * An amount with so many digits after the point, so that those of a column stand below each other: `0.150000 POL`. Millions are short: `1.2M POL`;
  * nothing is `0 POL`.
  * The unit has ten to the power of `digits` of the smallest units.
  */
-export function fixed(units: string, symbol: string, places = 4, digits = 18): string {
+export function fixed(units: string, symbol: string, places = 6, digits = 18): string {
   const [all, unit] = [BigInt(units), 10n ** BigInt(digits)]
   if (all / unit >= 1_000_000n) return `${large.format(all / unit)} ${symbol}`
   if (all === 0n) return `0 ${symbol}`
@@ -23,10 +23,10 @@ export function fixed(units: string, symbol: string, places = 4, digits = 18): s
   return `${count(BigInt(text.slice(0, -places)))}.${text.slice(-places)} ${symbol}`
 }
 
-/** As `fixed`, where there is room: up to 15 digits before the point, and none after it from a million on. */
+/** As `fixed`, where there is room: up to 13 digits before the point, and none after it from a million on. */
 export function wide(units: string, symbol: string, places: number, digits = 18): string {
   const whole = BigInt(units) / 10n ** BigInt(digits)
-  const isLong = whole >= 1_000_000n && whole < 10n ** 15n
+  const isLong = whole >= 1_000_000n && whole < 10n ** 13n
   return isLong ? `${count(whole)} ${symbol}` : fixed(units, symbol, places, digits)
 }
 

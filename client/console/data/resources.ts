@@ -82,6 +82,19 @@ export function useNetworkState(): (network: { id: string }) => string | undefin
   }
 }
 
+/** Whether the chain of the network makes no blocks: no price helps then. */
+export const useIsStill = (network: string | undefined): boolean =>
+  useProblems().data?.data.some(
+    ({ kind, network_id }) => kind === 'network_still' && network_id === `evm:${network}`,
+  ) ?? false
+
+/** The problem of a queue that is stuck; undefined: it is not. */
+export const useStuck = (relayerId: string): Problem | undefined =>
+  useProblems().data?.data.find(
+    ({ kind, ...one }) =>
+      one.relayer_id === relayerId && (kind === 'transaction_waiting' || kind === 'transaction_slow'),
+  )
+
 /** All relayers with their queues. */
 export function useRelayersWithQueues() {
   const relayers = useRelayers()
@@ -217,10 +230,8 @@ export function useIsUnused(): boolean | undefined {
 
 const isUsed = ({ pagination }: { pagination: { total_items: number } }) => pagination.total_items > 0
 
-export interface SpendingFilter {
-  days: number
-  network?: string
-}
+/** The last days, or a calendar month. */
+export type SpendingFilter = ({ days: number } | { calendar_month: string }) & { network?: string }
 
 const options = { pollMs: 30_000, keepsPrevious: true }
 
@@ -238,8 +249,8 @@ export interface AddressName {
   to: string | undefined
 }
 
-/** What made a request. The key of the setting `API_KEY` is named as the setting is. */
-export const callerName = (caller: string): string => (caller === 'environment' ? 'API_KEY' : caller)
+/** What made a request, where it has no name of its own: the key of the setting `API_KEY`, the command line or the service. */
+export const callerName = (caller: string): string => (caller === 'environment' ? 'environment key' : caller)
 
 /** What the service knows addresses as, in lower case: the relayer, the signer or the contract. */
 export function useAddressBook(): ReadonlyMap<string, AddressName> {

@@ -6,8 +6,11 @@ export function age(timestamp: string, now = Date.now()): string {
   return s < 172_800 ? `${Math.floor(s / 3_600)} h` : `${Math.floor(s / 86_400)} d`
 }
 
-/** The time between two steps, in one scale: `0.02 s`, `1.20 s`, `15 s`. */
-export const gap = (ms: number): string => (ms < 10_000 ? `${(ms / 1_000).toFixed(2)} s` : span(ms))
+/** The time between two steps, in one scale: `< 0.01 s`, `0.02 s`, `1.20 s`, `15 s`. */
+export function gap(ms: number): string {
+  if (ms >= 10_000) return span(ms)
+  return ms < 5 ? '< 0.01 s' : `${(ms / 1_000).toFixed(2)} s`
+}
 
 /** A time that something takes, from milliseconds on. */
 export function duration(ms: number): string {

@@ -3,25 +3,18 @@ import { FileCode2, Network as NetworkIcon } from 'lucide-react'
 import { Link } from 'wouter'
 import type { Abi, Network, NetworkNode, PrivateRpcUrl, UpdateNetworkRequest } from '../../index.ts'
 import { Action } from '../components/action.tsx'
+import { Address } from '../components/address.tsx'
 import { changedIn, useEdited } from '../components/edited.tsx'
 import { EmptyState, Loaded, Skeleton } from '../components/feedback.tsx'
 import { Entries, Field, Lines, nodeParts, Select } from '../components/fields.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Crumbs, Heading, ListPage, Missing } from '../components/page.tsx'
 import { type Column, column, countColumn, networkColumn, stateColumn, Table } from '../components/table.tsx'
-import { Age, Badge, Block, byAge, Copyable, ExplorerLink, Figures, Price, RelayerLink } from '../components/values.tsx'
+import { Age, Badge, Block, byAge, Copyable, Figures, Price, RelayerLink } from '../components/values.tsx'
 import { given, jsonIn, linesOf, nodesOf, relaysOf, useForm } from '../data/form.ts'
 import { count, counted } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
-import {
-  useAbis,
-  useExplorer,
-  useNetworkNames,
-  useNetworkState,
-  useNetworks,
-  useNodes,
-  useRelayers,
-} from '../data/resources.ts'
+import { useAbis, useNetworkNames, useNetworkState, useNetworks, useNodes, useRelayers } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import {
   SubmissionFields,
@@ -489,7 +482,10 @@ type AbiRow = Pick<Abi, 'id' | 'name' | 'network' | 'address'>
 const columns: Column<AbiRow>[] = [
   { name: 'Contract', by: ({ name }) => name, cell: ({ id, name }) => <span title={id}>{name}</span> },
   networkColumn(),
-  { name: 'Address', cell: (abi) => <Contract {...abi} /> },
+  {
+    name: 'Address',
+    cell: ({ address, network }) => <Address value={address} network={network} what="Contract" whole isUnnamed />,
+  },
   { name: '', cell: (abi) => <DeleteAbi {...abi} /> },
 ]
 
@@ -501,12 +497,6 @@ const Explorer = ({ url }: { url: string }) =>
   ) : (
     url
   )
-
-const Contract = ({ address, network }: AbiRow) => (
-  <span className="copyable">
-    <Copyable value={address} whole /> <ExplorerLink to={useExplorer(network)('address', address)} what="Contract" />
-  </span>
-)
 
 function DeleteAbi({ id, name }: AbiRow) {
   const { mayManageAll } = useSession()

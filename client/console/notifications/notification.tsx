@@ -35,14 +35,14 @@ import { useAnswer, useGet } from '../data/get.ts'
 import { type NotificationPage, paths } from '../data/paths.ts'
 import { useHealth } from '../data/resources.ts'
 import { momentOf, typedOf, zoneShortly } from '../data/times.ts'
-import { filterText, useWebhookForm } from './notifications.tsx'
+import { filterText, useNotificationForm } from './notifications.tsx'
 
 const pollMs = 3_000
 const perPage = 50
 const dayMs = 86_400_000
 const statuses = ['all', 'pending', 'failed', 'delivered'] as const
 
-/** A webhook endpoint: its health, and its deliveries with the responses; each can be sent again. */
+/** A notification: its health, and its deliveries with the responses; each can be sent again. */
 export function Notification({ notification_id, find }: NotificationPage) {
   const path = { notification_id }
   const here = paths.notification(notification_id)
@@ -171,7 +171,7 @@ interface DeliveriesProps {
 }
 
 /**
- * The deliveries of a webhook with the responses; each can be sent again. `isFailing`: no attempt of the webhook has succeeded since a time:
+ * The deliveries of a notification with the responses; each can be sent again. `isFailing`: no attempt of it has succeeded since a time:
  * those that were never sent wait for the first success.
  */
 function Deliveries({ rows, notification_id, isFailing }: DeliveriesProps) {
@@ -348,8 +348,8 @@ function NotificationActions({ id, resource, health }: NotificationActionsProps)
 
 function EditNotification({ resource }: { resource: Resource }) {
   const { id } = resource
-  const webhook = useWebhookForm(resource)
-  const { opened, open, lack, difference } = useEdited(resource, webhook.reset)
+  const form = useNotificationForm(resource)
+  const { opened, open, lack, difference } = useEdited(resource, form.reset)
   return (
     <Action
       label="Edit"
@@ -360,16 +360,16 @@ function EditNotification({ resource }: { resource: Resource }) {
       run={(client) => {
         const { events = null, statuses = null } = opened.filter ?? {}
         const before = { url: opened.url, filter: { events, statuses } }
-        return client.notifications.update(id, changedIn(before, webhook.body()), { revision: opened.revision })
+        return client.notifications.update(id, changedIn(before, form.body()), { revision: opened.revision })
       }}
     >
       {difference}
-      {webhook.fields}
+      {form.fields}
       <Field
         label="New signing key (empty: it stays)"
         type="password"
         autoComplete="off"
-        {...webhook.bind('signing_key')}
+        {...form.bind('signing_key')}
       />
     </Action>
   )

@@ -6,7 +6,7 @@ import { Action } from '../components/action.tsx'
 import { Checks, Field } from '../components/fields.tsx'
 import { TablePage } from '../components/page.tsx'
 import type { Column } from '../components/table.tsx'
-import { Age, about, Badge } from '../components/values.tsx'
+import { Age, about, Badge, Pending } from '../components/values.tsx'
 import { given, useForm } from '../data/form.ts'
 import { count, words } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
@@ -19,36 +19,36 @@ export const Notifications = () => (
     icon={Bell}
     create="Create a notification"
     button={<CreateNotification />}
-    about="A notification sends the events of relayers to your webhook endpoint, signed, at least once."
+    about="A notification sends the events of relayers to a URL of yours, signed, at least once."
     query={useNotifications()}
     columns={columns}
   />
 )
 
 function CreateNotification() {
-  const webhook = useWebhookForm()
+  const form = useNotificationForm()
   return (
     <Action
       label="Create a notification"
       tone="primary"
-      effect="Creates a webhook endpoint. Relayers with this notification send their events to it."
-      opened={webhook.reset}
+      effect="Relayers with this notification send their events to its URL."
+      opened={form.reset}
       run={(client) => {
-        const { filter, ...body } = webhook.body()
+        const { filter, ...body } = form.body()
         const set = Object.entries(filter).filter(([, list]) => list !== null)
         const its = set.length > 0 && { filter: Object.fromEntries(set) as NotificationFilter }
-        return client.notifications.create({ ...body, ...given({ id: webhook.values.id }), ...its })
+        return client.notifications.create({ ...body, ...given({ id: form.values.id }), ...its })
       }}
       message={({ id }) => about('Notification', <Link to={paths.notification(id)}>{id}</Link>, 'is created.')}
     >
-      {webhook.fields}
+      {form.fields}
       <Field
         label="Secret that signs deliveries (empty: they are not signed)"
         type="password"
         autoComplete="new-password"
-        {...webhook.bind('signing_key')}
+        {...form.bind('signing_key')}
       />
-      <Field label="ID (optional)" {...webhook.bind('id')} />
+      <Field label="ID (optional)" {...form.bind('id')} />
     </Action>
   )
 }
@@ -67,7 +67,7 @@ const stateOf = ({ status, failing_since }: NotificationHealth) =>
 
 function Health({ id, of }: { id: string; of(health: NotificationHealth): ReactNode }) {
   const health = useHealth(id)
-  return health.data ? of(health.data) : health.error ? 'unknown' : '…'
+  return health.data ? of(health.data) : health.error ? 'unknown' : <Pending />
 }
 
 const events: EventName[] = [
@@ -92,8 +92,8 @@ export function filterText(filter: NotificationFilter | null): string {
 
 const orNull = <T,>(list: T[]): T[] | null => (list.length === 0 ? null : list)
 
-/** The URL of a webhook and the events that it receives; nothing chosen is everything. */
-export function useWebhookForm(notification?: Notification) {
+/** The URL of a notification and the events that it receives; nothing chosen is everything. */
+export function useNotificationForm(notification?: Notification) {
   const { events: named = [], statuses: only = [] } = notification?.filter ?? {}
   const form = useForm({ id: '', signing_key: '', url: notification?.url ?? '', events: named, statuses: only })
   return {

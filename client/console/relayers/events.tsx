@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react'
 import type { Transaction, WebhookEvent } from '../../index.ts'
 import { EmptyState, SendOne } from '../components/feedback.tsx'
 import { type Column, Table, timeColumn } from '../components/table.tsx'
-import { Badge, TransactionLink, TransactionState } from '../components/values.tsx'
+import { Badge, Pending, TransactionLink, TransactionState } from '../components/values.tsx'
 import { followEvents } from '../data/events.ts'
 import { amount, counted, reasonText, words } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
@@ -174,5 +174,5 @@ function ReasonOf({ text, of: { id, relayer_id, to, error = null } }: ReasonOfPr
     { path: { relayer_id, transaction_id: id } },
     { scope: 'read', isEnabled: hasTokenAmounts(text, error?.revert_data), freshMs: Number.POSITIVE_INFINITY },
   )
-  return its.isLoading ? '…' : <Reason text={text} of={its.data ?? { relayer_id, to, call: null, error }} />
+  return its.isLoading ? <Pending /> : <Reason text={text} of={its.data ?? { relayer_id, to, call: null, error }} />
 }

@@ -4,11 +4,12 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { type Funding, type FundingState, type Pool, type Relayer, RelayerError, type Usage } from '../../index.ts'
 import { Action } from '../components/action.tsx'
+import { Address } from '../components/address.tsx'
 import { useEdited } from '../components/edited.tsx'
 import { Callout, EmptyState, Loaded, Problem } from '../components/feedback.tsx'
 import { Field, Select } from '../components/fields.tsx'
 import { ageColumn, type Column, relayerColumn, Table } from '../components/table.tsx'
-import { Address, Badge, Coins, Figures, RelayerLink } from '../components/values.tsx'
+import { Badge, Coins, Figures, RelayerLink } from '../components/values.tsx'
 import { useForm, weiIn } from '../data/form.ts'
 import { amount, exactly, gwei, reasonText } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
@@ -210,7 +211,11 @@ function FundingFigures({ network, known: { funding, usage }, more }: FiguresPro
       of={{
         'Refilled below': <Amount of={funding.min_balance} {...unit} />,
         'Refilled to': <Amount of={funding.target_balance} {...unit} />,
-        'Refilled in 24 h': <Amount of={usage.used} {...unit} />,
+        'Used in 24 h': (
+          <span title="Each refill counts with the highest fee that it may have.">
+            <Amount of={usage.used} {...unit} />, with the highest fees
+          </span>
+        ),
         'Left of the daily limit': (
           <>
             <Amount of={usage.remaining} {...unit} /> of <Amount of={usage.limit} {...unit} />

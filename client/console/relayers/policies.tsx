@@ -50,7 +50,12 @@ function Policy({ name, form: { title, unit, list, words, none, needs }, relayer
   const current = relayer.policies[name]
   const shown = current === undefined ? undefined : unit === 'lines' ? textOf(current) : shownIn(unit, current)
   const [changed, setChanged] = useState<string>()
-  const { opened, open, lack, difference } = useEdited(relayer, () => setChanged(undefined))
+  /** Of a list, which may be empty: whether it is there. */
+  const [isLimited, setLimited] = useState(current !== undefined)
+  const { opened, open, lack, difference } = useEdited(relayer, () => {
+    setChanged(undefined)
+    setLimited(current !== undefined)
+  })
   const symbol = useSymbols()(relayer.network)
   const typed = changed ?? shown ?? ''
   const label = `${title[0]?.toUpperCase()}${title.slice(1)}`
@@ -58,7 +63,7 @@ function Policy({ name, form: { title, unit, list, words, none, needs }, relayer
   const named = (
     <>
       {label}
-      {unit !== 'yes' && `${ofUnit} (empty: default)`} <code className="hint">{name}</code>
+      {unit !== 'yes' && !list && `${ofUnit} (empty: default)`} <code className="hint">{name}</code>
     </>
   )
   const field = {
@@ -66,16 +71,19 @@ function Policy({ name, form: { title, unit, list, words, none, needs }, relayer
     value: typed,
     onChange: ({ target }: { target: { value: string } }) => setChanged(target.value),
   }
-  const value = typed.trim() === '' ? null : unit === 'lines' ? listIn(name, typed) : valueIn(unit, typed)
+  const value = list ? (isLimited ? listIn(name, typed) : null) : typed.trim() === '' ? null : valueIn(unit, typed)
+  // An empty list allows nothing, where no list is no limit.
+  const textIn = (its: string | undefined) =>
+    its === undefined ? none : its === '' ? 'Nothing is allowed: the list is empty.' : words(its, symbol)
   const body = { policies: { [name]: value } as RelayerPoliciesPatch }
-  // What is typed, as long as it is a value.
-  const said = value === undefined ? shown : typed.trim()
+  const said = value === undefined ? shown : value === null ? undefined : typed.trim()
+  const isSame = typed === (shown ?? '') && (!list || isLimited === (current !== undefined))
   return (
     <li className={shown === undefined ? undefined : 'set'}>
       <div>
         <span>
           {needs && !relayer.policies[needs] && 'Not in effect: '}
-          {shown === undefined ? none : shown === '' ? 'Nothing is allowed: the list is empty.' : words(shown, symbol)}
+          {textIn(shown)}
         </span>
         <code className="hint">{name}</code>
       </div>
@@ -85,9 +93,8 @@ function Policy({ name, form: { title, unit, list, words, none, needs }, relayer
           title={`Change ${title}`}
           message={about(`The ${title} of`, <RelayerLink id={relayer.id} />, 'is changed.')}
           opened={open}
-          // An empty list allows nothing, where no list is no limit.
-          lack={lack ?? (typed === (shown ?? '') ? 'Nothing is changed.' : undefined)}
-          effect={`${said ? words(said, symbol) : none} This applies to all transactions of ${relayer.id}.`}
+          lack={lack ?? (isSame ? 'Nothing is changed.' : undefined)}
+          effect={`${textIn(said)} This applies to all transactions of ${relayer.id}.`}
           run={(client) => {
             if (value === undefined) throw new FormError(name, expected[unit](symbol))
             return client.relayers.update(relayer.id, body, { revision: opened.revision })
@@ -95,7 +102,18 @@ function Policy({ name, form: { title, unit, list, words, none, needs }, relayer
         >
           {difference}
           {list ? (
-            <Entries label={`${label} (empty: no limit)`} {...list} {...field} />
+            <>
+              <Select
+                label={named}
+                values={[
+                  ['no', 'no limit'],
+                  ['yes', 'only these'],
+                ]}
+                value={isLimited ? 'yes' : 'no'}
+                onChange={({ target }) => setLimited(target.value === 'yes')}
+              />
+              {isLimited && <Entries label={`${label} (empty: none)`} {...list} {...field} />}
+            </>
           ) : unit === 'yes' ? (
             <Select label={named} none="default" values={['yes', 'no']} {...field} />
           ) : (
@@ -233,7 +251,7 @@ const policyForms: Record<string, Partial<Record<PolicyName, PolicyForm>>> = {
       unit: 'lines',
       list: {
         one: 'token',
-        hint: 'Amounts are in base units of the token. Empty: no limit.',
+        hint: 'Amounts are in base units of the token. An empty amount is no limit.',
         parts: [
           contract('Token'),
           { label: 'Limit per transaction', placeholder: 'base units at once' },

@@ -41,16 +41,3 @@ function ofItself(summary: string, relayerId: string): string {
   if (name !== undefined) return sentence(summary.slice(name.length))
   return summary.startsWith(relayerId) ? `${summary}.` : sentence(summary)
 }
-
-/** Whether the chain of the network makes no blocks: no price helps then. */
-export const useIsStill = (network: string | undefined): boolean =>
-  useProblems().data?.data.some(
-    ({ kind, network_id }) => kind === 'network_still' && network_id === `evm:${network}`,
-  ) ?? false
-
-/** The problem of a queue that is stuck; undefined: it is not. */
-export const useStuck = (relayerId: string): Problem | undefined =>
-  useProblems().data?.data.find(
-    ({ kind, ...one }) =>
-      one.relayer_id === relayerId && (kind === 'transaction_waiting' || kind === 'transaction_slow'),
-  )

@@ -2,16 +2,17 @@ import { Link } from 'wouter'
 import type { Relayer } from '../../index.ts'
 import { ActivityCharts } from '../activity/activity.tsx'
 import { Action } from '../components/action.tsx'
+import { Address } from '../components/address.tsx'
 import { changedIn, useEdited } from '../components/edited.tsx'
 import { Callout, Loaded, Problem } from '../components/feedback.tsx'
 import { Entries, Field, NotificationChecks, nodeParts, Select } from '../components/fields.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Crumbs, Heading, isMissing, Missing, Tabs } from '../components/page.tsx'
-import { about, Badge, Copyable, ExplorerLink, Figures, NetworkLink, RelayerLink } from '../components/values.tsx'
+import { about, Badge, Figures, NetworkLink, Pending, RelayerLink } from '../components/values.tsx'
 import { nodesOf, useForm } from '../data/form.ts'
 import { count } from '../data/format.ts'
 import { paths, type RelayerTab, type RelayerPage as Shown } from '../data/paths.ts'
-import { useExplorer, useHealthOf, useRelayer, useStatus } from '../data/resources.ts'
+import { useHealthOf, useRelayer, useStatus, useStuck } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { useLive } from '../transactions/read-transactions.ts'
 import { FilteredTransactions } from '../transactions/transactions.tsx'
@@ -20,7 +21,7 @@ import { RelayerFunding } from './funding.tsx'
 import { Balance } from './funds.tsx'
 import { Nonces } from './nonces.tsx'
 import { Policies } from './policies.tsx'
-import { RelayerTroubles, useStuck } from './relayer-troubles.tsx'
+import { RelayerTroubles } from './relayer-troubles.tsx'
 
 const pollMs = 5_000
 const tabs: Record<RelayerTab, string> = {
@@ -104,14 +105,12 @@ function Title({ relayer_id, relayer }: { relayer_id: string; relayer: Relayer |
 
 function Head({ relayer }: { relayer: Relayer }) {
   const { id, address, network, paused, system_disabled, disabled_reason, custom_rpc_urls, warnings = [] } = relayer
-  const explorer = useExplorer(network)
   const status = useStatus(id, pollMs)
   const stuck = useStuck(id)?.reason
   return (
     <div className="head">
       <p className="hint copyable">
-        <span>Send funds to</span> <Copyable value={address} whole />{' '}
-        <ExplorerLink to={explorer('address', address)} what="Address" />
+        <span>Send funds to</span> <Address value={address} network={network} what="Address" whole isUnnamed />
       </p>
       {system_disabled && (
         <Problem>
@@ -133,10 +132,10 @@ function Head({ relayer }: { relayer: Relayer }) {
           Balance: <Balance of={id} network={network} />,
           Unfinished: (
             <span className={stuck && 'warn-text'} title={stuck}>
-              {status.data ? count(status.data.pending_transactions_count) : '…'}
+              {status.data ? count(status.data.pending_transactions_count) : <Pending />}
             </span>
           ),
-          'Next nonce': status.data?.nonce ?? '…',
+          'Next nonce': status.data?.nonce ?? <Pending />,
           Network: (
             <>
               <NetworkLink name={network} />

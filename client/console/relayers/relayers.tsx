@@ -7,17 +7,15 @@ import { ClearFilters, EmptyState, Loaded } from '../components/feedback.tsx'
 import { Filters, SearchField, Segments } from '../components/filters.tsx'
 import { Heading } from '../components/page.tsx'
 import { type Choice, type Column, column, relayerColumn, Table, useChoice } from '../components/table.tsx'
-import { Badge, NetworkLink, TransactionState } from '../components/values.tsx'
+import { Badge, NetworkLink, Paid, Pending, TransactionState } from '../components/values.tsx'
 import { useAddressState } from '../data/address-state.ts'
 import { count, words } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
-import { useHealthOf, useRelayersWithQueues, useSpending } from '../data/resources.ts'
+import { useHealthOf, useRelayersWithQueues, useSpending, useStuck } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { FirstSteps } from '../overview/first-steps.tsx'
-import { Paid } from '../spending/costs.tsx'
 import { CreateRelayer } from './create-relayer.tsx'
 import { Balance, useBalances } from './funds.tsx'
-import { useStuck } from './relayer-troubles.tsx'
 
 const feeDays = 7
 const statuses = ['all', 'active', 'paused', 'disabled', 'unfinished'] as const
@@ -121,7 +119,7 @@ const columnsOf = (isKnown: boolean): Column<ShownRow>[] => [
     isAbsent: true,
     by: ({ relayer, fees = '0' }) => [relayer.network, Number(fees)],
     cell: ({ relayer, fees }) =>
-      fees === undefined ? '…' : fees === '0' ? '–' : <Paid wei={fees} network={relayer.network} />,
+      fees === undefined ? <Pending /> : fees === '0' ? '–' : <Paid wei={fees} network={relayer.network} />,
   },
   {
     name: 'Unfinished',

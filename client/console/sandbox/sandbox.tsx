@@ -276,7 +276,7 @@ const shownCharacters = 4_000
 
 /** A request as curl and as TypeScript. */
 const Samples = ({ request }: { request: ExampleCall }) => (
-  <section className="card" aria-label="Code samples">
+  <section className="card samples" aria-label="Code samples">
     <h2>Code samples</h2>
     <p className="hint">The API key is read from the environment variable RELAYER_API_KEY.</p>
     <Sample language="curl" text={curlSample(location.origin, request)} />

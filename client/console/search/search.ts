@@ -183,7 +183,7 @@ function itemOf(
     ...its,
     name: transactionName(result),
     detail: label === undefined ? (otherName(result) ?? '') : `${label}${shortened(matched, q)}`,
-    amount: fixed(value ?? '0', symbolOf(relayer_id), 6),
+    amount: fixed(value ?? '0', symbolOf(relayer_id)),
     state: name ?? '',
     ...(created_at !== null && isSlow({ status: name ?? '', created_at }) && { waited: age(created_at) }),
   }

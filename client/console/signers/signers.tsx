@@ -2,11 +2,12 @@ import { KeyRound } from 'lucide-react'
 import { useState } from 'react'
 import type { CreateSignerRequest, Signer } from '../../index.ts'
 import { Action } from '../components/action.tsx'
+import { Address } from '../components/address.tsx'
 import { Field, Lines, Select } from '../components/fields.tsx'
 import { Menu } from '../components/menu.tsx'
 import { ListPage } from '../components/page.tsx'
 import { type Column, SearchedTable } from '../components/table.tsx'
-import { Copyable, Identifier, Pending, RelayerLink } from '../components/values.tsx'
+import { Identifier, Pending, RelayerLink } from '../components/values.tsx'
 import { given, jsonIn, useForm } from '../data/form.ts'
 import { words } from '../data/format.ts'
 import { useRelayers, useSigners } from '../data/resources.ts'
@@ -67,7 +68,10 @@ export const Signers = () => (
 const columns: Column<Signer>[] = [
   { name: 'Signer', by: ({ id }) => id, cell: ({ id }) => <Identifier value={id} /> },
   { name: 'Type', by: typeText, cell: typeText },
-  { name: 'Address', cell: ({ address }) => <Copyable value={address} whole /> },
+  {
+    name: 'Address',
+    cell: ({ address }) => <Address value={address} network={undefined} what="Signer" whole isUnnamed />,
+  },
   { name: 'Relayers', cell: ({ address }) => <UsedBy address={address} /> },
   { name: '', cell: (signer) => <DeleteSigner {...signer} /> },
 ]
@@ -131,7 +135,7 @@ function CreateSigner() {
       done={({ id, address }) => (
         <>
           <p>Signer {id} is created. Its address:</p>
-          <Copyable value={address} whole />
+          <Address value={address} network={undefined} what="Signer" whole isUnnamed />
         </>
       )}
     >

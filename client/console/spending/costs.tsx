@@ -1,15 +1,11 @@
 import type { RelayerSpending } from '../../index.ts'
 import { type Column, countColumn, networkColumn } from '../components/table.tsx'
-import { amount, count, exactAmount, fixed } from '../data/format.ts'
+import { Paid } from '../components/values.tsx'
+import { amount, count } from '../data/format.ts'
 import { useNetworks, useSymbols } from '../data/resources.ts'
 
 type Costs = Pick<RelayerSpending, 'network' | 'mined' | 'fees' | 'fees_today' | 'repriced' | 'repricing_fees'> & {
   failed?: number
-}
-
-export function Paid({ wei, network }: { wei: string; network: string }) {
-  const symbol = useSymbols()(network)
-  return <span title={exactAmount(wei, symbol)}>{fixed(wei, symbol, 6)}</span>
 }
 
 type Member = 'fees' | 'fees_today' | 'repricing_fees'

@@ -5,9 +5,11 @@ import { Fees, NetworkSelect, periods, stepText, weiPerCoin } from '../activity/
 import { Spark } from '../components/chart.tsx'
 import { CsvOfOne, type File } from '../components/csv.tsx'
 import { EmptyState, Loaded, SendOne, Skeleton } from '../components/feedback.tsx'
+import { Options } from '../components/fields.tsx'
 import { Segments } from '../components/filters.tsx'
 import { Heading } from '../components/page.tsx'
 import { type Column, relayerColumn, SearchedTable, Table } from '../components/table.tsx'
+import { Paid } from '../components/values.tsx'
 import { useAddressState } from '../data/address-state.ts'
 import { coins, count } from '../data/format.ts'
 import { readEveryPage } from '../data/get.ts'
@@ -23,7 +25,7 @@ import {
 } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { Balance, useBalances } from '../relayers/funds.tsx'
-import { costColumns, Paid, Repricing, useSums } from './costs.tsx'
+import { costColumns, Repricing, useSums } from './costs.tsx'
 
 const spans = { week: 7, month: 30, quarter: 90 } as const
 const spanNames = ['week', 'month', 'quarter'] as const
@@ -32,22 +34,24 @@ const spanNames = ['week', 'month', 'quarter'] as const
 export function Spending({ find }: Find) {
   const { caller } = useSession()
   const all = useNetworkNames()
-  const [{ network, period, by }, choose] = useAddressState(paths.spending, find, {
+  const months = lastMonths()
+  const [{ network, period, month, by }, choose] = useAddressState(paths.spending, find, {
     period: spanNames,
+    month: ['', ...months],
     network: '',
     by: ['relayer', 'API key'],
   })
-  const days = spans[period]
-  const filter = { days, ...(network !== '' && { network }) }
+  const time = month === '' ? { days: spans[period] } : { calendar_month: month }
+  const filter = { ...time, ...(network !== '' && { network }) }
   const spending = useSpending(filter)
   const isUnused = useIsUnused()
   const isUsed = spending.data?.length !== 0
   const spent = new Set(spending.data?.map((its) => its.network))
   const none =
-    period === 'quarter' || isUnused ? (
+    (period === 'quarter' && month === '') || isUnused ? (
       <SendOne />
     ) : (
-      <button type="button" onClick={() => choose({ period: 'quarter' })}>
+      <button type="button" onClick={() => choose({ period: 'quarter', month: '' })}>
         Show 90 days
       </button>
     )
@@ -70,17 +74,21 @@ export function Spending({ find }: Find) {
             label="Period"
             values={spanNames}
             texts={periods}
-            value={period}
-            choose={(one) => choose({ period: one })}
+            value={month === '' ? period : undefined}
+            choose={(one) => choose({ period: one, month: '' })}
           />
+          <select aria-label="Calendar month" value={month} onChange={({ target }) => choose({ month: target.value })}>
+            <option value="">Calendar month</option>
+            <Options of={months.map((one) => [one, monthName(one)])} />
+          </select>
           <NetworkSelect value={network} choose={(its) => choose({ network: its })} networks={all} />
-          {isUsed && <SpendingCsv period={period} filter={filter} networks={shown} />}
+          {isUsed && <SpendingCsv period={period} time={time} filter={filter} networks={shown} />}
         </div>
       </div>
       {network === '' && spending.isPending && <Skeleton as="charts" lines={1} />}
       <div className="charts">
         {shown.slice(0, maxCharts).map((name) => (
-          <Fees key={name} period={period} network={name} />
+          <Fees key={name} period={period} whose={{ network: name, ...(month !== '' && { calendar_month: month }) }} />
         ))}
       </div>
       {shown.length > maxCharts && (
@@ -96,6 +104,21 @@ export function Spending({ find }: Find) {
   )
 }
 
+/** The present month and the two before it (UTC), of which the service has every day: `2026-11`. */
+function lastMonths(): string[] {
+  const now = new Date()
+  return [0, 1, 2].map((ago) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - ago)).toISOString().slice(0, 7),
+  )
+}
+
+const monthFormat = new Intl.DateTimeFormat('en', { month: 'long', year: 'numeric', timeZone: 'UTC' })
+const monthName = (month: string): string => monthFormat.format(Date.parse(`${month}-01`))
+
+/** In words: `in the last 7 days`, `in October 2026 (UTC)`. */
+const timeText = (its: SpendingFilter): string =>
+  'days' in its ? `in the last ${its.days} days` : `in ${monthName(its.calendar_month)} (UTC)`
+
 /** `bar`: what stands above the rows. `none`: what can be done where nothing was spent. */
 interface PartProps {
   filter: SpendingFilter
@@ -104,7 +127,6 @@ interface PartProps {
 }
 
 function SpendingByRelayer({ filter, bar, none }: PartProps) {
-  const { days } = filter
   const spending = useSpending(filter)
   const balances = useBalances(spending.data?.map(({ relayer_id }) => relayer_id) ?? [])
   const sums = useSums(spending.data ?? [])
@@ -113,7 +135,7 @@ function SpendingByRelayer({ filter, bar, none }: PartProps) {
       <Loaded query={spending} lines={6} as="rows">
         {(rows) =>
           rows.length === 0 ? (
-            <EmptyState icon={Coins} title={`No fees in the last ${days} days`} action={none}>
+            <EmptyState icon={Coins} title={`No fees ${timeText(filter)}`} action={none}>
               What each relayer pays for its transactions is listed here, with its balance.
             </EmptyState>
           ) : (
@@ -162,7 +184,7 @@ const columnsOf = (rows: RelayerSpending[], isKnown: boolean): Column<Row>[] => 
       mined === 0 ? '–' : <Paid wei={(BigInt(fees) / BigInt(mined)).toString()} network={network} />,
   },
   ...(rows.some(({ repriced }) => repriced > 0) ? [{ ...costColumns.repricing, isSpare: true }] : []),
-  { ...costColumns.today, isAbsent: true },
+  ...(rows.some(({ fees_today }) => fees_today !== '0') ? [{ ...costColumns.today, isAbsent: true }] : []),
   {
     name: 'Balance',
     isNumber: true,
@@ -190,7 +212,7 @@ function SpendingByKey({ filter, bar, none }: PartProps) {
             isShort
             idOf={(its) => `${its.caller} ${its.network}`}
             none={
-              <EmptyState icon={Key} title={`No fees in the last ${filter.days} days`} action={none}>
+              <EmptyState icon={Key} title={`No fees ${timeText(filter)}`} action={none}>
                 What the transactions of each API key cost is listed here.
               </EmptyState>
             }
@@ -230,32 +252,33 @@ type Period = 'week' | 'month' | 'quarter'
 
 interface SpendingCsvProps {
   period: Period
+  time: SpendingFilter
   filter: SpendingFilter
   networks: string[]
 }
 
 /** What was spent, as a file by relayer, by day or by API key. */
-function SpendingCsv({ period, filter, networks }: SpendingCsvProps) {
+function SpendingCsv({ period, time, filter, networks }: SpendingCsvProps) {
   const { client, caller } = useSession()
   const symbolOf = useSymbols()
-  const { days } = filter
+  const span = timeText(filter)
   const files: Record<string, File> = {
     'by relayer': {
       name: 'spending',
-      what: `what each relayer spent in ${days} days`,
+      what: `what each relayer spent ${span}`,
       header,
       pages: () => rowsOfRelayers(client, filter),
     },
     'by network and day': {
       name: 'fees',
-      what: `the fees of each day (UTC) in ${days} days, by network`,
+      what: `the fees of each day (UTC) ${span}, by network`,
       header: dayHeader,
-      pages: () => rowsOfDays(client, period, networks),
+      pages: () => rowsOfDays(client, { period, ...('calendar_month' in time && time) }, networks),
     },
     ...(caller.relayer_ids === null && {
       'by API key and day': {
         name: 'fees-by-key',
-        what: `the fees of each API key and day (UTC) in ${days} days, by network`,
+        what: `the fees of each API key and day (UTC) ${span}, by network`,
         header: keyHeader,
         pages: () => rowsOfKeys(client, filter),
       },
@@ -290,9 +313,13 @@ async function* rowsOfRelayers(client: RelayerClient, filter: SpendingFilter): A
   yield rows.map((its) => header.map((name) => its[name as keyof RelayerSpending]))
 }
 
-async function* rowsOfDays(client: RelayerClient, period: Period, networks: string[]): AsyncIterable<unknown[][]> {
+async function* rowsOfDays(
+  client: RelayerClient,
+  time: { period: Period; calendar_month?: string },
+  networks: string[],
+): AsyncIterable<unknown[][]> {
   for (const network of networks) {
-    const { data } = await client.get('/api/v1/activity', { query: { period, network } })
+    const { data } = await client.get('/api/v1/activity', { query: { ...time, network } })
     yield data.points.map(({ at, ...of }) => [network, at.slice(0, 10), of.accepted, of.mined, of.failed, of.fees])
   }
 }
@@ -300,11 +327,12 @@ async function* rowsOfDays(client: RelayerClient, period: Period, networks: stri
 /** A row for each day on which the key paid something. */
 async function* rowsOfKeys(client: RelayerClient, filter: SpendingFilter): AsyncIterable<unknown[][]> {
   const today = Math.floor(Date.now() / dayMs) * dayMs
-  for (const its of await readEveryPage(client, '/api/v1/spending/callers', { query: filter })) yield daysOf(its, today)
+  const first = 'days' in filter ? today - (filter.days - 1) * dayMs : Date.parse(`${filter.calendar_month}-01`)
+  for (const its of await readEveryPage(client, '/api/v1/spending/callers', { query: filter })) yield daysOf(its, first)
 }
 
-const daysOf = ({ caller, caller_name, network, fees_by_day }: CallerSpending, today: number): unknown[][] =>
+const daysOf = ({ caller, caller_name, network, fees_by_day }: CallerSpending, firstMs: number): unknown[][] =>
   fees_by_day.flatMap((fees, index) => {
-    const day = new Date(today - (fees_by_day.length - 1 - index) * dayMs).toISOString().slice(0, 10)
+    const day = new Date(firstMs + index * dayMs).toISOString().slice(0, 10)
     return fees === '0' ? [] : [[day, caller, caller_name, network, fees]]
   })

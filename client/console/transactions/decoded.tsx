@@ -6,14 +6,13 @@ import {
   decodeEventLog,
   erc20Abi,
   getAbiItem,
-  getAddress,
   type Hex,
   parseAbi,
   toFunctionSignature,
 } from 'viem'
 import type { Transaction } from '../../index.ts'
+import { Address } from '../components/address.tsx'
 import { Loaded } from '../components/feedback.tsx'
-import { Address } from '../components/values.tsx'
 import { count, exactAmount } from '../data/format.ts'
 import { askNode } from '../data/get.ts'
 import { useAbiEntries, useAbiOf, useAddressNames } from '../data/resources.ts'
@@ -109,7 +108,7 @@ function Decoded({ log, network, relayer_id }: { log: Log; network: string; rela
   return (
     <>
       {event ? <strong>{event.name}</strong> : <code>{log.topics[0] ?? 'no topic'}</code>}{' '}
-      <Address value={getAddress(log.address)} network={network} what="Contract" />
+      <Address value={log.address} network={network} what="Contract" />
       {event ? (
         <Arguments all={event.args} network={network} amountOf={amountOf} />
       ) : (
@@ -162,7 +161,7 @@ const Arguments = ({ all, network, amountOf }: ArgumentsProps) => (
         </dt>
         <dd>
           {isAddress(argument.value) ? (
-            <Address value={getAddress(argument.value)} network={network} what={argument.name ?? 'Address'} />
+            <Address value={argument.value} network={network} what={argument.name ?? 'Address'} />
           ) : (
             <code title={rawOf(argument.value)}>{amountOf(argument, index) ?? textOf(argument)}</code>
           )}

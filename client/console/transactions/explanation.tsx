@@ -4,11 +4,10 @@ import { Link } from 'wouter'
 import type { Explanation, Transaction, TransactionSuggestion } from '../../index.ts'
 import { Callout, type Severity } from '../components/feedback.tsx'
 import { Ago, Bytes, Figures, NetworkLink, RowTime } from '../components/values.tsx'
-import { amount, gasPrice, reasonText } from '../data/format.ts'
+import { fixed, gasPrice, reasonText } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
-import { useNetworkOf, useProblems, useSymbolOf } from '../data/resources.ts'
+import { useIsStill, useNetworkOf, useProblems, useSymbolOf } from '../data/resources.ts'
 import { isSlow, type Tone, toneOf } from '../data/statuses.ts'
-import { useIsStill } from '../relayers/relayer-troubles.tsx'
 import { signatureOf } from './contract-error.ts'
 import { Reason } from './reason.tsx'
 import { SuggestedAction } from './suggested-action.tsx'
@@ -21,7 +20,7 @@ export function ExplanationCard({ transaction, why }: { transaction: Transaction
   const isStill = useIsStill(network)
   const signature = transaction.error ? signatureOf(transaction.error) : undefined
   const priceOf = (wei: string | null) => wei !== null && gasPrice(wei)
-  const coins = (wei: string | null) => wei !== null && amount(wei, symbol)
+  const coins = (wei: string | null) => wei !== null && fixed(wei, symbol)
   return (
     <section className="why" aria-label="Explanation">
       <Callout of={useSeverity(transaction, why)}>

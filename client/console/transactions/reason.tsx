@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { Transaction } from '../../index.ts'
+import { Pending } from '../components/values.tsx'
 import { exactAmount, inCoins, short, withGroups } from '../data/format.ts'
 import { useAddressNames, useSymbolsOfRelayers } from '../data/resources.ts'
 import { contractErrorIn } from './contract-error.ts'
@@ -31,7 +32,7 @@ export function Reason({ text, of: its, isPlain = false }: ReasonProps) {
   const isOfToken = hasTokenAmounts(text, its.error?.revert_data)
   // Of another function, the error may be that of another token.
   const token = isOfToken && amountPlace(its.call) !== -1 ? called : null
-  if (token === undefined) return '…'
+  if (token === undefined) return <Pending />
   const value = (name: string, given: string, key: number) => (
     <Value key={key} isPlain={isPlain} value={given} token={amounts.test(name) ? token : null} />
   )

@@ -1,11 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense } from 'react'
-import { getAddress } from 'viem'
 import type { Explanation, Transaction as Its, RelayerClient, Transaction, TransactionAttempt } from '../../index.ts'
+import { Address } from '../components/address.tsx'
 import { Loaded, Skeleton } from '../components/feedback.tsx'
 import { Crumbs, Heading, isMissing, Missing } from '../components/page.tsx'
 import {
-  Address,
   Bytes,
   Copyable,
   ExplorerLink,
@@ -14,18 +13,20 @@ import {
   Moment,
   NetworkLink,
   otherName,
+  Pending,
   Price,
   RelayerLink,
+  TransactionLink,
   TransactionState,
   transactionName,
 } from '../components/values.tsx'
 import { count, exactAmount, words } from '../data/format.ts'
+import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
-import { callerName, useExplorer, useNetworkOf, useSymbolOf } from '../data/resources.ts'
+import { callerName, useExplorer, useIsStill, useNetworkOf, useSymbolOf } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { isFinal } from '../data/statuses.ts'
 import { zoneShortly } from '../data/times.ts'
-import { useIsStill } from '../relayers/relayer-troubles.tsx'
 import { ExplanationCard, isPriced } from './explanation.tsx'
 import { submissionText } from './submission.tsx'
 import { Timeline } from './timeline.tsx'
@@ -117,13 +118,13 @@ function Content({
       <h2 id="content-of">Content</h2>
       <dl className="figures wide">
         <Figure name="From">
-          <Address value={getAddress(transaction.from)} network={network} what="Sender" whole />
+          <Address value={transaction.from} network={network} what="Sender" whole />
         </Figure>
         <Figure name="To">
           {transaction.to === null ? (
             'nobody: it creates a contract'
           ) : (
-            <Address value={getAddress(transaction.to)} network={network} what="Receiver" whole />
+            <Address value={transaction.to} network={network} what="Receiver" whole />
           )}
         </Figure>
         {(transaction.value !== '0' || !transaction.call) && (
@@ -144,7 +145,7 @@ function Content({
             </span>
           </Figure>
         )}
-        <Figure name="Network">{network === undefined ? '…' : <NetworkLink name={network} />}</Figure>
+        <Figure name="Network">{network === undefined ? <Pending /> : <NetworkLink name={network} />}</Figure>
         <Figure name="Gas limit">
           {transaction.gas_limit === null ? 'not estimated yet' : count(transaction.gas_limit)}
         </Figure>
@@ -156,6 +157,16 @@ function Content({
         )}
         <Figure name="Speed">{transaction.speed ? words(transaction.speed.tier) : 'custom prices'}</Figure>
         {transaction.reference !== null && <Figure name="Reference">{transaction.reference}</Figure>}
+        {transaction.valid_until !== null && (
+          <Figure name="Valid until">
+            <Moment at={transaction.valid_until} />
+          </Figure>
+        )}
+        {transaction.moved_to_transaction_id !== null && (
+          <Figure name="Moved to">
+            <Successor transaction_id={transaction.moved_to_transaction_id} />
+          </Figure>
+        )}
         {why.caller !== null && (
           <Figure name="Sent by">
             <span title={why.caller}>{why.caller_name ?? callerName(why.caller)}</span>
@@ -173,6 +184,13 @@ function Content({
       {transaction.data !== null && <Bytes name="Data" value={transaction.data} isClosed={transaction.call != null} />}
     </section>
   )
+}
+
+/** The transaction that another relayer of the pool sends in its place. */
+function Successor({ transaction_id }: { transaction_id: string }) {
+  const { data, error } = useGet('/api/v1/transactions/{transaction_id}', { path: { transaction_id } })
+  if (data) return <TransactionLink {...data} />
+  return error ? <Copyable value={transaction_id} whole /> : <Pending />
 }
 
 /** What it did on the chain. */
@@ -202,7 +220,7 @@ function Effects({ transaction }: { transaction: Its }) {
           Price: <Price wei={receipt.effective_gas_price} />,
           Fee: receipt.fee === null ? 'unknown' : exactAmount(receipt.fee, symbol),
           Contract: receipt.contract_address && (
-            <Address value={getAddress(receipt.contract_address)} network={network} what="Contract" />
+            <Address value={receipt.contract_address} network={network} what="Contract" />
           ),
         }}
       />
