@@ -9533,7 +9533,7 @@ export interface operations {
                  */
                 submission?: "unchanged" | "public";
                 /**
-                 * @description The highest price of the transfer, in wei per unit of gas, also of its later versions: send the price that was confirmed. When it does not cover what replaces the signed version, the request is refused with 409 and nothing changes. Given again, it changes the ceiling of a transaction that is being canceled. Without it, only the policies limit the price.
+                 * @description The highest price of the transfer, in wei per unit of gas, also of its later versions: send the price that was confirmed. When it does not cover what replaces the signed version, the request is refused with 409 and nothing changes. Given again, it changes the ceiling of a transaction that is being canceled. Without it, only the policies limit the price; with `submission=public`, a transaction that is being canceled keeps its ceiling.
                  * @example 89000000000
                  */
                 max_fee_per_gas?: components["schemas"]["Amount"];

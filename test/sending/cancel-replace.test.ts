@@ -260,6 +260,10 @@ test('cancels all unmined transactions at once, from the highest nonce down', as
   await chain.mine()
   for (const transaction of [first, second]) await become(transaction, { status: 'canceled' })
   expect(await cancelAll()).toMatchObject({ total_processed: 0 })
+  for (const id of [...unsigned, first.id, second.id])
+    expect((await client.transactions.getExplanation(id)).history).toMatchObject([
+      { event: 'canceled', caller: 'environment', changes: [] },
+    ])
 })
 
 test('answers 404 for a transaction of another relayer', async () => {

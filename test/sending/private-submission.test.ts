@@ -269,6 +269,34 @@ test('publishes a private transaction by an operation of its own, which takes no
   await become(sent, { status: 'confirmed' })
 })
 
+test.each([
+  ['under the ceiling that it has', {}, 12n],
+  ['under another ceiling', { max_fee_per_gas: `${13n * gwei}` }, 13n],
+])('publishes a cancellation that is under way, %s', async (_name, price, ceiling) => {
+  const { rig, send, get, client, pathOf, isPublic } = await start({ mode: 'private' })
+  const sent = await send({ max_fee_per_gas: `${10n * gwei}`, max_priority_fee_per_gas: `${gwei}` })
+  const path = pathOf(sent)
+  const canceled = async () =>
+    (await client.get(`${one}/attempts`, { path })).data.filter(({ purpose }) => purpose === 'cancel')
+  await client.delete(one, { path, query: { max_fee_per_gas: `${12n * gwei}` } })
+  await until('it is signed', async () => (await canceled()).length > 0)
+  await rig.chain.setBaseFee(100n * gwei)
+  await rig.chain.mine()
+  const { data } = await client.delete(one, { path, query: { submission: 'public', ...price } })
+  expect(data.submission).toMatchObject({ mode: 'public' })
+  const mine = async () => {
+    rig.clock.passed_ms += 60_000
+    await rig.chain.mine()
+  }
+  await until('a public node has it', async () => isPublic((await get(sent)).hash), mine)
+  for (let count = 0; count < 3; count += 1) await mine()
+  expect(isPublic(sent.hash)).toBe(false)
+  const { figures } = await client.transactions.getExplanation(sent.id)
+  expect(figures.price_ceiling).toBe(`${ceiling * gwei}`)
+  for (const { max_fee_per_gas } of await canceled())
+    expect(BigInt(max_fee_per_gas ?? 0)).toBeLessThanOrEqual(ceiling * gwei)
+})
+
 test('broadcasts again what a relay may have lost, when it cannot say whether it has it', async () => {
   const { rig, relay, send, get } = await start({ mode: 'private' })
   relay.say('eth_getTransactionByHash', { error: { code: -32_601, message: 'the method does not exist' } })

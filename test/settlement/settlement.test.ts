@@ -238,6 +238,24 @@ test('withdraws its transaction when somebody else is first, and tells his hash'
   expect(await its.received()).toBe(BigInt(amount))
 })
 
+test('keeps the ceiling of a cancellation when it withdraws the transaction because somebody else is first', async () => {
+  const its = await paymentRig({ wait_seconds: 0 })
+  const request = await its.pay(await its.newPayer())
+  await its.rig.proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
+  await until('it is signed', async () => (await its.settle(request)).transaction !== '')
+  const { extra } = await its.settle(request)
+  const { relayer_id, transaction_id } = await its.client.facilitators.getPayment('shop', extra?.payment ?? '')
+  const ceiling = `${10n ** 11n}`
+  await its.client.delete('/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', {
+    path: { relayer_id, transaction_id },
+    query: { max_fee_per_gas: ceiling },
+  })
+  await its.submit(request)
+  await until('it is settled', async () => (await its.settle(request)).success)
+  const { status, figures } = await its.client.transactions.getExplanation(transaction_id)
+  expect([status, figures.price_ceiling]).toEqual(['sent', ceiling])
+})
+
 test('does not tell its revert as a failure when somebody else is first in the same block', async () => {
   const its = await paymentRig({ wait_seconds: 0 }, { chain: { noMining: true } })
   const request = await its.pay(await its.newPayer())

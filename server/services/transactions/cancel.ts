@@ -41,18 +41,14 @@ export async function cancelTransaction(
       intent: 'cancel',
       status_reason: reason,
       isReleased,
-      fee_ceiling: max_fee_per_gas ?? null,
+      // Who only publishes a cancellation leaves its ceiling.
+      fee_ceiling: max_fee_per_gas ?? (isReleased ? undefined : null),
       caller: auditEntry.caller,
     },
     auditEntry,
   )
   if (withdrawn === 'missing') throw transactionNotFound(transaction_id)
-  if ('refused' in withdrawn) {
-    const { refused } = withdrawn
-    if (isReleased && refused.intent !== 'send')
-      return publishTransaction(context, auditEntry, { relayer_id, transaction_id })
-    throw invalidTransaction(`the transaction is ${stateText(refused)}`)
-  }
+  if ('refused' in withdrawn) throw invalidTransaction(`the transaction is ${stateText(withdrawn.refused)}`)
   context.pollNow(row_id)
   return shownTransaction(withdrawn)
 }

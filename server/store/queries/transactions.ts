@@ -146,14 +146,22 @@ export const release = (
     const whole = await transactionById(dbTransaction, relayerRowId, id)
     if (!whole) return 'missing'
     const row = withoutData(whole)
-    const newest = row.resign ? undefined : await newestPurpose(dbTransaction, row.row_id)
-    const submission = isUnmined(row.status) ? releasedSubmission(row, newest, database.effects.now()) : null
-    if (!submission) return { refused: row }
-    const { row_id, revision, intent, status_reason } = row
-    // What it waits for at the relays has ended.
-    const set = { submission, ...waitColumns({ intent, status_reason }, null) }
+    const set = isUnmined(row.status) && (await releasedColumns(dbTransaction, row))
+    if (!set) return { refused: row }
+    const { row_id, revision } = row
     return { ...done(await move(dbTransaction, { row_id, revision, set })), data: hexOf(whole.data) }
   }, auditEntry)
+
+/** Undefined: nothing is left to release. */
+async function releasedColumns(
+  dbTransaction: DatabaseTransaction,
+  row: TransactionRow,
+): Promise<TransactionUpdate['set'] | undefined> {
+  const newest = row.resign ? undefined : await newestPurpose(dbTransaction, row.row_id)
+  const submission = releasedSubmission(row, newest, dbTransaction.effects.now())
+  // What it waits for at the relays has ended.
+  return submission ? { submission, ...waitColumns(row, null) } : undefined
+}
 
 const byId = sql<WholeRow>(
   `SELECT ${wholeColumns} FROM transactions WHERE id = $id AND relayer_row_id = $relayer_row_id`,
@@ -176,11 +184,12 @@ export const transactionById = (dbTransaction: DatabaseTransaction, relayerRowId
 
 /**
  * A withdrawal of a transaction. `error`: of one that fails. `isReleased`: its cancellation goes to the public nodes. `fee_ceiling`: the
- * highest price of its cancellation.
+ * highest price of its cancellation; null: none; absent: the one that it has.
  */
 interface Withdrawal
   extends Pick<TransactionRow, 'status_reason'>,
-    Partial<Pick<TransactionRow, 'fee_ceiling' | 'moved_to_transaction_id'>> {
+    Partial<Pick<TransactionRow, 'moved_to_transaction_id'>> {
+  fee_ceiling?: TransactionRow['fee_ceiling'] | undefined
   /** Who asked for it; absent: nobody. */
   caller?: string
   intent: Exclude<Intent, 'send'>
@@ -192,42 +201,56 @@ interface Withdrawal
 export async function endUnmined(
   dbTransaction: DatabaseTransaction,
   { relayer_row_id, id }: { relayer_row_id: number; id: string },
-  {
-    intent,
-    status_reason,
-    error,
-    isReleased = false,
-    fee_ceiling = null,
-    moved_to_transaction_id = null,
-    caller,
-  }: Withdrawal,
+  { intent, status_reason, error, isReleased = false, fee_ceiling, moved_to_transaction_id = null, caller }: Withdrawal,
 ): ReturnType<typeof withdraw> {
   const row = await transactionById(dbTransaction, relayer_row_id, id)
   if (!row) return 'missing'
   const { row_id, revision, chain_id, from, nonce, status } = row
   const account = { chain_id, address: from }
   const data = hexOf(row.data)
-  const isPricedAgain = row.intent !== 'send' && row.block_hash === null && fee_ceiling !== row.fee_ceiling
-  if (isUnmined(status) && intent === 'cancel' && isPricedAgain) {
-    const set = { resign: true, fee_ceiling, status_reason: row.status_reason }
+  if (!isUnmined(status)) return { refused: withoutData(row) }
+  if (row.intent !== 'send') {
+    const set = await changeOfWithdrawal(dbTransaction, withoutData(row), { isReleased, fee_ceiling })
+    if (!set) return { refused: withoutData(row) }
     return { ...done(await move(dbTransaction, { row_id, revision, set })), data }
   }
-  if (!isUnmined(status) || row.intent !== 'send') return { refused: withoutData(row) }
   const unsigned = neverSigned(row)
   // A concurrent signature fails its compare-and-set. A transaction that had another nonce before was signed for that one.
   if (unsigned && !(await isSigned(dbTransaction, row_id))) await giveSpendingBack(dbTransaction, [row])
   const isHighest = unsigned && nonce !== null && (await nextNonce(dbTransaction, account)) === nonce + 1
   if (isHighest) await setNonce(dbTransaction, account, nonce)
   const change = withdrawn(
-    { intent, status_reason, error: error ?? null, fee_ceiling },
+    { intent, status_reason, error: error ?? null, fee_ceiling: fee_ceiling ?? null },
     isHighest ? unsigned : undefined,
   )
   const submission = isReleased ? releasedCancellation(withoutData(row), undefined) : null
-  const at = new Date(dbTransaction.effects.now()).toISOString()
-  const history =
-    caller !== undefined && withEntry(readTransaction(row).history, { occurred_at: at, event: 'canceled', caller })
+  const history = caller !== undefined && canceledBy(dbTransaction, row, caller)
   const set = { ...change.set, moved_to_transaction_id, ...(submission && { submission }), ...(history && { history }) }
   return { ...done(await move(dbTransaction, { row_id, revision, ...change, set })), data }
+}
+
+/** The history of a transaction that a caller cancels. */
+const canceledBy = (
+  dbTransaction: DatabaseTransaction,
+  { history }: Pick<StoredTransaction, 'history'>,
+  caller: string,
+) =>
+  withEntry(history === null ? null : JSON.parse(history), {
+    occurred_at: new Date(dbTransaction.effects.now()).toISOString(),
+    event: 'canceled',
+    caller,
+  })
+
+/** What another request changes of a withdrawal that is under way. Undefined: nothing. */
+async function changeOfWithdrawal(
+  dbTransaction: DatabaseTransaction,
+  row: TransactionRow,
+  { isReleased, fee_ceiling }: Pick<Withdrawal, 'isReleased' | 'fee_ceiling'>,
+): Promise<TransactionUpdate['set'] | undefined> {
+  const isPricedAgain = fee_ceiling !== undefined && fee_ceiling !== row.fee_ceiling && row.block_hash === null
+  const priced = isPricedAgain ? { resign: true, fee_ceiling, status_reason: row.status_reason } : undefined
+  const released = isReleased ? await releasedColumns(dbTransaction, row) : undefined
+  return priced || released ? { ...released, ...priced } : undefined
 }
 
 /** What a withdrawal changes. `unsigned`: it was never signed and has the account's highest nonce, so it ends at once. */
@@ -252,7 +275,7 @@ function done(moved: TransactionRow | undefined): TransactionRow {
 /** The columns that a withdrawal depends on. */
 type Candidate = Pick<
   StoredTransaction,
-  'row_id' | 'id' | 'chain_id' | 'from' | 'status' | 'intent' | 'hash' | 'revision'
+  'row_id' | 'id' | 'chain_id' | 'from' | 'status' | 'intent' | 'hash' | 'revision' | 'history'
 > & {
   nonce: number
   attempts: number
@@ -260,7 +283,7 @@ type Candidate = Pick<
 
 const highest = (unfinished: string) => `
   SELECT * FROM (
-    SELECT row_id, id, chain_id, "from", nonce, status, intent, hash, revision,
+    SELECT row_id, id, chain_id, "from", nonce, status, intent, hash, revision, history,
       (SELECT count(*) FROM attempts WHERE transaction_row_id = transactions.row_id) AS attempts
     FROM transactions WHERE relayer_row_id = $relayer_row_id AND ${unfinished} AND nonce < $below_nonce
     ORDER BY nonce DESC LIMIT $limit) AS highest`
@@ -297,7 +320,8 @@ export const withdrawBatch = (
         { intent, status_reason: reason, error: null, fee_ceiling: null },
         isHighest ? unsigned : undefined,
       )
-      moves.push({ row_id, revision, ...change })
+      const set = { ...change.set, history: canceledBy(dbTransaction, row, auditEntry.caller) }
+      moves.push({ row_id, revision, ...change, set })
       // A copy: the entry of the request follows, and tells a failure after some of them.
       dbTransaction.record({ ...auditEntry, subject: id })
     }
