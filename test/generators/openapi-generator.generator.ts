@@ -33,6 +33,7 @@ const javaProgram = `
 import java.net.URI;
 import java.nio.file.*;
 import java.util.List;
+import java.util.Set;
 import org.openapitools.client.*;
 import org.openapitools.client.api.*;
 import org.openapitools.client.api.NotificationsApi.*;
@@ -113,13 +114,13 @@ public class Program {
   static void leaveLists() throws Exception {
     PoolsApi pools = new PoolsApi(client);
     CreatePoolRequest pool = new CreatePoolRequest().id("payouts").network("local").relayerIds(List.of("demo"));
-    pool.policies(new PoolPoliciesInput().whitelistReceivers(List.of("${receiver}")));
+    pool.policies(new PoolPoliciesInput().whitelistReceivers(Set.of("${receiver}")));
     pools.createPool(APICreatePoolRequest.newBuilder().createPoolRequest(pool).build());
     UpdatePoolRequest change = new UpdatePoolRequest().name("Payouts").policies(new PoolPoliciesPatch().maxValue("9"));
     pools.updatePool(APIUpdatePoolRequest.newBuilder().poolId("payouts").updatePoolRequest(change).build());
     Pool read = pools.getPool(APIGetPoolRequest.newBuilder().poolId("payouts").build()).getData();
     if (!read.getName().equals("Payouts") || !read.getPolicies().getMaxValue().equals("9")) throw new AssertionError(read);
-    if (!read.getPolicies().getWhitelistReceivers().equals(List.of("${receiver}"))) throw new AssertionError(read);
+    if (!read.getPolicies().getWhitelistReceivers().contains("${receiver}")) throw new AssertionError(read);
     if (read.getRelayers().size() != 1) throw new AssertionError(read);
     for (Object body : List.of(${patchSchemas.map((name) => `new ${name}()`).join(', ')})) {
       String json = client.getObjectMapper().writeValueAsString(body);
