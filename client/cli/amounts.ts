@@ -26,8 +26,14 @@ export function readWei(input: string, plain: Unit = 'wei'): bigint {
 }
 
 /** Wei per unit of gas, for people. */
-export function inGwei(wei: string): string {
-  const digits = wei.padStart(decimals.gwei + 1, '0')
-  const fraction = digits.slice(-decimals.gwei).replace(/0+$/, '')
-  return `${digits.slice(0, -decimals.gwei)}${fraction && `.${fraction}`} gwei`
+export const inGwei = (wei: string): string => `${inUnits(wei, decimals.gwei)} gwei`
+
+/** All digits of an amount of the coin of a network; null: the network has no symbol for it. */
+export const inCoins = (wei: string, symbol: string | null): string =>
+  symbol === null ? `${wei} wei` : `${inUnits(wei, decimals.ether)} ${symbol}`
+
+function inUnits(wei: string, places: number): string {
+  const digits = wei.padStart(places + 1, '0')
+  const fraction = digits.slice(-places).replace(/0+$/, '')
+  return `${digits.slice(0, -places)}${fraction && `.${fraction}`}`
 }

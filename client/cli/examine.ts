@@ -9,6 +9,7 @@ import type {
 } from '../../generated/client.ts'
 import { RelayerError } from '../error.ts'
 import { createRelayerProvider } from '../provider.ts'
+import { inCoins } from './amounts.ts'
 import type { Context } from './context.ts'
 import { type Finding, fine, problem, warning } from './finding.ts'
 import { collect } from './resources.ts'
@@ -78,7 +79,10 @@ function asListed(finding: Finding, problems: Problem[], id: string, ...kinds: P
 
 /** State, nonces and balance of every relayer. */
 export async function* examineRelayers({ client }: Context, problems: Problem[]): AsyncGenerator<Finding> {
+  const symbols = new Map<string, string | null>()
+  for await (const { name, symbol } of client.all('/api/v1/networks')) symbols.set(name, symbol)
   for await (const relayer of client.all('/api/v1/relayers')) {
+    const symbol = symbols.get(relayer.network) ?? null
     const path = { relayer_id: relayer.id }
     const { data: status } = await client.get('/api/v1/relayers/{relayer_id}/status', { path })
     const { data: nonce } = await client.get('/api/v1/relayers/{relayer_id}/nonce', { path })
@@ -86,7 +90,7 @@ export async function* examineRelayers({ client }: Context, problems: Problem[])
     const { id } = relayer
     yield asListed(stateOf(part, relayer), problems, id, 'relayer_disabled', 'relayer_paused')
     yield asListed(nonceOf(part, relayer, nonce), problems, id, 'transaction_waiting', 'nonces')
-    yield asListed(balanceOf(part, relayer, status), problems, id, 'balance_low', 'balance_empty')
+    yield asListed(balanceOf(part, relayer, status, symbol), problems, id, 'balance_low', 'balance_empty')
   }
 }
 
@@ -104,7 +108,7 @@ function stateOf(part: string, { id, paused, system_disabled, disabled_reason }:
 function nonceOf(part: string, { id }: Relayer, { status, summary, blocking }: NonceState): Finding {
   if (blocking !== null) {
     const { transaction_id, nonce, wait_reason, status_reason: reason } = blocking
-    const told = `nonce ${nonce} waits (${wait_reason}): ${reason ?? 'no reason is stored'}`
+    const told = `nonce ${nonce} waits (${wait_reason?.replaceAll('_', ' ')}): ${reason ?? 'no reason is stored'}`
     return problem(part, told, `All later transactions wait for it: relayer why ${transaction_id} --relayer ${id}`)
   }
   if (status === 'in_step') return fine(part, 'nonces agree with the chain')
@@ -115,14 +119,20 @@ function nonceOf(part: string, { id }: Relayer, { status, summary, blocking }: N
   return (status === 'chain_restarted' ? problem : warning)(part, `nonces: ${summary}`, remedy)
 }
 
-function balanceOf(part: string, { address, policies }: Relayer, { balance }: RelayerStatus): Finding {
+function balanceOf(
+  part: string,
+  { address, policies }: Relayer,
+  { balance }: RelayerStatus,
+  symbol: string | null,
+): Finding {
   const remedy = `Send funds to ${address}.`
   if (balance === null)
     return warning(part, 'the balance is unknown: no node answers', 'Check the nodes of its network.')
-  const min = BigInt(policies.min_balance ?? 0)
-  if (BigInt(balance) < min)
-    return problem(part, `the balance of ${balance} wei is below its min_balance of ${min} wei`, remedy)
-  return balance === '0' ? problem(part, 'the balance is 0', remedy) : fine(part, `the balance is ${balance} wei`)
+  const min = policies.min_balance ?? '0'
+  const shown = inCoins(balance, symbol)
+  if (BigInt(balance) < BigInt(min))
+    return problem(part, `the balance of ${shown} is below its min_balance of ${inCoins(min, symbol)}`, remedy)
+  return balance === '0' ? problem(part, 'the balance is 0', remedy) : fine(part, `the balance is ${shown}`)
 }
 
 /** The kinds that the other parts look at now; the service's list is up to a minute old. */

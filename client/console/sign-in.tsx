@@ -50,7 +50,7 @@ export function SignIn({ token, reason, signIn }: SignInState) {
             value={typed}
             onChange={(event) => setTyped(event.target.value)}
           />
-          <button type="button" className="quiet" aria-pressed={isShown} onClick={() => setShown(!isShown)}>
+          <button type="button" aria-pressed={isShown} onClick={() => setShown(!isShown)}>
             {isShown ? 'Hide' : 'Show'}
           </button>
         </div>

@@ -99,7 +99,7 @@ export function shownBehind(
   if (ahead < 0 || !(isWaiting || (status === 'pending' && ahead >= firstWindow))) return shown
   const isShown = isOfPool(first, poolRowId)
   const why = !isWaiting ? `: ${signedLater}` : isShown ? `: ${first.wait_text ?? ''}` : ''
-  const waitText = `nonce ${first.nonce} comes first${isShown ? ` (transaction ${first.id})` : ''}${why}`
+  const waitText = `nonce ${first.nonce} comes first${isShown ? ` (${first.reference ?? `transaction ${first.id}`})` : ''}${why}`
   const reason = shownReason({ ...row, wait_reason: 'earlier_nonce', wait_text: waitText })
   return { ...shown, status_reason: reason?.slice(0, maxReasonLength) ?? null, wait_reason: 'earlier_nonce' }
 }

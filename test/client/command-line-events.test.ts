@@ -100,7 +100,7 @@ test('reports each problem and its remedy with `doctor`, and none for a healthy 
   })
   expect(await problems()).toEqual([
     'relayer demo warning paused',
-    'relayer demo problem the balance of 0 wei is below its min_balance of 1 wei',
+    'relayer demo problem the balance of 0 ETH is below its min_balance of 0.000000000000000001 ETH',
     'notification hook warning deliveries are not signed',
   ])
   const { out } = await run(['doctor'])

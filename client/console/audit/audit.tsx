@@ -209,22 +209,26 @@ const columns: Column<AuditEntry>[] = [
   {
     name: 'Caller',
     isPlain: true,
+    isWhole: true,
     cell: ({ caller, caller_name }) => <span title={caller}>{caller_name ?? callerName(caller)}</span>,
   },
   {
     name: 'Operation',
     isWhole: true,
     isPlain: true,
-    cell: ({ operation }) => <span title={operation}>{operationText(operation)}</span>,
+    cell: ({ operation, failure, changes }) => (
+      <>
+        <span title={operation}>{operationText(operation)}</span>
+        {(failure || changes.length > 0) && <Details failure={failure} changes={changes} />}
+      </>
+    ),
   },
-  { name: 'Relayer', cell: ({ relayer_id }) => (relayer_id === null ? null : <RelayerLink id={relayer_id} />) },
-  { name: 'Subject', cell: (entry) => entry.subject && <Subject entry={entry} subject={entry.subject} /> },
   {
-    name: 'Details',
-    isPlain: true,
-    cell: ({ failure, changes }) =>
-      failure || changes.length > 0 ? <Details failure={failure} changes={changes} /> : null,
+    name: 'Relayer',
+    isWhole: true,
+    cell: ({ relayer_id }) => (relayer_id === null ? null : <RelayerLink id={relayer_id} />),
   },
+  { name: 'Subject', cell: (entry) => entry.subject && <Subject entry={entry} subject={entry.subject} /> },
   {
     name: 'Result',
     isWhole: true,
@@ -240,7 +244,7 @@ const columns: Column<AuditEntry>[] = [
 
 /** Why it was refused, and what it changed. */
 const Details = ({ failure, changes }: Pick<AuditEntry, 'failure' | 'changes'>) => (
-  <ul className="plain changes">
+  <ul className="plain hint changes">
     {failure && <li>{sentence(failure.message || words(failure.code))}</li>}
     {changes.map(({ member, before, after }) => (
       <li key={member}>

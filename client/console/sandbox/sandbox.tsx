@@ -302,9 +302,15 @@ const Sample = ({ language, text }: { language: string; text: string }) => (
 const typescriptCall = (baseUrl: string, { method, path, parameters, body }: ExampleCall): string =>
   `import { createRelayerClient } from '@evm-relayer-service/client'
 
-const client = createRelayerClient({ baseUrl: '${baseUrl}', token: process.env.RELAYER_API_KEY ?? '' })
+const client = createRelayerClient({
+  baseUrl: '${baseUrl}',
+  token: process.env.RELAYER_API_KEY ?? '',
+})
 
-const { data } = await client.${method}('${path}', ${JSON.stringify({ path: parameters.path, body }, null, 2)})
+const { data } = await client.${method}(
+  '${path}',
+  ${JSON.stringify({ path: parameters.path, body }, null, 2).replaceAll('\n', '\n  ')},
+)
 console.log(data)
 `
 

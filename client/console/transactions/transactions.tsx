@@ -1,6 +1,7 @@
 import { useVirtualizer, useWindowVirtualizer } from '@tanstack/react-virtual'
 import { ArrowLeftRight } from 'lucide-react'
 import { type ReactNode, type RefObject, useEffect, useMemo, useRef, useSyncExternalStore } from 'react'
+import { getAddress } from 'viem'
 import { Link, useLocation } from 'wouter'
 import type { Transaction, TransactionStatus } from '../../index.ts'
 import { Action } from '../components/action.tsx'
@@ -395,7 +396,7 @@ function Amount({ units, symbol, decimals }: { units: string } & Token) {
   )
 }
 
-const receiverOf = (to: string, names: Names) => names(to)?.name ?? short(to)
+const receiverOf = (to: string, names: Names) => names(to)?.name ?? short(getAddress(to))
 
 /** Whether the page is as narrow as a phone; the same width as in style.css. */
 const phone = matchMedia('(width < 760px)')

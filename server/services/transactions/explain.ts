@@ -227,7 +227,8 @@ function waitOf(row: WholeTransactionRow, facts: Facts, figures: Figures): Cause
   if (first && first.row_id !== row.row_id && row.nonce !== null && (first.nonce as number) < row.nonce) {
     if (!facts.isFirstSeen) return { wait_reason: 'earlier_nonce', text: `nonce ${first.nonce} comes first` }
     const why = reasonToWait(first, facts) === null ? '' : `, which waits: ${reasonOf(first)}`
-    return { wait_reason: 'earlier_nonce', text: `nonce ${first.nonce} comes first (transaction ${first.id})${why}` }
+    const name = first.reference ?? `transaction ${first.id}`
+    return { wait_reason: 'earlier_nonce', text: `nonce ${first.nonce} comes first (${name})${why}` }
   }
   if (relayer.disabled_reason !== null) return { wait_reason: 'disabled', text: relayer.disabled_reason }
   if (relayer.paused) return { wait_reason: 'paused', text: 'the relayer is paused' }

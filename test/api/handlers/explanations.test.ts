@@ -97,7 +97,7 @@ test('explains a cap below the base fee, also for later transactions and dry run
   await chain.setBaseFee(10n * gwei)
   await chain.mine()
   await patch({ policies: { gas_price_cap: `${cap}` } })
-  await send(1, { gas_limit: 21_000 })
+  await send(1, { gas_limit: 21_000, reference: 'order-1' })
   const [second] = await send(1, { gas_limit: 21_000 })
   const first = await waitsFor('price_cap')
   expect(first.summary).toMatch(/^It waits: the policy gas_price_cap \(5 gwei\) is below the .+\.$/)
@@ -111,7 +111,7 @@ test('explains a cap below the base fee, also for later transactions and dry run
   const { id } = await byNonce(0)
   const behind = await waitsFor('earlier_nonce', 1)
   expect(behind).toMatchObject({ blocking_transaction_id: id, suggestions: first.suggestions })
-  expect(behind.summary).toContain(`nonce 0 comes first (transaction ${id}), which waits: the policy gas_price_cap`)
+  expect(behind.summary).toContain('nonce 0 comes first (order-1), which waits: the policy gas_price_cap')
 
   const codes = [
     ['price_below_base_fee', 'price_cap'],

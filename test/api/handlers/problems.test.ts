@@ -263,7 +263,7 @@ test('what a policy or a pause refused since its last change is a problem: who, 
   await until('all are counted', async () => (await found())[0]?.count === 6)
   expect(await found()).toMatchObject([{ severity: 'warning', count: 6, refusal: ofPolicy, pool_id: null }])
   expect((await found())[0]?.reason).toMatch(
-    /^The last one, from payer: 2 wei is above the limit of 1 wei. Last changed by environment, 20.{22}\.$/,
+    /^The last one, from payer: 2 wei is above the limit of 1 wei. Last changed by the environment key, 20.{22}\.$/,
   )
 
   await rig.restart(() => undefined)
