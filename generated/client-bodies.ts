@@ -488,7 +488,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "`coin`: the coin of the chain."
   ],
   [
-   "keep",
+   "keep_amount",
    "amount in wei, or with a unit (1ether, 50gwei)",
    "What stays, in the smallest unit of the asset."
   ]
@@ -1646,17 +1646,17 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "The code that users' accounts may run (EIP-7702), with the interface of ERC-7821."
   ],
   [
-   "nonce_key_delegates",
+   "keyed_nonce_delegates",
    "list of text",
    "Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it."
   ],
   [
-   "max_gas",
+   "max_gas_per_call",
    "integer (required)",
    "The highest gas limit of one call."
   ],
   [
-   "max_fee",
+   "max_fee_per_call",
    "amount in wei, or with a unit (1ether, 50gwei) (required)",
    "The highest fee of one call, in wei."
   ],
@@ -1676,12 +1676,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "Whether it accepts nothing for now."
   ],
   [
-   "per_user.max_calls_per_day",
+   "user_limits.max_calls_per_day",
    "integer",
    "The most calls of one user in any 24 hours."
   ],
   [
-   "per_user.max_fee_per_day",
+   "user_limits.max_fee_per_day",
    "amount in wei, or with a unit (1ether, 50gwei)",
    "The highest total fee of the calls of one user in any 24 hours, in wei."
   ],
@@ -1708,17 +1708,17 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "The code that users' accounts may run (EIP-7702), with the interface of ERC-7821."
   ],
   [
-   "nonce_key_delegates",
+   "keyed_nonce_delegates",
    "list of text",
    "Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it."
   ],
   [
-   "max_gas",
+   "max_gas_per_call",
    "integer",
    "The highest gas limit of one call."
   ],
   [
-   "max_fee",
+   "max_fee_per_call",
    "amount in wei, or with a unit (1ether, 50gwei)",
    "The highest fee of one call, in wei."
   ],
@@ -1738,12 +1738,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "Whether it accepts nothing for now."
   ],
   [
-   "per_user.max_calls_per_day",
+   "user_limits.max_calls_per_day",
    "integer",
    "The most calls of one user in any 24 hours."
   ],
   [
-   "per_user.max_fee_per_day",
+   "user_limits.max_fee_per_day",
    "amount in wei, or with a unit (1ether, 50gwei)",
    "The highest total fee of the calls of one user in any 24 hours, in wei."
   ]
@@ -1792,7 +1792,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "The address that every payment goes to."
   ],
   [
-   "max_fee",
+   "max_fee_per_payment",
    "amount in wei, or with a unit (1ether, 50gwei) (required)",
    "The highest fee of one payment, in wei."
   ],
@@ -1819,7 +1819,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "The address that every payment goes to."
   ],
   [
-   "max_fee",
+   "max_fee_per_payment",
    "amount in wei, or with a unit (1ether, 50gwei)",
    "The highest fee of one payment, in wei."
   ],
@@ -2024,7 +2024,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
 }
 
 /** The members that are amounts. */
-export const amountMembers: ReadonlySet<string> = new Set(["value","gas_price","max_fee_per_gas","max_priority_fee_per_gas","min_balance","target_balance","max_amount_per_day","keep","gas_price_cap","max_fee_per_transaction","max_fee_per_day","max_value","max_value_per_day","min_priority_fee_per_gas","min_gas_price","max_fee"])
+export const amountMembers: ReadonlySet<string> = new Set(["value","gas_price","max_fee_per_gas","max_priority_fee_per_gas","min_balance","target_balance","max_amount_per_day","keep_amount","gas_price_cap","max_fee_per_transaction","max_fee_per_day","max_value","max_value_per_day","min_priority_fee_per_gas","min_gas_price","max_fee_per_call","max_fee_per_payment"])
 
 /** The members that are secrets: the contract calls them writeOnly. */
 export const secretMembers: ReadonlySet<string> = new Set(["signing_key","key","keystore","passphrase","private_key","client_secret","pin","headers","client_key","token","secret_id"])

@@ -20,25 +20,25 @@ export interface GeneratedMethods {
   }
   transactions: {
     /** List a relayer's transactions. */
-    list(relayerId: string, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/', 'get'>): AsyncGenerator<ItemOf<'/api/v1/relayers/{relayer_id}/transactions/'>, void, undefined>
-    /** List the transactions of all relayers. */
-    listAll(options?: Options<'/api/v1/transactions', 'get'>): AsyncGenerator<ItemOf<'/api/v1/transactions'>, void, undefined>
-    /** Get a transaction of any relayer. */
-    getAny(transactionId: string, options?: Options<'/api/v1/transactions/{transaction_id}', 'get'>): ApiPromise<Data<'/api/v1/transactions/{transaction_id}', 'get'>>
-    /** Explain a transaction. */
+    listRelayerTransactions(relayerId: string, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/', 'get'>): AsyncGenerator<ItemOf<'/api/v1/relayers/{relayer_id}/transactions/'>, void, undefined>
+    /** List transactions. */
+    list(options?: Options<'/api/v1/transactions', 'get'>): AsyncGenerator<ItemOf<'/api/v1/transactions'>, void, undefined>
+    /** Get a transaction. */
+    get(transactionId: string, options?: Options<'/api/v1/transactions/{transaction_id}', 'get'>): ApiPromise<Data<'/api/v1/transactions/{transaction_id}', 'get'>>
+    /** Get the explanation of a transaction. */
     getExplanation(transactionId: string, options?: Options<'/api/v1/transactions/{transaction_id}/explanation', 'get'>): ApiPromise<Data<'/api/v1/transactions/{transaction_id}/explanation', 'get'>>
     /** Send a transaction. */
     send(relayerId: string, body: Body<'/api/v1/relayers/{relayer_id}/transactions', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/transactions', 'post'> & Once): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/transactions', 'post'>>
     /** Send several transactions. */
     sendBatch(relayerId: string, body: Body<'/api/v1/relayers/{relayer_id}/transactions/batch', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/batch', 'post'> & Once): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/transactions/batch', 'post'>>
-    /** Test a transaction without sending it. */
+    /** Dry-run a transaction. */
     dryRun(relayerId: string, body: Body<'/api/v1/relayers/{relayer_id}/transactions/dry-run', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/dry-run', 'post'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/transactions/dry-run', 'post'>>
     /** Cancel all pending transactions. */
     cancelPending(relayerId: string, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/pending', 'delete'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/transactions/pending', 'delete'>>
-    /** Get a transaction by its nonce. */
-    getByNonce(relayerId: string, nonce: string, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/by-nonce/{nonce}', 'get'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/transactions/by-nonce/{nonce}', 'get'>>
-    /** Get a transaction. */
-    get(relayerId: string, transactionId: string, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'get'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'get'>>
+    /** Get a relayer's transaction by its nonce. */
+    getRelayerTransactionByNonce(relayerId: string, nonce: string, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/by-nonce/{nonce}', 'get'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/transactions/by-nonce/{nonce}', 'get'>>
+    /** Get a relayer's transaction. */
+    getRelayerTransaction(relayerId: string, transactionId: string, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'get'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'get'>>
     /** Replace a transaction. */
     replace(relayerId: string, transactionId: string, body: Body<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'put'>, options?: Options<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'put'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'put'>>
     /** Cancel a transaction. */
@@ -57,15 +57,15 @@ export interface GeneratedMethods {
     getStatus(relayerId: string, options?: Options<'/api/v1/relayers/{relayer_id}/status', 'get'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/status', 'get'>>
     /** Get the funding of a relayer. */
     getFunding(relayerId: string, options?: Options<'/api/v1/relayers/{relayer_id}/funding', 'get'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/funding', 'get'>>
-    /** Set the funding of a relayer. */
+    /** Replace the funding of a relayer. */
     replaceFunding(relayerId: string, body: Body<'/api/v1/relayers/{relayer_id}/funding', 'put'>, options?: Options<'/api/v1/relayers/{relayer_id}/funding', 'put'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/funding', 'put'>>
-    /** End the funding of a relayer. */
+    /** Delete the funding of a relayer. */
     deleteFunding(relayerId: string, options?: Options<'/api/v1/relayers/{relayer_id}/funding', 'delete'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/funding', 'delete'>>
     /** Sweep a relayer. */
     sweep(relayerId: string, body: Body<'/api/v1/relayers/{relayer_id}/sweep', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/sweep', 'post'> & Once): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/sweep', 'post'>>
     /** Get a relayer's nonce state. */
     getNonce(relayerId: string, options?: Options<'/api/v1/relayers/{relayer_id}/nonce', 'get'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/nonce', 'get'>>
-    /** Repair a relayer's nonces. */
+    /** Reconcile a relayer's nonces. */
     reconcileNonce(relayerId: string, body?: Body<'/api/v1/relayers/{relayer_id}/nonce/reconcile', 'post'>, options?: Options<'/api/v1/relayers/{relayer_id}/nonce/reconcile', 'post'>): ApiPromise<Data<'/api/v1/relayers/{relayer_id}/nonce/reconcile', 'post'>>
     /** List the transactions that the database does not know. */
     listExternalTransactions(relayerId: string, options?: Options<'/api/v1/relayers/{relayer_id}/external-transactions', 'get'>): AsyncGenerator<ItemOf<'/api/v1/relayers/{relayer_id}/external-transactions'>, void, undefined>
@@ -85,7 +85,7 @@ export interface GeneratedMethods {
     listQueues(options?: Options<'/api/v1/queues', 'get'>): AsyncGenerator<ItemOf<'/api/v1/queues'>, void, undefined>
     /** Get the activity of relayers. */
     getActivity(options?: Options<'/api/v1/activity', 'get'>): ApiPromise<Data<'/api/v1/activity', 'get'>>
-    /** Get what relayers spent on fees. */
+    /** List what relayers spent on fees. */
     listSpending(options?: Options<'/api/v1/spending', 'get'>): AsyncGenerator<ItemOf<'/api/v1/spending'>, void, undefined>
     /** List the fees by API key. */
     listCallerSpending(options?: Options<'/api/v1/spending/callers', 'get'>): AsyncGenerator<ItemOf<'/api/v1/spending/callers'>, void, undefined>
@@ -106,8 +106,8 @@ export interface GeneratedMethods {
     /** List deliveries. */
     listDeliveries(notificationId: string, options?: Options<'/api/v1/notifications/{notification_id}/deliveries', 'get'>): AsyncGenerator<ItemOf<'/api/v1/notifications/{notification_id}/deliveries'>, void, undefined>
     /** Redeliver deliveries. */
-    redeliverEvents(notificationId: string, body: Body<'/api/v1/notifications/{notification_id}/redeliver', 'post'>, options?: Options<'/api/v1/notifications/{notification_id}/redeliver', 'post'>): ApiPromise<Data<'/api/v1/notifications/{notification_id}/redeliver', 'post'>>
-    /** Send a test event. */
+    redeliverDeliveries(notificationId: string, body: Body<'/api/v1/notifications/{notification_id}/redeliver', 'post'>, options?: Options<'/api/v1/notifications/{notification_id}/redeliver', 'post'>): ApiPromise<Data<'/api/v1/notifications/{notification_id}/redeliver', 'post'>>
+    /** Test a notification. */
     test(notificationId: string, options?: Options<'/api/v1/notifications/{notification_id}/test', 'post'>): ApiPromise<Data<'/api/v1/notifications/{notification_id}/test', 'post'>>
   }
   signers: {
@@ -149,21 +149,21 @@ export interface GeneratedMethods {
     sendTransaction(poolId: string, body: Body<'/api/v1/pools/{pool_id}/transactions', 'post'>, options?: Options<'/api/v1/pools/{pool_id}/transactions', 'post'> & Once): ApiPromise<Data<'/api/v1/pools/{pool_id}/transactions', 'post'>>
     /** Send several transactions through a pool. */
     sendTransactionBatch(poolId: string, body: Body<'/api/v1/pools/{pool_id}/transactions/batch', 'post'>, options?: Options<'/api/v1/pools/{pool_id}/transactions/batch', 'post'> & Once): ApiPromise<Data<'/api/v1/pools/{pool_id}/transactions/batch', 'post'>>
-    /** Test a transaction of a pool without sending it. */
+    /** Dry-run a transaction of a pool. */
     dryRunTransaction(poolId: string, body: Body<'/api/v1/pools/{pool_id}/transactions/dry-run', 'post'>, options?: Options<'/api/v1/pools/{pool_id}/transactions/dry-run', 'post'>): ApiPromise<Data<'/api/v1/pools/{pool_id}/transactions/dry-run', 'post'>>
     /** Move a waiting transaction to another relayer. */
     moveTransaction(poolId: string, transactionId: string, options?: Options<'/api/v1/pools/{pool_id}/transactions/{transaction_id}/move', 'post'> & Once): ApiPromise<Data<'/api/v1/pools/{pool_id}/transactions/{transaction_id}/move', 'post'>>
     /** Get the funding of a pool. */
     getFunding(poolId: string, options?: Options<'/api/v1/pools/{pool_id}/funding', 'get'>): ApiPromise<Data<'/api/v1/pools/{pool_id}/funding', 'get'>>
-    /** Set the funding of a pool. */
+    /** Replace the funding of a pool. */
     replaceFunding(poolId: string, body: Body<'/api/v1/pools/{pool_id}/funding', 'put'>, options?: Options<'/api/v1/pools/{pool_id}/funding', 'put'>): ApiPromise<Data<'/api/v1/pools/{pool_id}/funding', 'put'>>
-    /** End the funding of a pool. */
+    /** Delete the funding of a pool. */
     deleteFunding(poolId: string, options?: Options<'/api/v1/pools/{pool_id}/funding', 'delete'>): ApiPromise<Data<'/api/v1/pools/{pool_id}/funding', 'delete'>>
   }
   abis: {
     /** List ABIs. */
     list(options?: Options<'/api/v1/abis', 'get'>): AsyncGenerator<ItemOf<'/api/v1/abis'>, void, undefined>
-    /** Register the ABI of a contract. */
+    /** Create an ABI. */
     create(body: Body<'/api/v1/abis', 'post'>, options?: Options<'/api/v1/abis', 'post'>): ApiPromise<Data<'/api/v1/abis', 'post'>>
     /** Get an ABI. */
     get(abiId: string, options?: Options<'/api/v1/abis/{abi_id}', 'get'>): ApiPromise<Data<'/api/v1/abis/{abi_id}', 'get'>>
@@ -173,15 +173,15 @@ export interface GeneratedMethods {
   problems: {
     /** List what needs attention. */
     list(options?: Options<'/api/v1/problems', 'get'>): AsyncGenerator<ItemOf<'/api/v1/problems'>, void, undefined>
-    /** Acknowledge a problem. */
+    /** Update the acknowledgement of a problem. */
     update(problemId: string, body: Body<'/api/v1/problems/{problem_id}', 'patch'>, options?: Options<'/api/v1/problems/{problem_id}', 'patch'>): ApiPromise<Data<'/api/v1/problems/{problem_id}', 'patch'>>
   }
   service: {
     /** Search resources. */
     searchResources(options?: Options<'/api/v1/search', 'get'>): ApiPromise<Data<'/api/v1/search', 'get'>>
-    /** Check liveness. */
+    /** Get the liveness. */
     getHealth(options?: Options<'/api/v1/health', 'get'>): ApiPromise<Data<'/api/v1/health', 'get'>>
-    /** Check readiness. */
+    /** Get the readiness. */
     getReadiness(options?: Options<'/api/v1/ready', 'get'>): ApiPromise<Data<'/api/v1/ready', 'get'>>
     /** Get the state of the service. */
     getState(options?: Options<'/api/v1/service', 'get'>): ApiPromise<Data<'/api/v1/service', 'get'>>
@@ -197,7 +197,7 @@ export interface GeneratedMethods {
     get(apiKeyId: string, options?: Options<'/api/v1/api-keys/{api_key_id}', 'get'>): ApiPromise<Data<'/api/v1/api-keys/{api_key_id}', 'get'>>
     /** Update an API key. */
     update(apiKeyId: string, body: Body<'/api/v1/api-keys/{api_key_id}', 'patch'>, options?: Options<'/api/v1/api-keys/{api_key_id}', 'patch'>): ApiPromise<Data<'/api/v1/api-keys/{api_key_id}', 'patch'>>
-    /** Revoke an API key. */
+    /** Delete an API key. */
     delete(apiKeyId: string, options?: Options<'/api/v1/api-keys/{api_key_id}', 'delete'>): ApiPromise<Data<'/api/v1/api-keys/{api_key_id}', 'delete'>>
     /** Rotate the token of an API key. */
     rotate(apiKeyId: string, body: Body<'/api/v1/api-keys/{api_key_id}/rotate', 'post'>, options?: Options<'/api/v1/api-keys/{api_key_id}/rotate', 'post'>): ApiPromise<Data<'/api/v1/api-keys/{api_key_id}/rotate', 'post'>>
@@ -262,16 +262,16 @@ export const methods = {
     signTransaction: ['post', '/api/v1/relayers/{relayer_id}/sign-transaction', 'body'],
   },
   transactions: {
-    list: ['get', '/api/v1/relayers/{relayer_id}/transactions/', 'list'],
-    listAll: ['get', '/api/v1/transactions', 'list'],
-    getAny: ['get', '/api/v1/transactions/{transaction_id}', 'plain'],
+    listRelayerTransactions: ['get', '/api/v1/relayers/{relayer_id}/transactions/', 'list'],
+    list: ['get', '/api/v1/transactions', 'list'],
+    get: ['get', '/api/v1/transactions/{transaction_id}', 'plain'],
     getExplanation: ['get', '/api/v1/transactions/{transaction_id}/explanation', 'plain'],
     send: ['post', '/api/v1/relayers/{relayer_id}/transactions', 'once'],
     sendBatch: ['post', '/api/v1/relayers/{relayer_id}/transactions/batch', 'once'],
     dryRun: ['post', '/api/v1/relayers/{relayer_id}/transactions/dry-run', 'body'],
     cancelPending: ['delete', '/api/v1/relayers/{relayer_id}/transactions/pending', 'plain'],
-    getByNonce: ['get', '/api/v1/relayers/{relayer_id}/transactions/by-nonce/{nonce}', 'plain'],
-    get: ['get', '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'plain'],
+    getRelayerTransactionByNonce: ['get', '/api/v1/relayers/{relayer_id}/transactions/by-nonce/{nonce}', 'plain'],
+    getRelayerTransaction: ['get', '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'plain'],
     replace: ['put', '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'body'],
     cancel: ['delete', '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}', 'plain'],
     speedUp: ['post', '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}/speed-up', 'once'],
@@ -307,7 +307,7 @@ export const methods = {
     delete: ['delete', '/api/v1/notifications/{notification_id}', 'plain'],
     getHealth: ['get', '/api/v1/notifications/{notification_id}/health', 'plain'],
     listDeliveries: ['get', '/api/v1/notifications/{notification_id}/deliveries', 'list'],
-    redeliverEvents: ['post', '/api/v1/notifications/{notification_id}/redeliver', 'body'],
+    redeliverDeliveries: ['post', '/api/v1/notifications/{notification_id}/redeliver', 'body'],
     test: ['post', '/api/v1/notifications/{notification_id}/test', 'plain'],
   },
   signers: {

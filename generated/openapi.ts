@@ -139,7 +139,7 @@ export interface paths {
          *
          *     **Returns** 200: A page of transactions. `data` is a list of `Transaction`.
          */
-        get: operations["listTransactions"];
+        get: operations["listRelayerTransactions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -156,12 +156,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the transactions of all relayers
+         * List transactions
          * @description The transactions of every relayer that the API key may see, newest first. With `pool_id`, those that were sent through the pool, also by relayers that have left it; what its relayers send by themselves is not listed. With a filter, pages and totals count the matching transactions only. Only the 10,000 newest of them can be read by page; to read older ones, set `created_before`.
          *
          *     **Returns** 200: A page of transactions. `data` is a list of `Transaction`.
          */
-        get: operations["listAllTransactions"];
+        get: operations["listTransactions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -184,12 +184,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get a transaction of any relayer
+         * Get a transaction
          * @description A transaction of a relayer that the API key may use, or one that was sent through a pool that it may use.
          *
          *     **Returns** 200: The transaction. `data` is `Transaction`.
          */
-        get: operations["getAnyTransaction"];
+        get: operations["getTransaction"];
         put?: never;
         post?: never;
         delete?: never;
@@ -212,7 +212,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Explain a transaction
+         * Get the explanation of a transaction
          * @description Explains the current state of a transaction: a sentence for people, a code for programs, the transaction that blocks it, the nonces, prices and amounts that determine its progress, and the operations that can resolve it. The service reads the current values from the nodes; if no node answers within two seconds, these values are null. With a right to the pool only that it was sent through, of another transaction that comes before it only the nonce is told.
          *
          *     **Returns** 200: The explanation. `data` is `Explanation`.
@@ -318,7 +318,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Test a transaction without sending it
+         * Dry-run a transaction
          * @description Runs every check of [Send a transaction](#/transactions/sendtransaction) without accepting it. The response says whether the transaction would be accepted, lists every refusal, and shows its gas limit, prices and cost. No nonce is taken, nothing is signed and daily limits are not used. An unknown relayer or an invalid body is refused as in [Send a transaction](#/transactions/sendtransaction).
          *
          *     **Returns** 200: The result of the checks. `data` is `DryRun`.
@@ -377,12 +377,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get a transaction by its nonce
+         * Get a relayer's transaction by its nonce
          * @description The transaction that has the nonce now, in its present version. A nonce that was returned unsigned belongs to the transaction that got it next.
          *
          *     **Returns** 200: The transaction. `data` is `Transaction`.
          */
-        get: operations["getTransactionByNonce"];
+        get: operations["getRelayerTransactionByNonce"];
         put?: never;
         post?: never;
         delete?: never;
@@ -410,12 +410,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get a transaction
+         * Get a relayer's transaction
          * @description The transaction in its present version, whichever version of it is mined.
          *
          *     **Returns** 200: The transaction. `data` is `Transaction`.
          */
-        get: operations["getTransaction"];
+        get: operations["getRelayerTransaction"];
         /**
          * Replace a transaction
          * @description Replaces a transaction with another one at the same nonce, under the same id. If a node has accepted a version of it, prices in the request must be at least 10 % higher; absent prices are set so. If no node has, the prices may be lower. Either transaction may be mined; the response of [Get a transaction](#/transactions/gettransaction) shows which one was. A transaction that is mined, finished or being canceled is refused with 409, and so is the call of a sponsorship.
@@ -564,7 +564,7 @@ export interface paths {
          * Sign an authorization
          * @description Signs an authorization (EIP-7702) with the relayer's key, for the chain of its network. It permits the relayer's account to run the code of `address`. The policy `allow_authorizations` must be true. If the policy `allowed_delegates` or, without it, `whitelist_receivers` is set, it must contain `address`. A relayer with limits of values, tokens or functions needs one of the two. The zero address ends a delegation.
          *
-         *     When a chain applies the authorization, the nonce of the account increases by one, and this service does not see it. Wait until the relayer's transactions are finished before you use the authorization, and call [Repair a relayer's nonces](#/relayers/reconcilerelayernonce) afterwards.
+         *     When a chain applies the authorization, the nonce of the account increases by one, and this service does not see it. Wait until the relayer's transactions are finished before you use the authorization, and call [Reconcile a relayer's nonces](#/relayers/reconcilerelayernonce) afterwards.
          *
          *     **Returns** 200: The signed authorization. `data` is `Authorization`.
          */
@@ -680,7 +680,7 @@ export interface paths {
          */
         get: operations["getRelayerFunding"];
         /**
-         * Set the funding of a relayer
+         * Replace the funding of a relayer
          * @description Answers 201 if the relayer had no funding of its own, and 200 if this replaces one.
          *
          *     When the relayer's balance, less what its unfinished transactions may cost, is below `min_balance`, the treasury `treasury_id` sends it what is missing to `target_balance`. Both must be on one chain. A refill is an ordinary transaction of the treasury: the treasury's policies apply to it (a `whitelist_receivers` must contain the relayer's address). At most one refill is under way at a time. A drained relayer gets only what its unfinished transactions need.
@@ -692,7 +692,7 @@ export interface paths {
         put: operations["replaceRelayerFunding"];
         post?: never;
         /**
-         * End the funding of a relayer
+         * Delete the funding of a relayer
          * @description A refill that was accepted is still sent.
          *
          *     **Returns** 200: The resource was deleted. `data` is `Deletion`.
@@ -720,9 +720,9 @@ export interface paths {
         put?: never;
         /**
          * Sweep a relayer
-         * @description Sends the whole balance, less what unfinished transactions may cost at their present prices, less the fee of this transaction: drain the relayer first. To leave exactly `keep` behind, the whole price is paid: the base fee with a margin for rising prices. When the chain requires a higher price, the service pays it, and sends as much less. With `asset`, it sends the tokens; refused (409) while an unfinished transaction could still move some.
+         * @description Sends the whole balance, less what unfinished transactions may cost at their present prices, less the fee of this transaction: drain the relayer first. To leave exactly `keep_amount` behind, the whole price is paid: the base fee with a margin for rising prices. When the chain requires a higher price, the service pays it, and sends as much less. With `asset`, it sends the tokens; refused (409) while an unfinished transaction could still move some.
          *
-         *     Policies apply, except that a drained relayer may be swept: drain it, wait until it has finished, sweep it, and delete it. On chains of the OP stack, an upper bound of the data fee is left too; on other rollups with a data fee beside the gas, `keep` must cover it.
+         *     Policies apply, except that a drained relayer may be swept: drain it, wait until it has finished, sweep it, and delete it. On chains of the OP stack, an upper bound of the data fee is left too; on other rollups with a data fee beside the gas, `keep_amount` must cover it.
          *
          *     **Returns** 201: The accepted transaction, with its nonce. `data` is `Transaction`.
          */
@@ -874,7 +874,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Repair a relayer's nonces
+         * Reconcile a relayer's nonces
          * @description Asks every RPC endpoint of the network for the nonce of the address. If a majority of at least two endpoints reports a higher nonce than the service has assigned, the service raises its counter to it, even without a signed transaction as evidence, and assigns new nonces to unsigned transactions. Use this for an imported key whose history the nodes do not keep. The operation also fills gaps, and sends transactions again that the nodes lost. It returns the state afterwards.
          *
          *     One endpoint is not enough evidence. On a network with one endpoint, set `next_nonce`: the transaction count of the address, from a source that you trust, for example a block explorer. It must not be above the count that the nodes report, and at most 64 below it; otherwise the response is 409 and names both numbers.
@@ -1103,7 +1103,7 @@ export interface paths {
          *
          *     **Returns** 200: The number of deliveries that are sent again. `data` is `Redelivery`.
          */
-        post: operations["redeliverEvents"];
+        post: operations["redeliverDeliveries"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1126,7 +1126,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a test event
+         * Test a notification
          * @description Sends one event `test`, signed like any other, without retries, and returns the result of the attempt. It does not appear in the list of deliveries.
          *
          *     **Returns** 200: The result of the attempt. `data` is `DeliveryAttempt`.
@@ -1264,7 +1264,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get what relayers spent on fees
+         * List what relayers spent on fees
          * @description The fees that each relayer paid in the last days (UTC, with today), the highest first within each network, with the number of its transactions. Values that were sent are not fees. Relayers that did nothing, and deleted ones, are not listed. Counts of former days are kept for 100 days.
          *
          *     Made for the console: a minor version may change or remove its members, and the changelog says so.
@@ -1608,8 +1608,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Test a transaction of a pool without sending it
-         * @description As [Test a transaction without sending it](#/transactions/dryruntransaction), for the relayer that would take it now (`relayer_id`). If none would, the answer is that of the first choice.
+         * Dry-run a transaction of a pool
+         * @description As [Dry-run a transaction](#/transactions/dryruntransaction), for the relayer that would take it now (`relayer_id`). If none would, the answer is that of the first choice.
          *
          *     **Returns** 200: The result of the checks. `data` is `DryRun`.
          */
@@ -1741,15 +1741,15 @@ export interface paths {
          */
         get: operations["getPoolFunding"];
         /**
-         * Set the funding of a pool
-         * @description As [Set the funding of a relayer](#/relayers/replacerelayerfunding), for every relayer that the pool has now or later, except those with a funding of their own. `max_amount_per_day` bounds the refills of all of them together. A relayer of several funded pools is funded by the one that was created first. The treasury cannot be in the pool, or get its funds from it (409). Answers 201 if the pool had no funding, and 200 if this replaces one.
+         * Replace the funding of a pool
+         * @description As [Replace the funding of a relayer](#/relayers/replacerelayerfunding), for every relayer that the pool has now or later, except those with a funding of their own. `max_amount_per_day` bounds the refills of all of them together. A relayer of several funded pools is funded by the one that was created first. The treasury cannot be in the pool, or get its funds from it (409). Answers 201 if the pool had no funding, and 200 if this replaces one.
          *
          *     **Returns** 200: The funding of the pool. `data` is `PoolFundingState`.
          */
         put: operations["replacePoolFunding"];
         post?: never;
         /**
-         * End the funding of a pool
+         * Delete the funding of a pool
          * @description Refills that were accepted are still sent.
          *
          *     **Returns** 200: The resource was deleted. `data` is `Deletion`.
@@ -1776,7 +1776,7 @@ export interface paths {
         get: operations["listAbis"];
         put?: never;
         /**
-         * Register the ABI of a contract
+         * Create an ABI
          * @description Every transaction to this contract that is accepted from now on shows its decoded call and custom errors, also when it was given as `data` or by JSON-RPC. An ABI decodes only: it encodes and allows nothing. A contract has at most one ABI; to change it, delete it and register it again.
          *
          *     **Returns** 201: The ABI. `data` is `Abi`.
@@ -1866,7 +1866,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Acknowledge a problem
+         * Update the acknowledgement of a problem
          * @description Says to others that somebody deals with the problem, until a time. When the problem ends and comes back for another cause, it is a new one. A problem of a network or of the service is one of everybody: only an API key for all relayers acknowledges it (403). `acknowledgement: null` withdraws it.
          *
          *     Made for the console: a minor version may change or remove its members, and the changelog says so.
@@ -1941,7 +1941,7 @@ export interface paths {
          * Create a sponsorship
          * @description The response contains its API key, which is shown only once. Rotate it with [Rotate the token of an API key](#/api-keys/rotateapikey).
          *
-         *     **Returns** 201: The sponsorship, and its API key. `data` is `SponsorshipCreation`.
+         *     **Returns** 201: The sponsorship, and its API key. `data` is `SponsorshipWithToken`.
          */
         post: operations["createSponsorship"];
         delete?: never;
@@ -2010,7 +2010,7 @@ export interface paths {
         };
         /**
          * Get the usage of a sponsored user
-         * @description The use of the limits in `per_user`.
+         * @description The use of the limits in `user_limits`.
          *
          *     **Returns** 200: What the user has left. `data` is `SponsoredUser`.
          */
@@ -2105,7 +2105,7 @@ export interface paths {
          * Create a facilitator
          * @description The response contains its API key, which is shown only once. Rotate it with [Rotate the token of an API key](#/api-keys/rotateapikey).
          *
-         *     **Returns** 201: The facilitator, and its API key. `data` is `FacilitatorCreation`.
+         *     **Returns** 201: The facilitator, and its API key. `data` is `FacilitatorWithToken`.
          */
         post: operations["createFacilitator"];
         delete?: never;
@@ -2351,10 +2351,10 @@ export interface paths {
          *     | `get_budget` | [Get the rights of the API key](#/api-keys/getownapikey) |
          *     | `get_balance` | [Get a relayer's balance](#/relayers/getrelayerbalance) |
          *     | `read_contract` | `eth_call` of [Call a relayer as a JSON-RPC node](#/json-rpc/callrelayerjsonrpc) |
-         *     | `simulate` | [Test a transaction without sending it](#/transactions/dryruntransaction) |
+         *     | `simulate` | [Dry-run a transaction](#/transactions/dryruntransaction) |
          *     | `send_call` | [Send a transaction](#/transactions/sendtransaction), with `request_id` as its `Idempotency-Key` |
          *     | `sign_payment` | [Sign typed data given in full](#/signing/signtypeddata): an authorization of EIP-3009 |
-         *     | `get_transaction` | [Get a transaction](#/transactions/gettransaction) |
+         *     | `get_transaction` | [Get a relayer's transaction](#/transactions/getrelayertransaction) |
          *
          *     A refusal is a result with `isError` and the sentences of the operation. A transaction that waits is a result like any other.
          *
@@ -2386,7 +2386,7 @@ export interface paths {
          * Create an API key
          * @description The response shows the token of the key once; it cannot be read again. `scopes`, `relayer_ids`, `allowed_cidrs`, `rate_limit`, `budget` and `expires_at` limit the key. No two keys have the same name (409): a revoked key frees its name, and [Rotate the token of an API key](#/api-keys/rotateapikey) gives a key another token.
          *
-         *     **Returns** 201: The API key, with its token. `data` is `ApiKeyCreation`.
+         *     **Returns** 201: The API key, with its token. `data` is `ApiKeyWithToken`.
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -2418,7 +2418,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Revoke an API key
+         * Delete an API key
          * @description Effective from the next request, in every process. Event streams of the key are closed.
          *
          *     **Returns** 200: The resource was deleted. `data` is `Deletion`.
@@ -2454,7 +2454,7 @@ export interface paths {
          * Rotate the token of an API key
          * @description The response shows the new token once. The previous token stays valid for `previous_token_valid_seconds`, and older tokens until the end that their rotation promised. With 0, all of them become invalid at once.
          *
-         *     **Returns** 200: The API key, with its token. `data` is `ApiKeyCreation`.
+         *     **Returns** 200: The API key, with its token. `data` is `ApiKeyWithToken`.
          */
         post: operations["rotateApiKey"];
         delete?: never;
@@ -2515,7 +2515,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Check liveness
+         * Get the liveness
          * @description Liveness: responds 200 while the process can respond.
          *
          *     **Returns** 200: The check passed. `data` is `Health`.
@@ -2537,7 +2537,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Check readiness
+         * Get the readiness
          * @description Readiness of this process and its store. An unreachable chain does not affect it. On 503, `details` names the part that is not ready.
          *
          *     **Returns** 200: The check passed. `data` is `Health`.
@@ -2799,9 +2799,9 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        ApiKeyCreationResponse: {
+        ApiKeyWithTokenResponse: {
             success: components["schemas"]["Succeeded"];
-            data: components["schemas"]["ApiKeyCreation"];
+            data: components["schemas"]["ApiKeyWithToken"];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
@@ -2851,9 +2851,9 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        FacilitatorCreationResponse: {
+        FacilitatorWithTokenResponse: {
             success: components["schemas"]["Succeeded"];
-            data: components["schemas"]["FacilitatorCreation"];
+            data: components["schemas"]["FacilitatorWithToken"];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
@@ -2883,9 +2883,9 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        SponsorshipCreationResponse: {
+        SponsorshipWithTokenResponse: {
             success: components["schemas"]["Succeeded"];
-            data: components["schemas"]["SponsorshipCreation"];
+            data: components["schemas"]["SponsorshipWithToken"];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
@@ -3264,7 +3264,7 @@ export interface components {
             status: components["schemas"]["TransactionStatus"];
             /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
             status_reason: string | null;
-            /** @description Why it makes no progress. Null while it does. `earlier_nonce` only where transactions are read, and not in events. [Explain a transaction](#/transactions/gettransactionexplanation) says more. */
+            /** @description Why it makes no progress. Null while it does. `earlier_nonce` only where transactions are read, and not in events. [Get the explanation of a transaction](#/transactions/gettransactionexplanation) says more. */
             wait_reason: components["schemas"]["WaitReason"] | null;
             /** @description Whether a transfer of 0 wei is to use its nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
             is_canceling: boolean;
@@ -3478,7 +3478,7 @@ export interface components {
             /** @description The revert data, for decoding custom errors. The service obtains it by running the transaction again on the state before its block. Null when there is none, when no node returns it, or when it is longer than 4,096 bytes. */
             revert_data: string | null;
         };
-        /** @description Conditions that may delay the transaction. `price_below_base_fee`: no block includes it until the base fee falls. `price_limited_by_cap`: the policy `gas_price_cap` allows less than the tier costs. `low_balance_after`: the balance may fall below the policy `min_balance`. `long_queue`: 100 or more accepted transactions come first. `cap_below_base_fee`: the policy `gas_price_cap` is below the current base fee. `balance_not_checked`: the network has the feature `no_native_coin`. `account_has_code`: the relayer's address is delegated (EIP-7702), and nodes accept only one unfinished transaction of such an account. `wait_reason` is the code that [Explain a transaction](#/transactions/gettransactionexplanation) gives while the condition lasts. */
+        /** @description Conditions that may delay the transaction. `price_below_base_fee`: no block includes it until the base fee falls. `price_limited_by_cap`: the policy `gas_price_cap` allows less than the tier costs. `low_balance_after`: the balance may fall below the policy `min_balance`. `long_queue`: 100 or more accepted transactions come first. `cap_below_base_fee`: the policy `gas_price_cap` is below the current base fee. `balance_not_checked`: the network has the feature `no_native_coin`. `account_has_code`: the relayer's address is delegated (EIP-7702), and nodes accept only one unfinished transaction of such an account. `wait_reason` is the code that [Get the explanation of a transaction](#/transactions/gettransactionexplanation) gives while the condition lasts. */
         TransactionWarnings: components["schemas"]["TransactionWarning"][];
         /** @description A condition that may delay a transaction. */
         TransactionWarning: {
@@ -3502,7 +3502,7 @@ export interface components {
             message: string;
         };
         /** @description The body of [Speed up a transaction](#/transactions/speeduptransaction). */
-        SpeedUpRequest: {
+        SpeedUpTransactionRequest: {
             /** @description The fee tier. If absent, `fastest`. */
             speed?: components["schemas"]["SpeedInput"];
             /**
@@ -3722,7 +3722,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description The call that `data` is. Present when the transaction was given with `call`, or the ABI of its contract was registered before ([Register the ABI of a contract](#/abis/createabi)), and it has at most 4,096 bytes of data. */
+        /** @description The call that `data` is. Present when the transaction was given with `call`, or the ABI of its contract was registered before ([Create an ABI](#/abis/createabi)), and it has at most 4,096 bytes of data. */
         DecodedCall: {
             /**
              * @description The signature of the function, for example `transfer(address,uint256)`.
@@ -3749,7 +3749,7 @@ export interface components {
             unsigned_transaction: string;
         };
         /** @description One delivery, the failed ones since a time, or those that wait. */
-        RedeliverRequest: components["schemas"]["RedeliverOneRequest"] | components["schemas"]["RedeliverFailedRequest"] | components["schemas"]["RedeliverPendingRequest"];
+        RedeliverDeliveriesRequest: components["schemas"]["RedeliverOneRequest"] | components["schemas"]["RedeliverFailedRequest"] | components["schemas"]["RedeliverPendingRequest"];
         /** @description One delivery. */
         RedeliverOneRequest: {
             /** @description The delivery's id. */
@@ -3899,8 +3899,8 @@ export interface components {
              */
             operation: "speedUpTransaction" | "cancelTransaction";
             speed: components["schemas"]["Speed"];
-            /** @description The highest price of the version, in wei per unit of gas. As `max_fee_per_gas`, it keeps the operation from paying more. */
-            price: string | null;
+            /** @description The highest price of the version, in wei per unit of gas. In the body, it keeps the operation from paying more. */
+            max_fee_per_gas: string | null;
             /** @description The highest fee of the version, in wei. */
             max_fee: string | null;
             /** @description How much more than the present version that is at most, in wei. */
@@ -3925,11 +3925,11 @@ export interface components {
             /** @description The base fee of the next block, in wei per unit of gas. Null on a chain without EIP-1559. */
             base_fee: string | null;
             /** @description The highest price that the transaction pays, in wei per unit of gas. */
-            price: string | null;
+            max_fee_per_gas: string | null;
             /** @description The highest price that the request gave, in wei per unit of gas. Null when the service chooses the price. */
-            price_ceiling: string | null;
+            requested_max_fee_per_gas: string | null;
             /** @description The highest price that the policies allow, in wei per unit of gas. */
-            price_cap: string | null;
+            allowed_max_fee_per_gas: string | null;
             /** @description The balance of the relayer's address, in wei. */
             balance: string | null;
             /** @description The highest amount that the transaction can still cost, in wei. */
@@ -4171,8 +4171,8 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description The body of [Repair a relayer's nonces](#/relayers/reconcilerelayernonce). */
-        ReconcileNonceRequest: {
+        /** @description The body of [Reconcile a relayer's nonces](#/relayers/reconcilerelayernonce). */
+        ReconcileRelayerNonceRequest: {
             /**
              * @description The test chain was reset: discard the nonces of the former chain.
              * @default false
@@ -4184,7 +4184,7 @@ export interface components {
              */
             next_nonce?: number;
         };
-        /** @description The body of [Set the funding of a relayer](#/relayers/replacerelayerfunding) and [Set the funding of a pool](#/pools/replacepoolfunding). */
+        /** @description The body of [Replace the funding of a relayer](#/relayers/replacerelayerfunding) and [Replace the funding of a pool](#/pools/replacepoolfunding). */
         ReplaceFundingRequest: {
             /** @description The treasury, a relayer on the same chain. */
             treasury_id: components["schemas"]["Id"];
@@ -4286,13 +4286,13 @@ export interface components {
             created_at: components["schemas"]["Timestamp"];
         };
         /** @description The body of [Sweep a relayer](#/relayers/sweeprelayer). */
-        SweepRequest: {
+        SweepRelayerRequest: {
             /** @description The address that gets the balance. */
             to: components["schemas"]["AddressInput"];
             /** @description `coin`: the coin of the chain. Otherwise the address of an ERC-20 token. Default: `coin`. */
             asset?: components["schemas"]["AssetInput"];
             /** @description What stays, in the smallest unit of the asset. Default 0. */
-            keep?: components["schemas"]["AmountInput"];
+            keep_amount?: components["schemas"]["AmountInput"];
         };
         /** @description The nonces of the relayer and of the chain. */
         NonceState: {
@@ -4376,12 +4376,12 @@ export interface components {
              * Format: int64
              * @description How many of the named transactions left the list.
              */
-            acknowledged: number;
+            acknowledged_count: number;
             /**
              * Format: int64
              * @description How many the list still has.
              */
-            remaining: number;
+            remaining_count: number;
         };
         /** @description The transaction for which all later ones of its relayer wait. */
         BlockingTransaction: {
@@ -4507,12 +4507,12 @@ export interface components {
              * Format: int64
              * @description The number of deliveries that wait for their first or next attempt.
              */
-            pending: number;
+            pending_count: number;
             /**
              * Format: int64
              * @description The number of deliveries whose attempts all failed.
              */
-            failed: number;
+            failed_count: number;
             /**
              * Format: date-time
              * @description When the endpoint last took an event. Null: never.
@@ -4598,7 +4598,7 @@ export interface components {
              * Format: int64
              * @description The number of deliveries that are tried again.
              */
-            redelivered: number;
+            redelivered_count: number;
         };
         /**
          * @description One of `transaction_update`, `transaction_waiting`, `relayer_disabled`, `relayer_enabled`, `relayer_low_balance`, `relayer_funding`, `payment_settled`, `payment_failed`, `test`. A later version may add values.
@@ -4847,7 +4847,7 @@ export interface components {
             status: components["schemas"]["TransactionStatus"];
             /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
             status_reason: string | null;
-            /** @description Why it makes no progress. Null while it does. `earlier_nonce` only where transactions are read, and not in events. [Explain a transaction](#/transactions/gettransactionexplanation) says more. */
+            /** @description Why it makes no progress. Null while it does. `earlier_nonce` only where transactions are read, and not in events. [Get the explanation of a transaction](#/transactions/gettransactionexplanation) says more. */
             wait_reason: components["schemas"]["WaitReason"] | null;
             /** @description Whether a transfer of 0 wei is to use its nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
             is_canceling: boolean;
@@ -5155,7 +5155,7 @@ export interface components {
             /** @description The highest total amount in any 24 hours, in wei or in the smallest unit of the token. */
             max_amount_per_day: components["schemas"]["AmountInput"];
         };
-        /** @description What an API key may move, over all its relayers and networks in one sum, beside the limits of the relayers. Coin and tokens that are not listed are not moved. Counted are the coin, `transfer`, `transferFrom`, `approve` and `increaseAllowance` of listed tokens, signed transactions, and typed data that moves tokens (the types of `count_signatures` in a relayer's `token_limits`). All else is refused: other calls, unless `allowed_functions` of the relayer lists the function for the contract; other typed data, unless the relayer's `allowed_domain_separators` lists its domain; hashed typed data, messages of 32 bytes and authorizations (EIP-7702). The key changes and cancels only its own transactions, and uses no operation that changes relayers, networks or other settings. */
+        /** @description What an API key may move, over all its relayers and networks in one sum, beside the limits of the relayers. Coin and tokens that are not listed are not moved. Counted are the coin, `transfer`, `transferFrom`, `approve` and `increaseAllowance` of listed tokens, signed transactions, and typed data that moves tokens (the types of `allow_signatures` in a relayer's `token_limits`). All else is refused: other calls, unless `allowed_functions` of the relayer lists the function for the contract; other typed data, unless the relayer's `allowed_domain_separators` lists its domain; hashed typed data, messages of 32 bytes and authorizations (EIP-7702). The key changes and cancels only its own transactions, and uses no operation that changes relayers, networks or other settings. */
         ApiKeyBudgetInput: {
             /** @description What it may move. Each asset may appear once. `[]`: nothing. Required for a key without a budget; absent in a change of one: as before. */
             assets?: components["schemas"]["BudgetAssetInput"][];
@@ -5235,7 +5235,7 @@ export interface components {
             last_used_at: string | null;
         };
         /** @description The new API key and its token, which is shown only here. */
-        ApiKeyCreation: {
+        ApiKeyWithToken: {
             /** @description The API key, with its rights. */
             api_key: components["schemas"]["ApiKey"];
             /** @description The bearer token. It contains a secret of 256 random bits; the service stores only its digest. */
@@ -5360,7 +5360,7 @@ export interface components {
              * Format: int64
              * @description The number of the chain's last entry.
              */
-            entries: number;
+            last_sequence: number;
             /** @description The hash of the chain's last entry, 64 hexadecimal digits. */
             hash: string;
         };
@@ -5370,7 +5370,7 @@ export interface components {
              * Format: int64
              * @description The number of entries that the trail has had; old ones are removed (`RETENTION_DAYS_AUDIT`).
              */
-            entries: number;
+            entries_count: number;
             /** @description The hash over all entries, as `npm run audit -- verify` prints it. With one chain, it is the hash of that chain. With several, it is SHA-256 over one line per chain, in the order of their numbers: number, entries and hash, separated by spaces, with a line feed at the end. */
             hash: string;
             /** @description The heads of all chains that have entries, by their numbers. */
@@ -5431,20 +5431,6 @@ export interface components {
         PoolRelayerIdsInput: components["schemas"]["Id"][];
         /** @description The id of a sponsored call, 32 bytes as hex. */
         CallId: string;
-        /** @description Functions of a contract that are paid for. */
-        SponsoredTarget: {
-            /** @description The address of the contract. */
-            address: components["schemas"]["Address"];
-            /** @description The selectors of the functions that may be called. */
-            selectors: components["schemas"]["Selector"][];
-        };
-        /** @description Functions of a contract that are paid for. */
-        SponsoredTargetInput: {
-            /** @description The address of the contract. */
-            address: components["schemas"]["AddressInput"];
-            /** @description The functions that are paid for, at least one. */
-            selectors: components["schemas"]["SelectorInput"][];
-        };
         /** @description The origin of a web page. */
         Origin: string;
         /** @description Limits of one user in any 24 hours. Whose call it is comes from a signature: of the forward request, or of the account. With these limits, a plain call needs `user`, which only an API key with the scope `send` may give. */
@@ -5470,27 +5456,27 @@ export interface components {
             /** @description The relayer that sends the calls and pays for them. */
             relayer_id: components["schemas"]["Id"];
             /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. `[]`, the default: nothing is paid for. */
-            targets?: components["schemas"]["SponsoredTargetInput"][];
+            targets?: components["schemas"]["ContractFunctionsInput"][];
             /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. `[]`, the default: none. */
             forwarders?: components["schemas"]["AddressInput"][];
             /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. `[]`, the default: none. */
             delegates?: components["schemas"]["AddressInput"][];
             /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. `[]`, the default: none. */
-            nonce_key_delegates?: components["schemas"]["AddressInput"][];
+            keyed_nonce_delegates?: components["schemas"]["AddressInput"][];
             /** @description The highest gas limit of one call. */
-            max_gas: number;
+            max_gas_per_call: number;
             /**
              * @description The highest fee of one call, in wei. It is what a call counts until it is mined, and then its paid fee. A call that
              *     would cost more now is refused, and the price of an accepted one is never raised above it.
              */
-            max_fee: components["schemas"]["AmountInput"];
+            max_fee_per_call: components["schemas"]["AmountInput"];
             /** @description The highest total fee in any 24 hours, in wei. */
             max_fee_per_day: components["schemas"]["AmountInput"];
             /** @description The pages from which browsers may call /api/v1/rpc. `[]`, the default: none. Without an `Origin` header, as from a server, the key alone decides. */
             origins?: components["schemas"]["Origin"][];
             /** @description Whether it accepts nothing for now. Default: false. */
             paused?: boolean;
-            per_user?: components["schemas"]["UserLimitsInput"];
+            user_limits?: components["schemas"]["UserLimitsInput"];
             pool_id?: never;
         };
         /** @description A sponsorship whose calls the relayers of a pool send. */
@@ -5500,46 +5486,46 @@ export interface components {
             /** @description The pool whose relayers send the calls and pay for them. */
             pool_id: components["schemas"]["Id"];
             /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. `[]`, the default: nothing is paid for. */
-            targets?: components["schemas"]["SponsoredTargetInput"][];
+            targets?: components["schemas"]["ContractFunctionsInput"][];
             /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. `[]`, the default: none. */
             forwarders?: components["schemas"]["AddressInput"][];
             /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. `[]`, the default: none. */
             delegates?: components["schemas"]["AddressInput"][];
             /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. `[]`, the default: none. */
-            nonce_key_delegates?: components["schemas"]["AddressInput"][];
+            keyed_nonce_delegates?: components["schemas"]["AddressInput"][];
             /** @description The highest gas limit of one call. */
-            max_gas: number;
+            max_gas_per_call: number;
             /**
              * @description The highest fee of one call, in wei. It is what a call counts until it is mined, and then its paid fee. A call that
              *     would cost more now is refused, and the price of an accepted one is never raised above it.
              */
-            max_fee: components["schemas"]["AmountInput"];
+            max_fee_per_call: components["schemas"]["AmountInput"];
             /** @description The highest total fee in any 24 hours, in wei. */
             max_fee_per_day: components["schemas"]["AmountInput"];
             /** @description The pages from which browsers may call /api/v1/rpc. `[]`, the default: none. Without an `Origin` header, as from a server, the key alone decides. */
             origins?: components["schemas"]["Origin"][];
             /** @description Whether it accepts nothing for now. Default: false. */
             paused?: boolean;
-            per_user?: components["schemas"]["UserLimitsInput"];
+            user_limits?: components["schemas"]["UserLimitsInput"];
             relayer_id?: never;
         };
         /** @description The body of [Update a sponsorship](#/sponsorships/updatesponsorship). */
         UpdateSponsorshipRequest: {
             /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. `[]`, the default: nothing is paid for. */
-            targets?: components["schemas"]["SponsoredTargetInput"][];
+            targets?: components["schemas"]["ContractFunctionsInput"][];
             /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. `[]`, the default: none. */
             forwarders?: components["schemas"]["AddressInput"][];
             /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. `[]`, the default: none. */
             delegates?: components["schemas"]["AddressInput"][];
             /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. `[]`, the default: none. */
-            nonce_key_delegates?: components["schemas"]["AddressInput"][];
+            keyed_nonce_delegates?: components["schemas"]["AddressInput"][];
             /** @description The highest gas limit of one call. */
-            max_gas?: number;
+            max_gas_per_call?: number;
             /**
              * @description The highest fee of one call, in wei. It is what a call counts until it is mined, and then its paid fee. A call that
              *     would cost more now is refused, and the price of an accepted one is never raised above it.
              */
-            max_fee?: components["schemas"]["AmountInput"];
+            max_fee_per_call?: components["schemas"]["AmountInput"];
             /** @description The highest total fee in any 24 hours, in wei. */
             max_fee_per_day?: components["schemas"]["AmountInput"];
             /** @description The pages from which browsers may call /api/v1/rpc. `[]`, the default: none. Without an `Origin` header, as from a server, the key alone decides. */
@@ -5547,7 +5533,7 @@ export interface components {
             /** @description Whether it accepts nothing for now. */
             paused?: boolean;
             /** @description An absent limit stays. Null removes one, or both. */
-            per_user?: components["schemas"]["UserLimitsPatch"] | null;
+            user_limits?: components["schemas"]["UserLimitsPatch"] | null;
         };
         /** @description A token with transferWithAuthorization (EIP-3009), and the most that one payment may be, in its smallest unit. */
         FacilitatorAssetInput: {
@@ -5577,7 +5563,7 @@ export interface components {
              * @description The highest fee of one payment, in wei. It is what a payment counts until it is mined, and then its paid fee. One that would cost
              *     more now is refused.
              */
-            max_fee: components["schemas"]["AmountInput"];
+            max_fee_per_payment: components["schemas"]["AmountInput"];
             /** @description The highest total fee in any 24 hours, in wei. */
             max_fee_per_day: components["schemas"]["AmountInput"];
             /**
@@ -5596,7 +5582,7 @@ export interface components {
              * @description The highest fee of one payment, in wei. It is what a payment counts until it is mined, and then its paid fee. One that would cost
              *     more now is refused.
              */
-            max_fee?: components["schemas"]["AmountInput"];
+            max_fee_per_payment?: components["schemas"]["AmountInput"];
             /** @description The highest total fee in any 24 hours, in wei. */
             max_fee_per_day?: components["schemas"]["AmountInput"];
             /** @description How long [Settle a payment](#/facilitators/settlepayment) waits until the payment is mined. */
@@ -5616,7 +5602,7 @@ export interface components {
             /** @description The address that every payment goes to. */
             pay_to: components["schemas"]["Address"];
             /** @description The highest fee of one payment, in wei. */
-            max_fee: components["schemas"]["Amount"];
+            max_fee_per_payment: components["schemas"]["Amount"];
             /** @description The highest total fee in any 24 hours, in wei. */
             max_fee_per_day: components["schemas"]["Amount"];
             /**
@@ -5632,7 +5618,7 @@ export interface components {
             usage: components["schemas"]["Usage"];
         };
         /** @description The facilitator and its key, which is shown only here. */
-        FacilitatorCreation: {
+        FacilitatorWithToken: {
             /** @description The facilitator. */
             facilitator: components["schemas"]["Facilitator"];
             /** @description The API key. It verifies and settles payments of this facilitator and does nothing else. */
@@ -5790,27 +5776,27 @@ export interface components {
             /** @description The pool that pays and sends. Null: a relayer does. */
             pool_id: string | null;
             /** @description The functions that are paid for, by contract. Whatever a user's account or a forwarder calls must be listed too. `[]`, the default: nothing is paid for. */
-            targets: components["schemas"]["SponsoredTarget"][];
+            targets: components["schemas"]["ContractFunctions"][];
             /** @description Contracts that forward signed requests (ERC-2771), with the interface of OpenZeppelin Contracts 5. `[]`, the default: none. */
             forwarders: components["schemas"]["Address"][];
             /** @description The code that users' accounts may run (EIP-7702), with the interface of ERC-7821. The relayer needs the policy `allow_authorizations`. `[]`, the default: none. */
             delegates: components["schemas"]["Address"][];
             /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. */
-            nonce_key_delegates: components["schemas"]["Address"][];
+            keyed_nonce_delegates: components["schemas"]["Address"][];
             /**
              * Format: int64
              * @description The highest gas limit of one call.
              */
-            max_gas: number;
+            max_gas_per_call: number;
             /**
              * @description The highest fee of one call, in wei. It is what a call counts until it is mined, and then its paid fee. A
              *     call that would cost more now is refused, and the price of an accepted one is never raised above it.
              */
-            max_fee: components["schemas"]["Amount"];
+            max_fee_per_call: components["schemas"]["Amount"];
             /** @description The highest total fee in any 24 hours, in wei. */
             max_fee_per_day: components["schemas"]["Amount"];
             /** @description The limits of one user in any 24 hours. Null: none. */
-            per_user: components["schemas"]["UserLimits"] | null;
+            user_limits: components["schemas"]["UserLimits"] | null;
             /** @description The pages from which browsers may call /api/v1/rpc. `[]`, the default: none. Without an `Origin` header, as from a server, the key alone decides. */
             origins: components["schemas"]["Origin"][];
             /** @description Whether it accepts nothing for now. */
@@ -5833,7 +5819,7 @@ export interface components {
             max_fee_per_day?: components["schemas"]["Amount"];
         };
         /** @description The sponsorship and its key, which is shown only here. */
-        SponsorshipCreation: {
+        SponsorshipWithToken: {
             /** @description The sponsorship. */
             sponsorship: components["schemas"]["Sponsorship"];
             /** @description The API key. It calls this sponsorship and does nothing else, so that it may stand in a web page. */
@@ -5849,7 +5835,7 @@ export interface components {
             fees: components["schemas"]["Usage"] | null;
         };
         /** @description The body of [Send a sponsored call](#/sponsorships/sendsponsoredcall). */
-        SponsoredCallRequest: {
+        SendSponsoredCallRequest: {
             /** @description A forwarder, a target, or the account of a user. */
             to: components["schemas"]["AddressInput"];
             /** @description The call data, at most 130,848 bytes of hex, with or without 0x. */
@@ -5948,7 +5934,7 @@ export interface components {
         };
         /** @description Functions, errors and events in words (`function transfer(address to, uint256 amount)`), or the objects that compilers write. Constructors, `receive` and `fallback` are left out. */
         AbiEntries: components["schemas"]["AbiEntry"][];
-        /** @description The body of [Register the ABI of a contract](#/abis/createabi). */
+        /** @description The body of [Create an ABI](#/abis/createabi). */
         CreateAbiRequest: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
@@ -6064,7 +6050,7 @@ export interface components {
             /** @description What the person wrote. Null: nothing. */
             note: string | null;
         };
-        /** @description The body of [Acknowledge a problem](#/problems/updateproblem). */
+        /** @description The body of [Update the acknowledgement of a problem](#/problems/updateproblem). */
         UpdateProblemRequest: {
             /** @description Null withdraws it. */
             acknowledgement?: components["schemas"]["AcknowledgementInput"] | null;
@@ -6550,23 +6536,23 @@ export interface components {
         MaxPendingBytes: number;
         /** @description A multiple of the market price. */
         FeeMultiplier: number;
-        /** @description The functions of a contract that may be called. */
-        AllowedFunction: {
-            /** @description The contract that is called. */
-            receiver: components["schemas"]["Address"];
+        /** @description Functions of a contract. */
+        ContractFunctions: {
+            /** @description The address of the contract. */
+            address: components["schemas"]["Address"];
             /** @description The selectors of the functions, 4 bytes of hex each. `[]`: no function of the contract. */
             selectors: components["schemas"]["Selector"][];
         };
         /** @description The limits of a relayer for one ERC-20 token. */
         TokenLimit: {
             /** @description The address of the token. */
-            token: components["schemas"]["Address"];
+            asset: components["schemas"]["Address"];
             /** @description The highest amount of one transaction or signature, in the smallest unit of the token. */
             max_amount?: components["schemas"]["Amount"];
             /** @description The highest total amount in any 24 hours, in the smallest unit of the token. */
             max_amount_per_day?: components["schemas"]["Amount"];
             /** @description Whether signatures that move this token are allowed and counted: in one sum with transactions, when they are signed. Counted are ERC-3009 (`TransferWithAuthorization`, `ReceiveWithAuthorization`, `CancelAuthorization`), ERC-2612 (`Permit`), Dai's `Permit` (as the highest number, so that a limit refuses it) and Permit2 (`PermitTransferFrom`, `PermitBatchTransferFrom`, both with a witness, `PermitSingle`, `PermitBatch`). A type is known by its exact members, and its contract by `verifyingContract`, which must be the token or Permit2; the domain must have the `chainId` of the network. All else is refused, as are hashes. What was signed stays counted for 24 hours, used or not. Default: false. Needs `max_amount` or `max_amount_per_day`. */
-            count_signatures?: boolean;
+            allow_signatures?: boolean;
         };
         /** @description An absent policy does not limit, unless its description names a default. */
         RelayerPolicies: {
@@ -6623,7 +6609,7 @@ export interface components {
             /** @description True: EIP-1559 prices. False: a gas price (legacy). Absent: as the chain supports. */
             eip1559_pricing?: boolean;
             /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. Not set: any function of any recipient. */
-            allowed_functions?: components["schemas"]["AllowedFunction"][];
+            allowed_functions?: components["schemas"]["ContractFunctions"][];
             /** @description The highest value of one transaction, in wei. Gas is not counted. */
             max_value?: components["schemas"]["Amount"];
             /**
@@ -6634,7 +6620,7 @@ export interface components {
              *     set.
              */
             max_value_per_day?: components["schemas"]["Amount"];
-            /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. Typed data can move tokens too, so it is refused unless `count_signatures` counts it or `allowed_domain_separators` lists its domain. */
+            /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. Typed data can move tokens too, so it is refused unless `allow_signatures` counts it or `allowed_domain_separators` lists its domain. */
             token_limits?: components["schemas"]["TokenLimit"][];
             /** @description The highest number of transfers of 0 wei to itself per hour that the relayer makes without a request: to fill nonces without a transaction below a signed nonce, and to use the nonces of transactions that can never be accepted. Default: 10. 0 disables them. */
             max_gap_fills_per_hour?: number;
@@ -6653,23 +6639,23 @@ export interface components {
             /** @description The only EIP-712 domains for which typed data is signed, from hashes or in full. Not set: any domain. `[]`: none. */
             allowed_domain_separators?: components["schemas"]["Hash"][];
         };
-        /** @description The functions of a contract that may be called. */
-        AllowedFunctionInput: {
-            /** @description The contract that is called. */
-            receiver: components["schemas"]["AddressInput"];
+        /** @description Functions of a contract. */
+        ContractFunctionsInput: {
+            /** @description The address of the contract. */
+            address: components["schemas"]["AddressInput"];
             /** @description The selectors of the functions, 4 bytes of hex each. `[]`: no function of the contract. */
             selectors: components["schemas"]["SelectorInput"][];
         };
         /** @description The limits of a relayer for one ERC-20 token. */
         TokenLimitInput: {
             /** @description The address of the token. */
-            token: components["schemas"]["AddressInput"];
+            asset: components["schemas"]["AddressInput"];
             /** @description The highest amount of one transaction or signature, in the smallest unit of the token. */
             max_amount?: components["schemas"]["AmountInput"];
             /** @description The highest total amount in any 24 hours, in the smallest unit of the token. */
             max_amount_per_day?: components["schemas"]["AmountInput"];
             /** @description Whether signatures that move this token are allowed and counted: in one sum with transactions, when they are signed. Counted are ERC-3009 (`TransferWithAuthorization`, `ReceiveWithAuthorization`, `CancelAuthorization`), ERC-2612 (`Permit`), Dai's `Permit` (as the highest number, so that a limit refuses it) and Permit2 (`PermitTransferFrom`, `PermitBatchTransferFrom`, both with a witness, `PermitSingle`, `PermitBatch`). A type is known by its exact members, and its contract by `verifyingContract`, which must be the token or Permit2; the domain must have the `chainId` of the network. All else is refused, as are hashes. What was signed stays counted for 24 hours, used or not. Default: false. Needs `max_amount` or `max_amount_per_day`. */
-            count_signatures?: boolean;
+            allow_signatures?: boolean;
         };
         /**
          * @description Limits on the signatures and transactions of a relayer. They apply to every signature: sending, replacing, sign-transaction, messages and typed data. A transaction is checked when it is accepted. A later policy change does not affect accepted transactions; to stop them, cancel them. Canceling is always allowed. Price and fee limits apply to every signature: a transaction that they block waits, and `status_reason` gives the reason. Policies check the signed transaction itself, not the calls that a contract makes in turn.
@@ -6732,7 +6718,7 @@ export interface components {
             /** @description True: EIP-1559 prices. False: a gas price (legacy). Absent: as the chain supports. */
             eip1559_pricing?: boolean;
             /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. Not set: any function of any recipient. */
-            allowed_functions?: components["schemas"]["AllowedFunctionInput"][];
+            allowed_functions?: components["schemas"]["ContractFunctionsInput"][];
             /** @description The highest value of one transaction, in wei. Gas is not counted. */
             max_value?: components["schemas"]["AmountInput"];
             /**
@@ -6746,7 +6732,7 @@ export interface components {
             /**
              * @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once.
              *
-             *     Typed data can move tokens too, so it is refused unless `count_signatures` counts it or `allowed_domain_separators` lists its domain.
+             *     Typed data can move tokens too, so it is refused unless `allow_signatures` counts it or `allowed_domain_separators` lists its domain.
              */
             token_limits?: components["schemas"]["TokenLimitInput"][];
             /** @description The highest number of transfers of 0 wei to itself per hour that the relayer makes without a request: to fill nonces without a transaction below a signed nonce, and to use the nonces of transactions that can never be accepted. Default: 10. 0 disables them. */
@@ -6789,12 +6775,12 @@ export interface components {
             /** @description True: EIP-1559 prices. False: a gas price (legacy). Absent: as the chain supports. */
             eip1559_pricing?: boolean | null;
             /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. Not set: any function of any recipient. */
-            allowed_functions?: components["schemas"]["AllowedFunctionInput"][] | null;
+            allowed_functions?: components["schemas"]["ContractFunctionsInput"][] | null;
             /** @description The highest value of one transaction, in wei. Gas is not counted. */
             max_value?: components["schemas"]["AmountInput"] | null;
             /** @description The highest total value of all transactions in any 24 hours, in wei, counted when they are accepted, in steps of five minutes (so up to five minutes longer than a day). Transactions that fail, or are canceled after they were signed, stay counted; transactions that are canceled earlier are subtracted. A replacement counts the increase over the highest value counted for its transaction. Counting starts when the policy is set. */
             max_value_per_day?: components["schemas"]["AmountInput"] | null;
-            /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. Typed data can move tokens too, so it is refused unless `count_signatures` counts it or `allowed_domain_separators` lists its domain. */
+            /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. Typed data can move tokens too, so it is refused unless `allow_signatures` counts it or `allowed_domain_separators` lists its domain. */
             token_limits?: components["schemas"]["TokenLimitInput"][] | null;
             /** @description The highest number of transfers of 0 wei to itself per hour that the relayer makes without a request: to fill nonces without a transaction below a signed nonce, and to use the nonces of transactions that can never be accepted. Default: 10. 0 disables them. */
             max_gap_fills_per_hour?: number | null;
@@ -6816,7 +6802,7 @@ export interface components {
         /** @description The limits of a pool for one ERC-20 token. */
         PoolTokenLimit: {
             /** @description The address of the token. */
-            token: components["schemas"]["Address"];
+            asset: components["schemas"]["Address"];
             /** @description The highest amount of one transaction, in the smallest unit of the token. */
             max_amount?: components["schemas"]["Amount"];
             /** @description The highest total amount in any 24 hours, in the smallest unit of the token. */
@@ -6837,14 +6823,14 @@ export interface components {
             /** @description The only allowed recipients. If set, contracts cannot be created. Not set: any recipient. `[]`: none. */
             whitelist_receivers?: components["schemas"]["Address"][];
             /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. Not set: any function of any recipient. */
-            allowed_functions?: components["schemas"]["AllowedFunction"][];
+            allowed_functions?: components["schemas"]["ContractFunctions"][];
             /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. */
             token_limits?: components["schemas"]["PoolTokenLimit"][];
         };
         /** @description The limits of a pool for one ERC-20 token. */
         PoolTokenLimitInput: {
             /** @description The address of the token. */
-            token: components["schemas"]["AddressInput"];
+            asset: components["schemas"]["AddressInput"];
             /** @description The highest amount of one transaction or signature, in the smallest unit of the token. */
             max_amount?: components["schemas"]["AmountInput"];
             /** @description The highest total amount in any 24 hours, in the smallest unit of the token. */
@@ -6865,7 +6851,7 @@ export interface components {
             /** @description The only allowed recipients. If set, contracts cannot be created. Not set: any recipient. `[]`: none. */
             whitelist_receivers?: components["schemas"]["AddressInput"][];
             /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. Not set: any function of any recipient. */
-            allowed_functions?: components["schemas"]["AllowedFunctionInput"][];
+            allowed_functions?: components["schemas"]["ContractFunctionsInput"][];
             /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. */
             token_limits?: components["schemas"]["PoolTokenLimitInput"][];
         };
@@ -6878,7 +6864,7 @@ export interface components {
             /** @description The only allowed recipients. If set, contracts cannot be created. Not set: any recipient. `[]`: none. */
             whitelist_receivers?: components["schemas"]["AddressInput"][] | null;
             /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. Not set: any function of any recipient. */
-            allowed_functions?: components["schemas"]["AllowedFunctionInput"][] | null;
+            allowed_functions?: components["schemas"]["ContractFunctionsInput"][] | null;
             /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. */
             token_limits?: components["schemas"]["PoolTokenLimitInput"][] | null;
         };
@@ -6917,9 +6903,9 @@ export interface components {
         /** @description The notifications that receive the relayer's events, each those that its `filter` allows. */
         NotificationIds: components["schemas"]["Id"][];
         /** @description A relayer with at most one notification, or with a list of them. */
-        CreateRelayerRequest: components["schemas"]["CreateRelayerWithOneNotification"] | components["schemas"]["CreateRelayerWithNotifications"];
+        CreateRelayerRequest: components["schemas"]["CreateBasicRelayerRequest"] | components["schemas"]["CreateMultiNotificationRelayerRequest"];
         /** @description A relayer that reports to one notification, or to none. */
-        CreateRelayerWithOneNotification: {
+        CreateBasicRelayerRequest: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /** @description What people call the relayer. */
@@ -6940,7 +6926,7 @@ export interface components {
             notification_ids?: never;
         };
         /** @description A relayer that reports to a list of notifications. */
-        CreateRelayerWithNotifications: {
+        CreateMultiNotificationRelayerRequest: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /** @description What people call the relayer. */
@@ -6960,9 +6946,9 @@ export interface components {
             notification_id?: never;
         };
         /** @description Changes of a relayer, with at most one notification or with a list of them. */
-        UpdateRelayerRequest: components["schemas"]["UpdateRelayerWithOneNotification"] | components["schemas"]["UpdateRelayerWithNotifications"];
+        UpdateRelayerRequest: components["schemas"]["UpdateRelayerSettingsRequest"] | components["schemas"]["UpdateRelayerNotificationsRequest"];
         /** @description Changes of a relayer, with at most one notification. */
-        UpdateRelayerWithOneNotification: {
+        UpdateRelayerSettingsRequest: {
             /** @description What people call the relayer. */
             name?: components["schemas"]["Name"];
             /** @description Whether it signs and sends nothing for now. */
@@ -6976,7 +6962,7 @@ export interface components {
             notification_ids?: never;
         };
         /** @description Changes of a relayer, with a list of notifications. */
-        UpdateRelayerWithNotifications: {
+        UpdateRelayerNotificationsRequest: {
             /** @description What people call the relayer. */
             name?: components["schemas"]["Name"];
             /** @description Whether it signs and sends nothing for now. */
@@ -7027,7 +7013,7 @@ export interface components {
              * Format: int64
              * @description The number of accepted, unfinished transactions.
              */
-            unfinished: number;
+            unfinished_count: number;
             /** @description The transaction in no block with the lowest nonce, for which all later ones wait. Null when there is none. */
             first: components["schemas"]["QueueHead"] | null;
         };
@@ -7083,7 +7069,7 @@ export interface components {
              * Format: int64
              * @description How many relayers it sends for now.
              */
-            relayers: number;
+            relayers_count: number;
             /** @description Whether it gave this response. */
             is_this: boolean;
         };
@@ -7148,12 +7134,12 @@ export interface components {
              * Format: int64
              * @description Calls for signatures.
              */
-            calls: number;
+            calls_count: number;
             /**
              * Format: int64
              * @description The calls that failed.
              */
-            failed_calls: number;
+            failed_calls_count: number;
             /**
              * Format: date-time
              * @description When it was last called. Null: never.
@@ -7763,7 +7749,7 @@ export interface components {
             };
         };
         /** @description The signed versions of the transaction. */
-        AttemptList: {
+        TransactionAttemptList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -7897,7 +7883,7 @@ export interface components {
             };
         };
         /** @description The API key, with its token. */
-        NewApiKeySuccess: {
+        ApiKeyWithTokenSuccess: {
             headers: {
                 ETag: components["headers"]["ETag"];
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7906,7 +7892,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["ApiKeyCreationResponse"];
+                "application/json": components["schemas"]["ApiKeyWithTokenResponse"];
             };
         };
         /** @description A page of API keys. */
@@ -7995,7 +7981,7 @@ export interface components {
             };
         };
         /** @description The facilitator, and its API key. */
-        FacilitatorCreated: {
+        FacilitatorWithTokenSuccess: {
             headers: {
                 ETag: components["headers"]["ETag"];
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8004,7 +7990,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["FacilitatorCreationResponse"];
+                "application/json": components["schemas"]["FacilitatorWithTokenResponse"];
             };
         };
         /** @description The facilitator. */
@@ -8094,7 +8080,7 @@ export interface components {
             };
         };
         /** @description The sponsorship, and its API key. */
-        SponsorshipCreated: {
+        SponsorshipWithTokenSuccess: {
             headers: {
                 ETag: components["headers"]["ETag"];
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8103,7 +8089,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["SponsorshipCreationResponse"];
+                "application/json": components["schemas"]["SponsorshipWithTokenResponse"];
             };
         };
         /** @description The sponsorship. */
@@ -8279,7 +8265,7 @@ export interface components {
             };
         };
         /** @description The nodes of the network, in the order of `rpc_urls`. */
-        NodeList: {
+        NetworkNodeList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -8518,7 +8504,7 @@ export type RedeliveryResponse = components['schemas']['RedeliveryResponse'];
 export type DeliveryAttemptResponse = components['schemas']['DeliveryAttemptResponse'];
 export type NotificationListResponse = components['schemas']['NotificationListResponse'];
 export type ApiKeyResponse = components['schemas']['ApiKeyResponse'];
-export type ApiKeyCreationResponse = components['schemas']['ApiKeyCreationResponse'];
+export type ApiKeyWithTokenResponse = components['schemas']['ApiKeyWithTokenResponse'];
 export type ApiKeyListResponse = components['schemas']['ApiKeyListResponse'];
 export type AuditEntryListResponse = components['schemas']['AuditEntryListResponse'];
 export type AuditHeadResponse = components['schemas']['AuditHeadResponse'];
@@ -8526,12 +8512,12 @@ export type RelayerResponse = components['schemas']['RelayerResponse'];
 export type RelayerListResponse = components['schemas']['RelayerListResponse'];
 export type SignerResponse = components['schemas']['SignerResponse'];
 export type SignerListResponse = components['schemas']['SignerListResponse'];
-export type FacilitatorCreationResponse = components['schemas']['FacilitatorCreationResponse'];
+export type FacilitatorWithTokenResponse = components['schemas']['FacilitatorWithTokenResponse'];
 export type FacilitatorResponse = components['schemas']['FacilitatorResponse'];
 export type FacilitatorListResponse = components['schemas']['FacilitatorListResponse'];
 export type PaymentResponse = components['schemas']['PaymentResponse'];
 export type PaymentListResponse = components['schemas']['PaymentListResponse'];
-export type SponsorshipCreationResponse = components['schemas']['SponsorshipCreationResponse'];
+export type SponsorshipWithTokenResponse = components['schemas']['SponsorshipWithTokenResponse'];
 export type SponsorshipResponse = components['schemas']['SponsorshipResponse'];
 export type SponsorshipListResponse = components['schemas']['SponsorshipListResponse'];
 export type SponsoredUserResponse = components['schemas']['SponsoredUserResponse'];
@@ -8609,7 +8595,7 @@ export type TransactionError = components['schemas']['TransactionError'];
 export type TransactionWarnings = components['schemas']['TransactionWarnings'];
 export type TransactionWarning = components['schemas']['TransactionWarning'];
 export type ResourceWarning = components['schemas']['ResourceWarning'];
-export type SpeedUpRequest = components['schemas']['SpeedUpRequest'];
+export type SpeedUpTransactionRequest = components['schemas']['SpeedUpTransactionRequest'];
 export type SendTransactionRequest = components['schemas']['SendTransactionRequest'];
 export type SendDataRequest = components['schemas']['SendDataRequest'];
 export type SendCallRequest = components['schemas']['SendCallRequest'];
@@ -8622,7 +8608,7 @@ export type AbiObject = components['schemas']['AbiObject'];
 export type DecodedCall = components['schemas']['DecodedCall'];
 export type SendTransactionBatchRequest = components['schemas']['SendTransactionBatchRequest'];
 export type SignTransactionRequest = components['schemas']['SignTransactionRequest'];
-export type RedeliverRequest = components['schemas']['RedeliverRequest'];
+export type RedeliverDeliveriesRequest = components['schemas']['RedeliverDeliveriesRequest'];
 export type RedeliverOneRequest = components['schemas']['RedeliverOneRequest'];
 export type RedeliverPendingRequest = components['schemas']['RedeliverPendingRequest'];
 export type RedeliverFailedRequest = components['schemas']['RedeliverFailedRequest'];
@@ -8652,7 +8638,7 @@ export type JsonRpcId = components['schemas']['JsonRpcId'];
 export type JsonRpcAnswer = components['schemas']['JsonRpcAnswer'];
 export type JsonRpcError = components['schemas']['JsonRpcError'];
 export type McpRequest = components['schemas']['McpRequest'];
-export type ReconcileNonceRequest = components['schemas']['ReconcileNonceRequest'];
+export type ReconcileRelayerNonceRequest = components['schemas']['ReconcileRelayerNonceRequest'];
 export type ReplaceFundingRequest = components['schemas']['ReplaceFundingRequest'];
 export type Funding = components['schemas']['Funding'];
 export type FundingStatus = components['schemas']['FundingStatus'];
@@ -8660,7 +8646,7 @@ export type PoolRelayerFunding = components['schemas']['PoolRelayerFunding'];
 export type PoolFundingState = components['schemas']['PoolFundingState'];
 export type FundingState = components['schemas']['FundingState'];
 export type FundingRefill = components['schemas']['FundingRefill'];
-export type SweepRequest = components['schemas']['SweepRequest'];
+export type SweepRelayerRequest = components['schemas']['SweepRelayerRequest'];
 export type NonceState = components['schemas']['NonceState'];
 export type LastExternalTransaction = components['schemas']['LastExternalTransaction'];
 export type ExternalTransaction = components['schemas']['ExternalTransaction'];
@@ -8724,7 +8710,7 @@ export type BudgetUsage = components['schemas']['BudgetUsage'];
 export type BudgetAssetUsage = components['schemas']['BudgetAssetUsage'];
 export type ApiKeyName = components['schemas']['ApiKeyName'];
 export type ApiKey = components['schemas']['ApiKey'];
-export type ApiKeyCreation = components['schemas']['ApiKeyCreation'];
+export type ApiKeyWithToken = components['schemas']['ApiKeyWithToken'];
 export type CreateApiKeyRequest = components['schemas']['CreateApiKeyRequest'];
 export type UpdateApiKeyRequest = components['schemas']['UpdateApiKeyRequest'];
 export type RotateApiKeyRequest = components['schemas']['RotateApiKeyRequest'];
@@ -8745,8 +8731,6 @@ export type ChainId = components['schemas']['ChainId'];
 export type Label = components['schemas']['Label'];
 export type PoolRelayerIdsInput = components['schemas']['PoolRelayerIdsInput'];
 export type CallId = components['schemas']['CallId'];
-export type SponsoredTarget = components['schemas']['SponsoredTarget'];
-export type SponsoredTargetInput = components['schemas']['SponsoredTargetInput'];
 export type Origin = components['schemas']['Origin'];
 export type UserLimitsInput = components['schemas']['UserLimitsInput'];
 export type UserLimitsPatch = components['schemas']['UserLimitsPatch'];
@@ -8759,7 +8743,7 @@ export type FacilitatorAsset = components['schemas']['FacilitatorAsset'];
 export type CreateFacilitatorRequest = components['schemas']['CreateFacilitatorRequest'];
 export type UpdateFacilitatorRequest = components['schemas']['UpdateFacilitatorRequest'];
 export type Facilitator = components['schemas']['Facilitator'];
-export type FacilitatorCreation = components['schemas']['FacilitatorCreation'];
+export type FacilitatorWithToken = components['schemas']['FacilitatorWithToken'];
 export type Payment = components['schemas']['Payment'];
 export type X402Request = components['schemas']['X402Request'];
 export type X402Supported = components['schemas']['X402Supported'];
@@ -8771,9 +8755,9 @@ export type Usage = components['schemas']['Usage'];
 export type CountUsage = components['schemas']['CountUsage'];
 export type Sponsorship = components['schemas']['Sponsorship'];
 export type UserLimits = components['schemas']['UserLimits'];
-export type SponsorshipCreation = components['schemas']['SponsorshipCreation'];
+export type SponsorshipWithToken = components['schemas']['SponsorshipWithToken'];
 export type SponsoredUser = components['schemas']['SponsoredUser'];
-export type SponsoredCallRequest = components['schemas']['SponsoredCallRequest'];
+export type SendSponsoredCallRequest = components['schemas']['SendSponsoredCallRequest'];
 export type SponsoredCall = components['schemas']['SponsoredCall'];
 export type CreatePoolRequest = components['schemas']['CreatePoolRequest'];
 export type UpdatePoolRequest = components['schemas']['UpdatePoolRequest'];
@@ -8829,10 +8813,10 @@ export type SelectorInput = components['schemas']['SelectorInput'];
 export type MaxPending = components['schemas']['MaxPending'];
 export type MaxPendingBytes = components['schemas']['MaxPendingBytes'];
 export type FeeMultiplier = components['schemas']['FeeMultiplier'];
-export type AllowedFunction = components['schemas']['AllowedFunction'];
+export type ContractFunctions = components['schemas']['ContractFunctions'];
 export type TokenLimit = components['schemas']['TokenLimit'];
 export type RelayerPolicies = components['schemas']['RelayerPolicies'];
-export type AllowedFunctionInput = components['schemas']['AllowedFunctionInput'];
+export type ContractFunctionsInput = components['schemas']['ContractFunctionsInput'];
 export type TokenLimitInput = components['schemas']['TokenLimitInput'];
 export type RelayerPoliciesInput = components['schemas']['RelayerPoliciesInput'];
 export type RelayerPoliciesPatch = components['schemas']['RelayerPoliciesPatch'];
@@ -8844,11 +8828,11 @@ export type PoolPoliciesPatch = components['schemas']['PoolPoliciesPatch'];
 export type Relayer = components['schemas']['Relayer'];
 export type NotificationIds = components['schemas']['NotificationIds'];
 export type CreateRelayerRequest = components['schemas']['CreateRelayerRequest'];
-export type CreateRelayerWithOneNotification = components['schemas']['CreateRelayerWithOneNotification'];
-export type CreateRelayerWithNotifications = components['schemas']['CreateRelayerWithNotifications'];
+export type CreateBasicRelayerRequest = components['schemas']['CreateBasicRelayerRequest'];
+export type CreateMultiNotificationRelayerRequest = components['schemas']['CreateMultiNotificationRelayerRequest'];
 export type UpdateRelayerRequest = components['schemas']['UpdateRelayerRequest'];
-export type UpdateRelayerWithOneNotification = components['schemas']['UpdateRelayerWithOneNotification'];
-export type UpdateRelayerWithNotifications = components['schemas']['UpdateRelayerWithNotifications'];
+export type UpdateRelayerSettingsRequest = components['schemas']['UpdateRelayerSettingsRequest'];
+export type UpdateRelayerNotificationsRequest = components['schemas']['UpdateRelayerNotificationsRequest'];
 export type NetworkNode = components['schemas']['NetworkNode'];
 export type RelayerQueue = components['schemas']['RelayerQueue'];
 export type QueueHead = components['schemas']['QueueHead'];
@@ -8904,7 +8888,7 @@ export type ResponseFundingSuccess = components['responses']['FundingSuccess'];
 export type ResponseNonceStateSuccess = components['responses']['NonceStateSuccess'];
 export type ResponseTransactionList = components['responses']['TransactionList'];
 export type ResponseAuthorizationSuccess = components['responses']['AuthorizationSuccess'];
-export type ResponseAttemptList = components['responses']['AttemptList'];
+export type ResponseTransactionAttemptList = components['responses']['TransactionAttemptList'];
 export type ResponseExternalTransactionList = components['responses']['ExternalTransactionList'];
 export type ResponseExternalTransactionsAcknowledged = components['responses']['ExternalTransactionsAcknowledged'];
 export type ResponseExplanationSuccess = components['responses']['ExplanationSuccess'];
@@ -8915,7 +8899,7 @@ export type ResponseRedeliverySuccess = components['responses']['RedeliverySucce
 export type ResponseDeliveryAttemptSuccess = components['responses']['DeliveryAttemptSuccess'];
 export type ResponseNotificationList = components['responses']['NotificationList'];
 export type ResponseApiKeySuccess = components['responses']['ApiKeySuccess'];
-export type ResponseNewApiKeySuccess = components['responses']['NewApiKeySuccess'];
+export type ResponseApiKeyWithTokenSuccess = components['responses']['ApiKeyWithTokenSuccess'];
 export type ResponseApiKeyList = components['responses']['ApiKeyList'];
 export type ResponseAuditList = components['responses']['AuditList'];
 export type ResponseAuditHeadSuccess = components['responses']['AuditHeadSuccess'];
@@ -8923,7 +8907,7 @@ export type ResponseRelayerSuccess = components['responses']['RelayerSuccess'];
 export type ResponseRelayerList = components['responses']['RelayerList'];
 export type ResponseSignerSuccess = components['responses']['SignerSuccess'];
 export type ResponseSignerList = components['responses']['SignerList'];
-export type ResponseFacilitatorCreated = components['responses']['FacilitatorCreated'];
+export type ResponseFacilitatorWithTokenSuccess = components['responses']['FacilitatorWithTokenSuccess'];
 export type ResponseFacilitatorSuccess = components['responses']['FacilitatorSuccess'];
 export type ResponseFacilitatorList = components['responses']['FacilitatorList'];
 export type ResponsePaymentSuccess = components['responses']['PaymentSuccess'];
@@ -8931,7 +8915,7 @@ export type ResponsePaymentList = components['responses']['PaymentList'];
 export type ResponseX402SupportedSuccess = components['responses']['X402SupportedSuccess'];
 export type ResponseX402VerifiedSuccess = components['responses']['X402VerifiedSuccess'];
 export type ResponseX402SettledSuccess = components['responses']['X402SettledSuccess'];
-export type ResponseSponsorshipCreated = components['responses']['SponsorshipCreated'];
+export type ResponseSponsorshipWithTokenSuccess = components['responses']['SponsorshipWithTokenSuccess'];
 export type ResponseSponsorshipSuccess = components['responses']['SponsorshipSuccess'];
 export type ResponseSponsorshipList = components['responses']['SponsorshipList'];
 export type ResponseSponsoredUserSuccess = components['responses']['SponsoredUserSuccess'];
@@ -8946,7 +8930,7 @@ export type ResponseProblemSuccess = components['responses']['ProblemSuccess'];
 export type ResponseSearchResults = components['responses']['SearchResults'];
 export type ResponseNetworkSuccess = components['responses']['NetworkSuccess'];
 export type ResponseNetworkList = components['responses']['NetworkList'];
-export type ResponseNodeList = components['responses']['NodeList'];
+export type ResponseNetworkNodeList = components['responses']['NetworkNodeList'];
 export type ResponseQueueList = components['responses']['QueueList'];
 export type ResponseSpendingList = components['responses']['SpendingList'];
 export type ResponseCallerSpendingList = components['responses']['CallerSpendingList'];
@@ -9116,7 +9100,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    listTransactions: {
+    listRelayerTransactions: {
         parameters: {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
@@ -9172,7 +9156,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    listAllTransactions: {
+    listTransactions: {
         parameters: {
             query?: {
                 /** @description The page number, from 1. 0 is read as 1. Decimal digits only. */
@@ -9223,7 +9207,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    getAnyTransaction: {
+    getTransaction: {
         parameters: {
             query?: never;
             header?: never;
@@ -9418,7 +9402,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    getTransactionByNonce: {
+    getRelayerTransactionByNonce: {
         parameters: {
             query?: never;
             header?: never;
@@ -9448,7 +9432,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    getTransaction: {
+    getRelayerTransaction: {
         parameters: {
             query?: never;
             header?: never;
@@ -9592,7 +9576,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SpeedUpRequest"];
+                "application/json": components["schemas"]["SpeedUpTransactionRequest"];
             };
         };
         responses: {
@@ -9666,7 +9650,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["AttemptList"];
+            200: components["responses"]["TransactionAttemptList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -9909,7 +9893,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SweepRequest"];
+                "application/json": components["schemas"]["SweepRelayerRequest"];
             };
         };
         responses: {
@@ -10059,7 +10043,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["ReconcileNonceRequest"];
+                "application/json": components["schemas"]["ReconcileRelayerNonceRequest"];
             };
         };
         responses: {
@@ -10339,7 +10323,7 @@ export interface operations {
             default: components["responses"]["FailureResponse"];
         };
     };
-    redeliverEvents: {
+    redeliverDeliveries: {
         parameters: {
             query?: never;
             header?: never;
@@ -10354,7 +10338,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["RedeliverRequest"];
+                "application/json": components["schemas"]["RedeliverDeliveriesRequest"];
             };
         };
         responses: {
@@ -10917,7 +10901,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["NodeList"];
+            200: components["responses"]["NetworkNodeList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -11642,7 +11626,7 @@ export interface operations {
             };
         };
         responses: {
-            201: components["responses"]["SponsorshipCreated"];
+            201: components["responses"]["SponsorshipWithTokenSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -11801,7 +11785,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SponsoredCallRequest"];
+                "application/json": components["schemas"]["SendSponsoredCallRequest"];
             };
         };
         responses: {
@@ -11885,7 +11869,7 @@ export interface operations {
             };
         };
         responses: {
-            201: components["responses"]["FacilitatorCreated"];
+            201: components["responses"]["FacilitatorWithTokenSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -12256,7 +12240,7 @@ export interface operations {
             };
         };
         responses: {
-            201: components["responses"]["NewApiKeySuccess"];
+            201: components["responses"]["ApiKeyWithTokenSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -12385,7 +12369,7 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["NewApiKeySuccess"];
+            200: components["responses"]["ApiKeyWithTokenSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];

@@ -282,7 +282,7 @@ export const documentClaims: Claims = {
   ],
   'sponsored-fee': [
     'sponsorships/sponsorships.test: counts the worst case of a call until it is final, also through a reorganization',
-    'sponsorships/sponsorships.test: never pays more than max_fee for a call, also when prices rise',
+    'sponsorships/sponsorships.test: never pays more than max_fee_per_call for a call, also when prices rise',
   ],
   'sponsored-content': [
     'sponsorships/sponsorships.test: refuses to replace the transaction of a call, by REST and by JSON-RPC, and cancels it',

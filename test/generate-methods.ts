@@ -46,10 +46,15 @@ const groupOf = (tag: string): string =>
     )
     .join('')
 
-/** Without the word of the group: getApiKey is get, cancelPendingTransactions is cancelPending. */
+/**
+ * Without the word of the group: getApiKey is get, cancelPendingTransactions is cancelPending. The word stays where what is left would be
+ * about another resource: getRelayerTransaction.
+ */
 function nameOf(group: string, operationId: string): string {
   const plural = (group[0] ?? '').toUpperCase() + group.slice(1)
-  const name = operationId.replace(plural, '').replace(plural.replace(/s$/, ''), '')
+  const word = plural.replace(/s$/, '')
+  if (new RegExp(`(?:Relayer|Pool)${word}`).test(operationId)) return operationId
+  const name = operationId.replace(plural, '').replace(word, '')
   return name === '' ? operationId : name
 }
 

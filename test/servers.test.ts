@@ -339,7 +339,7 @@ test('of two writers on two servers with the same revision, one changes the reso
   await create('pools', { id: 'written', network: 'local', relayer_ids: ['written'] })
   await create('notifications', { id: 'written', url: 'http://127.0.0.1:9/' })
   const { api_key } = await create('api-keys', { name: 'written', scopes: ['sign'] })
-  const rules = { relayer_id: 'treasury', max_gas: 100_000, max_fee: '1', max_fee_per_day: '1' }
+  const rules = { relayer_id: 'treasury', max_gas_per_call: 100_000, max_fee_per_call: '1', max_fee_per_day: '1' }
   await create('sponsorships', { id: 'written', ...rules })
   for (const of of ['relayers', 'pools']) await ask(0, 'PUT', `${of}/written/funding`, fundingOf('2'))
   // Its price keeps it out of every block.

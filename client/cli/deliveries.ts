@@ -5,10 +5,15 @@ import { CommandError } from './exit-codes.ts'
 import { addList, type ListOptions, listQuery } from './list-options.ts'
 import { collect } from './resources.ts'
 
+interface Which {
+  since?: string
+  pending?: true
+}
+
 const listPath = '/api/v1/notifications/{notification_id}/deliveries'
 const columns = ['id', 'event', 'sequence', 'relayer_id', 'nonce', 'status', 'created_at', 'next_attempt_at', 'last']
 
-/** `deliveries`: list, test, retry, redeliver. */
+/** `deliveries`: list, test, redeliver. */
 export function addDeliveries(program: Command, context: () => Context): void {
   const group = program.command('deliveries').description('webhook deliveries')
   addList(
@@ -36,21 +41,19 @@ export function addDeliveries(program: Command, context: () => Context): void {
       print.one(await client.notifications.test(notificationId))
     })
   group
-    .command('retry <notification>')
-    .description('make all deliveries that wait for their next attempt due now')
-    .action(async (notificationId: string) => {
-      const { client, print } = context()
-      print.one(await client.notifications.redeliverEvents(notificationId, { status: 'pending' }))
-    })
-  group
     .command('redeliver <notification> [delivery]')
-    .description('send a delivery again, or with --since all failed ones')
+    .description('send a delivery again, or all that failed or wait')
     .option('--since <time>', 'all failed deliveries of events since this time (RFC 3339)')
-    .action(async (notificationId: string, deliveryId: string | undefined, { since }: { since?: string }) => {
+    .option('--pending', 'all deliveries that wait for their next attempt')
+    .action(async (notificationId: string, deliveryId: string | undefined, { since, pending }: Which) => {
       const { client, print } = context()
-      if ((deliveryId === undefined) === (since === undefined))
-        throw new CommandError('Give the id of a delivery, or --since')
-      const body = deliveryId === undefined ? { since: since as string } : { delivery_id: deliveryId }
-      print.one(await client.notifications.redeliverEvents(notificationId, body))
+      const [body, ...others] = [
+        ...(deliveryId === undefined ? [] : [{ delivery_id: deliveryId }]),
+        ...(since === undefined ? [] : [{ since }]),
+        ...(pending ? [{ status: 'pending' } as const] : []),
+      ]
+      if (body === undefined || others.length > 0)
+        throw new CommandError('Give one of these: the id of a delivery, --since, --pending')
+      print.one(await client.notifications.redeliverDeliveries(notificationId, body))
     })
 }

@@ -200,7 +200,8 @@ async function* healthOf(
         `every attempt failed since ${data.failing_since}`,
         `relayer deliveries list ${id} shows why.`,
       )
-    if (data.failed > 0) return warning(part, `${data.failed} deliveries failed`, `To send them again: ${again}`)
-    return fine(part, `${data.pending} deliveries are pending, none failed`)
+    if (data.failed_count > 0)
+      return warning(part, `${data.failed_count} deliveries failed`, `To send them again: ${again}`)
+    return fine(part, `${data.pending_count} deliveries are pending, none failed`)
   }
 }

@@ -32,7 +32,7 @@ async function withId({ client, relayer_id }: Context, transactionId: string): P
   if (relayer_id !== undefined)
     return (await client.get(onePath, { path: { relayer_id, transaction_id: transactionId } })).data
   try {
-    return await client.transactions.getAny(transactionId)
+    return await client.transactions.get(transactionId)
   } catch (error) {
     if (error instanceof RelayerError && error.status === 404) return undefined
     throw error

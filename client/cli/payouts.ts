@@ -142,7 +142,7 @@ async function sendAll(world: Context, payouts: Payout[], run: Run): Promise<Sen
   async function paidBefore(payout: Payout, { transaction: named }: RelayerError): Promise<Sent> {
     const refused = (reason: string) => ({ payout, outcome: outcomeOf(payout, 'refused', null, reason) })
     if (!named) return refused('another API key sent this line in this run; this one may not read its transaction')
-    const transaction = await world.client.transactions.getAny(named.id)
+    const transaction = await world.client.transactions.get(named.id)
     return isOf(transaction, payout, run) ? { payout, transaction } : refused(explainAnother(transaction))
   }
 
@@ -172,7 +172,7 @@ async function waitForAll(world: Context, sent: Sent[], run: Run, timeout: strin
     } catch (error) {
       if (!signal.aborted) throw error
       // Others took the time; this one may be mined.
-      last = await world.client.transactions.getAny(last.id)
+      last = await world.client.transactions.get(last.id)
     }
     // Somebody may have replaced it since.
     if (!isOf(last, one.payout, run)) return outcomeOf(one.payout, 'refused', null, explainAnother(last))

@@ -121,7 +121,7 @@ async function planChange(
 
 function inText({ transaction: { id }, status, base_fee, change }: Planned): string {
   if (change === null) return `${id}: it is ${status}, and the service offers no other version of it`
-  const { price, is_mineable, reason } = change
+  const { max_fee_per_gas: price, is_mineable, reason } = change
   if (price === null) return inLine(`${id}: ${reason ?? 'nothing would be signed'}`)
   const prices = [
     `it would be signed at ${inGwei(price)}`,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { ComparedTransactionInput, RelayerClient, ReplaceFundingRequest, SweepRequest } from '../index.ts'
+import type { ComparedTransactionInput, RelayerClient, ReplaceFundingRequest, SweepRelayerRequest } from '../index.ts'
 import { readWei } from './amounts.ts'
 import { type BodyOptions, readBody, repeated } from './body.ts'
 import { type Context, parseJson, readInput } from './context.ts'
@@ -134,14 +134,16 @@ export function addRelayerActions(program: Command, context: () => Context): voi
     .command('sweep <to> [relayer]')
     .description('send all that the relayer has left to an address')
     .option('--asset <asset>', "coin, or an ERC-20 token's address (default: coin)")
-    .option('--keep <amount>', 'what stays: 1ether, 5gwei, or the smallest unit')
-    .action(async (to: string, given: string | undefined, { asset, keep }: { asset?: string; keep?: string }) => {
-      const world = context()
-      const body: SweepRequest = {
-        to,
-        ...(asset !== undefined && { asset }),
-        ...(keep !== undefined && { keep: `${readWei(keep)}` }),
-      }
-      world.print.one(await world.client.relayers.sweep(given ?? (await world.relayerId()), body))
-    })
+    .option('--keep-amount <amount>', 'what stays: 1ether, 5gwei, or the smallest unit')
+    .action(
+      async (to: string, given: string | undefined, { asset, keepAmount }: { asset?: string; keepAmount?: string }) => {
+        const world = context()
+        const body: SweepRelayerRequest = {
+          to,
+          ...(asset !== undefined && { asset }),
+          ...(keepAmount !== undefined && { keep_amount: `${readWei(keepAmount)}` }),
+        }
+        world.print.one(await world.client.relayers.sweep(given ?? (await world.relayerId()), body))
+      },
+    )
 }

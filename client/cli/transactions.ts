@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import {
   type Speed,
-  type SpeedUpRequest,
+  type SpeedUpTransactionRequest,
   speedValues,
   type Transaction,
   type TransactionStatus,
@@ -130,7 +130,7 @@ function addChanges(group: Command, context: () => Context): void {
       )
       .option('--dry-run', dryRunAbout),
   ).action(async (names: string[], { speed, maxFee, priorityFee, dryRun, ...options }: SpeedUpOptions) => {
-    const body = pricesOf({ speed, maxFee, priorityFee } as PriceOptions) as SpeedUpRequest
+    const body = pricesOf({ speed, maxFee, priorityFee } as PriceOptions) as SpeedUpTransactionRequest
     await changeEach(context(), names, {
       ...{ operation: 'speedUpTransaction', speed, maxFee, ...(dryRun && { dryRun }) },
       async act(world, { relayer_id, id }) {

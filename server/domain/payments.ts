@@ -8,7 +8,10 @@ import { hashTypedData } from './encoding/typed-data.ts'
 import { DomainError } from './errors.ts'
 
 /** What a facilitator settles. Addresses in lower case, amounts as decimal strings. */
-export type FacilitatorRules = Pick<Facilitator, 'assets' | 'pay_to' | 'max_fee' | 'max_fee_per_day' | 'wait_seconds'>
+export type FacilitatorRules = Pick<
+  Facilitator,
+  'assets' | 'pay_to' | 'max_fee_per_payment' | 'max_fee_per_day' | 'wait_seconds'
+>
 
 /**
  * An authorization of EIP-3009, in lower case. `id`: equal payloads are one payment. `nonce`: 32 bytes. Times in seconds since the Unix

@@ -270,8 +270,8 @@ export type LoginTrust = 'caller' | 'operator' | 'administrator'
 export interface KeyServiceState {
   type: string
   /** Calls for signatures, and those of them that failed. */
-  calls: number
-  failed_calls: number
+  calls_count: number
+  failed_calls_count: number
   last_call_at: number | null
   /** The keys that a key service does not sign with now. */
   failing: KeyFault[]

@@ -130,7 +130,7 @@ export interface Account {
 export interface Spend {
   policy:
     | ('max_value_per_day' | 'token_limits' | 'max_fee_per_day' | 'funding')
-    | ('max_fee_per_day' | 'per_user/max_fee_per_day' | 'per_user/max_calls_per_day')
+    | ('max_fee_per_day' | 'user_limits/max_fee_per_day' | 'user_limits/max_calls_per_day')
     | (`assets/${number}/max_amount_per_day` | 'max_transactions_per_hour')
   /** `wei`, `fee` (wei too), a token's address, that of refills (funding.ts), or `calls` of a sponsorship's user or an API key. */
   asset: string

@@ -164,8 +164,9 @@ async function relayersOf(context: ActivityContext, caller: Caller, poolId: stri
 }
 
 async function queueOf(store: Store, { row_id, id: relayerId }: RelayerRow): Promise<RelayerQueue> {
-  const [unfinished, first] = await Promise.all([store.countUnfinished(row_id), store.firstInLine(row_id)])
-  if (!first) return { relayer_id: relayerId, unfinished, first: null }
+  const [unfinishedCount, first] = await Promise.all([store.countUnfinished(row_id), store.firstInLine(row_id)])
+  const queue = { relayer_id: relayerId, unfinished_count: unfinishedCount }
+  if (!first) return { ...queue, first: null }
   const { id: transactionId, nonce, status, wait_reason, created_at, changed_at } = first
   const since = changed_at ?? created_at
   const head = {
@@ -177,7 +178,7 @@ async function queueOf(store: Store, { row_id, id: relayerId }: RelayerRow): Pro
     created_at,
     since,
   }
-  return { relayer_id: relayerId, unfinished, first: head }
+  return { ...queue, first: head }
 }
 
 /** The days of one caller on one network. */

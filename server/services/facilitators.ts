@@ -43,7 +43,7 @@ export async function showFacilitator({ store }: Store, facilitator: Facilitator
 }
 
 /** The given rules in normal form. Throws DomainError (400). */
-function readRules({ assets, pay_to, max_fee, max_fee_per_day, wait_seconds }: UpdateFacilitatorRequest) {
+function readRules({ assets, pay_to, max_fee_per_payment, max_fee_per_day, wait_seconds }: UpdateFacilitatorRequest) {
   return {
     ...(assets && {
       assets: assets.map(({ asset, max_amount }, index) => ({
@@ -52,7 +52,9 @@ function readRules({ assets, pay_to, max_fee, max_fee_per_day, wait_seconds }: U
       })),
     }),
     ...(pay_to !== undefined && { pay_to: readAddress(pay_to, ['pay_to']) }),
-    ...(max_fee !== undefined && { max_fee: readAmount(max_fee, ['max_fee']) }),
+    ...(max_fee_per_payment !== undefined && {
+      max_fee_per_payment: readAmount(max_fee_per_payment, ['max_fee_per_payment']),
+    }),
     ...(max_fee_per_day !== undefined && { max_fee_per_day: readAmount(max_fee_per_day, ['max_fee_per_day']) }),
     ...(wait_seconds !== undefined && { wait_seconds }),
   } satisfies Partial<FacilitatorRules>

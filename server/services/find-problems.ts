@@ -217,11 +217,11 @@ function ofNotification(state: NotificationState, now: number): FoundProblem[] {
   return [problem('deliveries_failed', `${failed}`, { ...its, summary, reason, count: failed })]
 }
 
-/** The next call may cost `max_fee`. */
-function ofSponsorship({ id, max_fee, paused, usage }: Facts['sponsorships'][number]): FoundProblem[] {
-  if (paused || BigInt(usage.remaining) >= BigInt(max_fee)) return []
+/** The next call may cost `max_fee_per_call`. */
+function ofSponsorship({ id, max_fee_per_call, paused, usage }: Facts['sponsorships'][number]): FoundProblem[] {
+  if (paused || BigInt(usage.remaining) >= BigInt(max_fee_per_call)) return []
   const room = usage.resets_at === null ? '' : ` Calls are possible again at ${usage.resets_at}.`
-  const reason = `${usage.used} of ${usage.limit} wei were used in the last 24 hours, and a call may cost ${max_fee} wei, so calls are refused.${room}`
+  const reason = `${usage.used} of ${usage.limit} wei were used in the last 24 hours, and a call may cost ${max_fee_per_call} wei, so calls are refused.${room}`
   const summary = `Sponsorship ${id} has used up its budget`
   return [problem('sponsorship_used_up', '', { sponsorship_id: id, summary, reason })]
 }

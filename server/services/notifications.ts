@@ -1,7 +1,7 @@
 import type {
   CreateNotificationRequest,
   Notification,
-  RedeliverRequest,
+  RedeliverDeliveriesRequest,
   UpdateNotificationRequest,
 } from '../../generated/openapi.ts'
 import { badRequest, conflict, namedError, notFound, notificationNotFound } from '../domain/errors.ts'
@@ -88,9 +88,9 @@ export async function notificationRowId({ store }: Store, id: string, caller: Ca
 export async function redeliver(
   { store, webhooks }: Pick<ServicesContext, 'store' | 'webhooks'>,
   rowId: number,
-  { delivery_id, since }: RedeliverRequest,
+  { delivery_id, since }: RedeliverDeliveriesRequest,
   auditEntry: PendingAuditEntry,
-): Promise<{ redelivered: number }> {
+): Promise<{ redelivered_count: number }> {
   const redelivered = await (delivery_id !== undefined
     ? store.redeliver(rowId, delivery_id, auditEntry)
     : since !== undefined
@@ -102,7 +102,7 @@ export async function redeliver(
     throw namedError('invalid_state', 'notification_id', message)
   }
   webhooks.wake(rowId)
-  return { redelivered: typeof redelivered === 'number' ? redelivered : 1 }
+  return { redelivered_count: typeof redelivered === 'number' ? redelivered : 1 }
 }
 
 /** Empty text means no key. */

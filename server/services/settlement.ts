@@ -86,7 +86,7 @@ export async function verifyPayment(
   const error = await ask(client.callers.tryGas(call))
   if (error) return invalid({ ...(await whyReverts(client, payment, error.message)), payer })
   const { remaining } = await context.store.usage(facilitatorBudget(facilitator))
-  return BigInt(remaining) < BigInt(facilitator.max_fee)
+  return BigInt(remaining) < BigInt(facilitator.max_fee_per_payment)
     ? invalid({ reason: reasons.budget, payer })
     : { isValid: true, payer }
 }
@@ -206,11 +206,11 @@ async function send(
   const { id, asset, payer, pay_to, amount, nonce, valid_before } = payment
   let current = facilitator
   const complete: Complete = (transaction, quote) => {
-    const { row_id, max_fee, max_fee_per_day } = current
+    const { row_id, max_fee_per_payment, max_fee_per_day } = current
     const fee = feeOf(quote)
-    if (fee > BigInt(max_fee)) {
-      const message = `a fee of up to ${fee} wei is above the limit of ${max_fee} wei`
-      throw refusedBy([{ of: 'facilitator', field: ['max_fee'], message }])
+    if (fee > BigInt(max_fee_per_payment)) {
+      const message = `a fee of up to ${fee} wei is above the limit of ${max_fee_per_payment} wei`
+      throw refusedBy([{ of: 'facilitator', field: ['max_fee_per_payment'], message }])
     }
     const { holder } = facilitatorBudget(current)
     const { gas_price, max_fee_per_gas, max_priority_fee_per_gas } = transaction
@@ -222,10 +222,10 @@ async function send(
       ...{ fee_ceiling: gas_price ?? max_fee_per_gas, tip_ceiling: max_priority_fee_per_gas },
       spending: [
         ...(transaction.spending ?? []),
-        { policy: 'max_fee_per_day', asset: 'fee', amount: max_fee, limit: max_fee_per_day, holder },
+        { policy: 'max_fee_per_day', asset: 'fee', amount: max_fee_per_payment, limit: max_fee_per_day, holder },
       ],
       sponsored: {
-        ...{ sponsorship_row_id: null, user: payer, charge: max_fee, holders: [holder] },
+        ...{ sponsorship_row_id: null, user: payer, charge: max_fee_per_payment, holders: [holder] },
         exclusive_key: exclusiveKeyOfPayment(payment),
       },
       payment: {
@@ -270,7 +270,7 @@ function refusalIn(error: unknown): PaymentRefusal | undefined {
   const message = fault?.message ?? error.message
   if (error.code === 'policy_violation') {
     if (fault?.of !== 'facilitator') return { reason: 'policy_violation', message }
-    return { reason: fault.field[0] === 'max_fee' ? reasons.maxFee : reasons.budget, message }
+    return { reason: fault.field[0] === 'max_fee_per_payment' ? reasons.maxFee : reasons.budget, message }
   }
   // Another payload with this authorization has the key.
   if (error.code === 'invalid_state' && fault?.field[0] === 'data') return { reason: 'duplicate_settlement' }

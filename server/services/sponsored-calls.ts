@@ -150,11 +150,12 @@ function payFor(
   quote: TransactionQuote,
 ): NewTransaction {
   const { gas_limit, data_fee } = quote
-  const { max_gas, max_fee, row_id } = sponsorship
-  if (gas_limit > max_gas) throw refusedCall('max_gas', `needs ${gas_limit} gas, above the limit of ${max_gas}`)
+  const { max_gas_per_call, max_fee_per_call, row_id } = sponsorship
+  if (gas_limit > max_gas_per_call)
+    throw refusedCall('max_gas_per_call', `needs ${gas_limit} gas, above the limit of ${max_gas_per_call}`)
   const fee = feeOf(quote)
-  if (fee > BigInt(max_fee))
-    throw refusedCall('max_fee', `a fee of up to ${fee} wei is above the limit of ${max_fee} wei`)
+  if (fee > BigInt(max_fee_per_call))
+    throw refusedCall('max_fee_per_call', `a fee of up to ${fee} wei is above the limit of ${max_fee_per_call} wei`)
   const spending = sponsoredSpending(row_id, sponsorship, user)
   const moved = valueSpending(sender, judged.value)
   return {
@@ -162,12 +163,12 @@ function payFor(
     valid_until: judged.valid_until,
     // The fee that is counted is that of this gas limit.
     gas_is_given: true,
-    fee_ceiling: `${(BigInt(max_fee) - data_fee) / BigInt(gas_limit)}`,
+    fee_ceiling: `${(BigInt(max_fee_per_call) - data_fee) / BigInt(gas_limit)}`,
     spending: [...(transaction.spending ?? []), ...spending, ...moved],
     sponsored: {
       sponsorship_row_id: row_id,
       user,
-      charge: max_fee,
+      charge: max_fee_per_call,
       holders: spending.flatMap(({ asset, holder }) => (asset === 'fee' && holder !== undefined ? holder : [])),
       exclusive_key: exclusiveKeyOf(sponsorship, judged, delegate),
       ...(effect && { effect }),

@@ -19,7 +19,7 @@ import { createWithToken, inCalls } from './key-owners.ts'
 type Store = Pick<ServicesContext, 'store'>
 
 /** Each grants a right, and a change replaces all of it. */
-const lists = ['targets', 'forwarders', 'delegates', 'nonce_key_delegates', 'origins']
+const lists = ['targets', 'forwarders', 'delegates', 'keyed_nonce_delegates', 'origins']
 
 /** Makes a sponsorship and its API key, whose token is shown this once. Throws DomainError (400, 409). */
 export async function createSponsorship(
@@ -32,8 +32,8 @@ export async function createSponsorship(
   const { row, token } = await createWithToken(context, auditEntry, ['Sponsorship', id], (createdAt, apiKey) =>
     context.store.createSponsorship(
       {
-        ...{ targets: [], forwarders: [], delegates: [], nonce_key_delegates: [], origins: [] },
-        ...{ per_user: null, paused: false },
+        ...{ targets: [], forwarders: [], delegates: [], keyed_nonce_delegates: [], origins: [] },
+        ...{ user_limits: null, paused: false },
         ...readRules(body),
         ...{ id, created_at: createdAt, ...sender },
       },
@@ -72,27 +72,28 @@ export async function showSponsorship({ store }: Store, sponsorship: Sponsorship
 /** What a user has used and may still use. */
 export async function usageOfUser(
   { store }: Store,
-  { chain_id, row_id, per_user }: SponsorshipRow,
+  { chain_id, row_id, user_limits }: SponsorshipRow,
   user: string,
 ): Promise<SponsoredUser> {
   const use = async (asset: string, limit: string | number | undefined) =>
     limit === undefined ? null : store.usage({ chain_id, holder: usageKey(row_id, user), asset, limit: `${limit}` })
-  const limits = per_user ?? {}
+  const limits = user_limits ?? {}
   const [calls, fees] = await Promise.all([use('calls', limits.max_calls_per_day), use('fee', limits.max_fee_per_day)])
   return { user, calls: calls && inCalls(calls), fees }
 }
 
 /** The given changes in normal form. Throws DomainError (400). */
-function readChanges({ per_user: before }: SponsorshipRow, { per_user, ...others }: UpdateSponsorshipRequest) {
-  if (per_user === undefined) return readRules(others)
-  const merged = mergePatch<UserLimitsInput>(before ?? {}, per_user)
-  return readRules({ ...others, per_user: Object.keys(merged).length === 0 ? null : merged })
+function readChanges({ user_limits: before }: SponsorshipRow, { user_limits, ...others }: UpdateSponsorshipRequest) {
+  if (user_limits === undefined) return readRules(others)
+  const merged = mergePatch<UserLimitsInput>(before ?? {}, user_limits)
+  return readRules({ ...others, user_limits: Object.keys(merged).length === 0 ? null : merged })
 }
 
-type Changes = Omit<UpdateSponsorshipRequest, 'per_user'> & { per_user?: UserLimitsInput | null }
+type Changes = Omit<UpdateSponsorshipRequest, 'user_limits'> & { user_limits?: UserLimitsInput | null }
 type Given<Body> = Pick<Body, Extract<keyof Body, keyof SponsorshipRules | 'paused'>>
 type Read<Body> = Body extends CreateSponsorshipRequest
-  ? Pick<SponsorshipRules, 'max_gas' | 'max_fee' | 'max_fee_per_day'> & Partial<SponsorshipRules> & { paused?: boolean }
+  ? Pick<SponsorshipRules, 'max_gas_per_call' | 'max_fee_per_call' | 'max_fee_per_day'> &
+      Partial<SponsorshipRules> & { paused?: boolean }
   : Partial<SponsorshipRules> & { paused?: boolean }
 
 /** The given rules in normal form. Throws DomainError (400). */
@@ -101,11 +102,11 @@ function readRules<Body extends CreateSponsorshipRequest | Changes>(body: Body):
     targets,
     forwarders,
     delegates,
-    nonce_key_delegates,
-    max_gas,
-    max_fee,
+    keyed_nonce_delegates,
+    max_gas_per_call,
+    max_fee_per_call,
     max_fee_per_day,
-    per_user,
+    user_limits,
     origins,
     paused,
   }: Given<Changes> = body
@@ -119,15 +120,15 @@ function readRules<Body extends CreateSponsorshipRequest | Changes>(body: Body):
     }),
     ...(forwarders && { forwarders: addresses(forwarders, 'forwarders') }),
     ...(delegates && { delegates: addresses(delegates, 'delegates') }),
-    ...(nonce_key_delegates && { nonce_key_delegates: addresses(nonce_key_delegates, 'nonce_key_delegates') }),
-    ...(max_gas !== undefined && { max_gas }),
-    ...(max_fee !== undefined && { max_fee: readAmount(max_fee, ['max_fee']) }),
+    ...(keyed_nonce_delegates && { keyed_nonce_delegates: addresses(keyed_nonce_delegates, 'keyed_nonce_delegates') }),
+    ...(max_gas_per_call !== undefined && { max_gas_per_call }),
+    ...(max_fee_per_call !== undefined && { max_fee_per_call: readAmount(max_fee_per_call, ['max_fee_per_call']) }),
     ...(max_fee_per_day !== undefined && { max_fee_per_day: readAmount(max_fee_per_day, ['max_fee_per_day']) }),
-    ...(per_user !== undefined && {
-      per_user: per_user && {
-        ...per_user,
-        ...(per_user.max_fee_per_day !== undefined && {
-          max_fee_per_day: readAmount(per_user.max_fee_per_day, ['per_user', 'max_fee_per_day']),
+    ...(user_limits !== undefined && {
+      user_limits: user_limits && {
+        ...user_limits,
+        ...(user_limits.max_fee_per_day !== undefined && {
+          max_fee_per_day: readAmount(user_limits.max_fee_per_day, ['user_limits', 'max_fee_per_day']),
         }),
       },
     }),

@@ -15,8 +15,8 @@ export class KeyServiceStates implements Pick<Observer, 'keyServiceCalled' | 'ke
 
   keyServiceCalled({ type, outcome }: { type: string; outcome: string }): void {
     const state = this.#stateOf(type)
-    state.calls += 1
-    if (outcome !== 'signed') state.failed_calls += 1
+    state.calls_count += 1
+    if (outcome !== 'signed') state.failed_calls_count += 1
     state.last_call_at = this.#now()
   }
 
@@ -42,7 +42,15 @@ export class KeyServiceStates implements Pick<Observer, 'keyServiceCalled' | 'ke
     const known = this.#states.get(type)
     if (known) return known
     const keys = new Map<string, KeyFault>()
-    const made = { type, calls: 0, failed_calls: 0, last_call_at: null, failing: [], last_error: null, keys }
+    const made = {
+      type,
+      calls_count: 0,
+      failed_calls_count: 0,
+      last_call_at: null,
+      failing: [],
+      last_error: null,
+      keys,
+    }
     this.#states.set(type, made)
     return made
   }

@@ -107,13 +107,13 @@ async function useEverything(rig: Rig, hookUrl: string): Promise<void> {
   })
   await client.sponsorships.create({
     ...{ id: 'game', relayer_id: account.relayer_id, targets: [{ address: receiver, selectors: ['0x12345678'] }] },
-    ...{ max_gas: 100_000, max_fee: `${10n ** 16n}`, max_fee_per_day: `${10n ** 18n}` },
+    ...{ max_gas_per_call: 100_000, max_fee_per_call: `${10n ** 16n}`, max_fee_per_day: `${10n ** 18n}` },
   })
   await client.sponsorships.sendSponsoredCall('game', { to: receiver, data: '0x12345678' })
   await rig.chain.rpc('anvil_setCode', [paidIn.token, anyToken])
   await client.facilitators.create({
     ...{ id: 'shop', pool_id: 'pool', assets: [{ asset: paidIn.token, max_amount: amount }], pay_to: paidIn.payee },
-    ...{ max_fee: `${10n ** 16n}`, max_fee_per_day: `${10n ** 18n}` },
+    ...{ max_fee_per_payment: `${10n ** 16n}`, max_fee_per_day: `${10n ** 18n}` },
   })
   await client.facilitators.settlePayment('shop', await everyPayment())
   await client.put('/api/v1/relayers/{relayer_id}/funding', {

@@ -124,15 +124,15 @@ sponsorships:
   - id: game
     pool_id: payouts
     targets: [{ address: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', selectors: ['0xa9059cbb'] }]
-    max_gas: 200000
-    max_fee: 0.001ether
+    max_gas_per_call: 200000
+    max_fee_per_call: 0.001ether
     max_fee_per_day: 0.1ether
 facilitators:
   - id: shop
     pool_id: payouts
     pay_to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
     assets: [{ max_amount: 50000, asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e' }]
-    max_fee: 0.001ether
+    max_fee_per_payment: 0.001ether
     max_fee_per_day: 0.1ether
 api_keys:
   - name: agent
@@ -185,7 +185,7 @@ test('checks the whole file against the contract before it changes anything, in 
   const { client, apply } = await start()
   const wrong = more
     .replace('max_value: 1.5ether', 'max_valu: 1')
-    .replace('max_gas: 200000', 'max_gas: many')
+    .replace('max_gas_per_call: 200000', 'max_gas_per_call: many')
     .replace('treasury_id: reserve, ', '')
     .replace('pay_to: ', 'pay_too: ')
   for (const option of ['--yes', '--dry-run']) {
@@ -195,7 +195,7 @@ test('checks the whole file against the contract before it changes anything, in 
       [
         'Nothing was done:',
         'relayers[0] (hot): policies.max_valu is no member; did you mean max_value?',
-        'sponsorships[0] (game): max_gas must be an integer',
+        'sponsorships[0] (game): max_gas_per_call must be an integer',
         'facilitators[0] (shop): pay_to is missing',
         'facilitators[0] (shop): pay_too is no member; did you mean pay_to?',
         'relayers[0] (hot).funding: treasury_id is missing',

@@ -66,7 +66,7 @@ test('repeats a transaction under its key after an attempt without an answer, an
   const sent = await impatient.transactions.send(account.relayer_id, { to }, { wait: 'submitted' })
   expect(keys.length).toBeGreaterThan(1)
   expect(new Set(keys).size).toBe(1)
-  const listed = await Array.fromAsync(client().transactions.list(account.relayer_id))
+  const listed = await Array.fromAsync(client().transactions.listRelayerTransactions(account.relayer_id))
   expect(listed.map(({ id }) => id)).toEqual([sent.id])
   // A transaction that is never mined.
   const wait = client().transactions.wait(account.relayer_id, sent.id, { timeoutMs: 100 })

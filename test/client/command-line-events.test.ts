@@ -67,8 +67,10 @@ test('lists deliveries, and redelivers them', async () => {
   await json(['deliveries', 'redeliver', 'hook', delivery?.id ?? ''])
   const delivered = () => json<unknown[]>(['deliveries', 'list', 'hook', '--status', 'delivered'])
   await expect.poll(async () => (await delivered()).length).toBe(1)
-  expect(await json(['deliveries', 'redeliver', 'hook', '--since', '2026-01-01T00:00:00Z'])).toEqual({ redelivered: 0 })
-  expect(await json(['deliveries', 'retry', 'hook'])).toEqual({ redelivered: 0 })
+  expect(await json(['deliveries', 'redeliver', 'hook', '--since', '2026-01-01T00:00:00Z'])).toEqual({
+    redelivered_count: 0,
+  })
+  expect(await json(['deliveries', 'redeliver', 'hook', '--pending'])).toEqual({ redelivered_count: 0 })
 })
 
 test('reports each problem and its remedy with `doctor`, and none for a healthy service', async () => {

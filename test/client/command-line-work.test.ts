@@ -57,7 +57,7 @@ test('funds a relayer from another one, shows it, and sweeps what is left', asyn
   expect(await json(['funding', 'demo'])).toMatchObject({ funding: { treasury_id: 'treasury' } })
   await run(['unfund', 'demo'])
   expect((await run(['funding', 'demo'])).err).toContain('the relayer has no funding')
-  expect(await json(['sweep', to, 'treasury', '--keep', '1ether'])).toMatchObject({ to, relayer_id: 'treasury' })
+  expect(await json(['sweep', to, 'treasury', '--keep-amount', '1ether'])).toMatchObject({ to, relayer_id: 'treasury' })
 })
 
 test('sends through a pool, and checks before', async () => {

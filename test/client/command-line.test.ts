@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Interface, verifyMessage, verifyTypedData } from 'ethers'
 import { expect, test } from 'vitest'
-import type { ApiKey, ApiKeyCreation, Relayer, Signer, Transaction, TransactionAttempt } from '../../client/index.ts'
+import type { ApiKey, ApiKeyWithToken, Relayer, Signer, Transaction, TransactionAttempt } from '../../client/index.ts'
 import { secretMembers } from '../../generated/client-bodies.ts'
 import { testChain } from '../support/chain.ts'
 import { relayerCommand, startRelayerCommand } from '../support/relayer-command.ts'
@@ -253,9 +253,9 @@ test('creates and changes resources, and reads secrets only from a file or stand
   writeFileSync(secretFile, 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD\n')
   const hook = ['notifications', 'create', '--set', 'id=hook', '--set', 'url=http://127.0.0.1:9/']
   expect(await json([...hook, '--signing-key-file', secretFile])).toMatchObject({ id: 'hook', has_signing_key: true })
-  const made = await json<ApiKeyCreation>(['keys', 'create', '--set', 'name=till', '--set', 'scopes=["sign"]'])
+  const made = await json<ApiKeyWithToken>(['keys', 'create', '--set', 'name=till', '--set', 'scopes=["sign"]'])
   expect((await json<ApiKey>(['keys', 'show', made.api_key.id])).scopes).toEqual(['sign'])
-  const rotated = await json<ApiKeyCreation>([
+  const rotated = await json<ApiKeyWithToken>([
     'keys',
     'rotate',
     made.api_key.id,
@@ -319,7 +319,7 @@ test('returns an exit code for each kind of failure', async () => {
     [2, keyless.run(['relayers', 'list']), /RELAYER_API_KEY is not set: .* export RELAYER_API_KEY=/],
     [3, run(['send', '--to', '0x12']), /400 invalid_request: body\/to: must be an address/],
     // A script whose variable is not set would send twice, or sweep something else.
-    [2, run(['sweep', to, 'demo', '--keep', '']), /1000, 2\.5gwei or 0\.1ether/],
+    [2, run(['sweep', to, 'demo', '--keep-amount', '']), /1000, 2\.5gwei or 0\.1ether/],
     [3, run(['sweep', to, 'demo', '--asset', '']), /400 invalid_request: body\/asset: /],
     [
       3,

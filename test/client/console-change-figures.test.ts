@@ -4,16 +4,16 @@ import { cancelTo, lackOfChange, type PriceChangeFigures } from '../../client/co
 const signed: PriceChangeFigures = {
   operation: 'cancelTransaction',
   speed: 'fast',
-  price: '2200000000',
+  max_fee_per_gas: '2200000000',
   max_fee: '46200000000000',
   extra_fee: '4200000000000',
   is_mineable: true,
   reason: null,
   now: '2000000000',
   base_fee: '1000000000',
-  price_cap: null,
+  allowed_max_fee_per_gas: null,
 }
-const unpriced = { ...signed, price: null, max_fee: null, extra_fee: null, is_mineable: null }
+const unpriced = { ...signed, max_fee_per_gas: null, max_fee: null, extra_fee: null, is_mineable: null }
 
 test.each<[string, Partial<PriceChangeFigures>, string | undefined]>([
   ['a price is shown', signed, undefined],

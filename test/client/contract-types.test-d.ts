@@ -61,16 +61,16 @@ export const notListed: Handler<'listNotifications'> = async () => notification
 export const confirmed: Transaction = { ...transaction, status: 'confirmed' }
 // @ts-expect-error a misspelt status
 export const misspelt: Transaction = { ...transaction, status: 'comfirmed' }
-export const transactions: Handler<'listTransactions'> = async () => new Page([transaction], page)
+export const transactions: Handler<'listRelayerTransactions'> = async () => new Page([transaction], page)
 const misspelled = { ...transaction, status: 'comfirmed' as const }
 // @ts-expect-error a misspelt status in an answer
-export const answered: Handler<'listTransactions'> = async () => new Page([misspelled], page)
+export const answered: Handler<'listRelayerTransactions'> = async () => new Page([misspelled], page)
 
 // A handler takes its operation's parameters, defaults filled in, and body.
 export const path: Handler<'deleteRelayer'> = async ({ path }) => ({ id: path.relayer_id, deleted: true })
 // @ts-expect-error another operation's path parameter
 export const wrongPath: Handler<'deleteRelayer'> = async ({ path }) => path.signer_id
-export const query: Handler<'listTransactions'> = async ({ query }) =>
+export const query: Handler<'listRelayerTransactions'> = async ({ query }) =>
   new Page([], { ...page, per_page: query.per_page })
 // @ts-expect-error another operation's query parameter
 export const wrongQuery: Handler<'deleteRelayer'> = async ({ query }) => String(query.per_page)

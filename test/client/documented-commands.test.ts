@@ -74,7 +74,7 @@ test.each([
     const { code, out } = await run(block, { RELAYER_API_KEY: api_key }).ended
     expect.soft([code, out], block).toEqual([0, expect.not.stringContaining('"success":false')])
   }
-  const statuses = await Array.fromAsync(client.transactions.list('demo'), ({ status }) => status)
+  const statuses = await Array.fromAsync(client.transactions.listRelayerTransactions('demo'), ({ status }) => status)
   expect(statuses).toEqual(Array(sent).fill('confirmed'))
 })
 

@@ -79,7 +79,7 @@ test('webhook receiver: processes each event once, and rejects an unsigned one',
   const list = { path: { notification_id: 'hook' }, query: { status: ['delivered' as const] } }
   const delivered = async () => (await client.get('/api/v1/notifications/{notification_id}/deliveries', list)).data
   await expect.poll(async () => (await delivered()).length).toBe(1)
-  await client.notifications.redeliverEvents('hook', { delivery_id: (await delivered())[0]?.id ?? '' })
+  await client.notifications.redeliverDeliveries('hook', { delivery_id: (await delivered())[0]?.id ?? '' })
   await expect.poll(async () => (await delivered())[0]?.attempts.length).toBe(2)
   expect(receiver.printed().match(/^1 relayer_disabled /gm)).toHaveLength(1)
   const headers = { 'Content-Type': 'application/json' }

@@ -4,6 +4,7 @@ import type { RelayerClient } from '../../client/index.ts'
 
 const to = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const call = { function: 'mint()', args: [] }
+const limits = { max_gas_per_call: 1, max_fee_per_call: '1', max_fee_per_day: '1' }
 
 export const mistakes = (client: RelayerClient) => [
   // @ts-expect-error no message
@@ -23,7 +24,7 @@ export const mistakes = (client: RelayerClient) => [
   // @ts-expect-error no relayer
   () => client.transactions.send({ to }),
   // @ts-expect-error no id of the transaction
-  () => client.transactions.get('demo'),
+  () => client.transactions.getRelayerTransaction('demo'),
   // @ts-expect-error content in a change of the price
   () => client.transactions.speedUp('demo', 'id', { to }),
   // @ts-expect-error one notification and a list
@@ -31,13 +32,13 @@ export const mistakes = (client: RelayerClient) => [
   // @ts-expect-error a scope that does not exist
   () => client.apiKeys.create({ name: 'a', scopes: ['write'] }),
   // @ts-expect-error a relayer and a pool
-  () => client.sponsorships.create({ relayer_id: 'a', pool_id: 'b', max_gas: 1, max_fee: '1', max_fee_per_day: '1' }),
+  () => client.sponsorships.create({ relayer_id: 'a', pool_id: 'b', ...limits }),
   // @ts-expect-error the member of an answer that does not exist
-  async () => (await client.transactions.get('demo', 'id')).gasLimit,
+  async () => (await client.transactions.getRelayerTransaction('demo', 'id')).gasLimit,
   // @ts-expect-error the casing of another API
   () => client.transactions.send('demo', { to, gasLimit: 21_000 }),
   // @ts-expect-error a deadline with a unit
-  () => client.transactions.get('demo', 'id', { timeoutMs: '5s' }),
+  () => client.transactions.getRelayerTransaction('demo', 'id', { timeoutMs: '5s' }),
   // @ts-expect-error a number loses digits above 2^53
   () => client.transactions.send('demo', { to, value: 1e18 }),
   // @ts-expect-error a list is iterated, not awaited

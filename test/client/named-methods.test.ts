@@ -16,7 +16,9 @@ test('sends, follows, lists and cancels by names', async () => {
   await account.finished(chain.mine)
   expect((await following).status).toBe('confirmed')
   const statuses: string[] = []
-  for await (const { id, status } of transactions.list(account.relayer_id, { status: ['confirmed'] }))
+  for await (const { id, status } of transactions.listRelayerTransactions(account.relayer_id, {
+    status: ['confirmed'],
+  }))
     statuses.push(`${id} ${status}`)
   expect(statuses).toEqual([`${sent.id} confirmed`])
   // Attempts have no id.
@@ -27,7 +29,7 @@ test('sends, follows, lists and cancels by names', async () => {
   expect(two.map(({ nonce }) => nonce)).toEqual([1, 2])
   const { failed_to_queue_transaction_ids } = await transactions.cancelPending(account.relayer_id)
   expect(failed_to_queue_transaction_ids).toEqual([])
-  expect((await transactions.getByNonce(account.relayer_id, '0')).id).toBe(sent.id)
+  expect((await transactions.getRelayerTransactionByNonce(account.relayer_id, '0')).id).toBe(sent.id)
 })
 
 test('signs, and reads and changes the configuration', async () => {

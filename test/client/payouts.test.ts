@@ -207,7 +207,7 @@ test('follows a line that is moved to another relayer of the pool: it is paid, n
   node.lie = (method) => (method === 'eth_sendRawTransaction' ? new Error('txpool is full') : undefined)
   await client.relayers.update('demo', { custom_rpc_urls: [node.url] })
   const first = await client.pools.sendTransaction('both', { to, value: '1' })
-  await expect.poll(async () => (await client.transactions.getAny(first.id)).wait_reason).toBeTruthy()
+  await expect.poll(async () => (await client.transactions.get(first.id)).wait_reason).toBeTruthy()
   const pay = () => run(['payouts', '-', '--run', 'may', '--pool', 'both', '--json'], `to,amount\n${to},5\n`)
   const paying = pay()
   const line = async () => (await client.get('/api/v1/transactions')).data.find(({ value }) => value === '5')

@@ -198,8 +198,8 @@ test('edits the lists of a relayer’s policies, entry by entry', async () => {
   await edit('token_limits', [[token, '', '5000']])
   expect((await relayer(account)).policies).toMatchObject({
     whitelist_receivers: [other, token],
-    allowed_functions: [{ receiver: token, selectors: ['0xa9059cbb', '0x'] }],
-    token_limits: [{ token, max_amount_per_day: '5000' }],
+    allowed_functions: [{ address: token, selectors: ['0xa9059cbb', '0x'] }],
+    token_limits: [{ asset: token, max_amount_per_day: '5000' }],
   })
   await page.getByText('Limits transfers of 1 token.').waitFor()
   await edit('whitelist_receivers', [[''], ['']])

@@ -146,7 +146,13 @@ async function foreign(nonces: number[]) {
 async function sponsored(id: string, more = {}) {
   const account = await stage.rig.addAccount()
   const targets = [{ address: nobody, selectors: ['0x12345678'] }]
-  const rules = { id, relayer_id: account.relayer_id, targets, max_gas: 100_000, max_fee: `${10n ** 15n}` }
+  const rules = {
+    id,
+    relayer_id: account.relayer_id,
+    targets,
+    max_gas_per_call: 100_000,
+    max_fee_per_call: `${10n ** 15n}`,
+  }
   return client().sponsorships.create({ ...rules, max_fee_per_day: `${ether}`, ...more })
 }
 
@@ -356,7 +362,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
       end: async (page) => {
         receiver.answer(200)
         if (await named(page, 'Redeliver failed').isEnabled()) await confirm(page, named(page, 'Redeliver failed'))
-        await confirm(page, named(page, 'Retry pending'))
+        await confirm(page, named(page, 'Redeliver pending'))
       },
     }
   },

@@ -71,7 +71,7 @@ test('shows the numbers of the API while the chain misbehaves', async () => {
       })
       const fixed = { Value: data.value, 'Gas limit': data.gas_limit, Block: data.receipt?.block_number ?? null }
       if (wait_reason === null) return fixed
-      const { price, base_fee, max_cost, next_nonce } = figures
+      const { max_fee_per_gas: price, base_fee, max_cost, next_nonce } = figures
       return {
         ...fixed,
         'Price at most': price,

@@ -163,7 +163,7 @@ async function addOthers(rig: Rig, receiver: Receiver) {
   const [token, payTo] = [`0x${'56'.repeat(20)}`, `0x${'78'.repeat(20)}`]
   await client.facilitators.create({
     ...{ id: 'paywall', pool_id: 'mint', assets: [{ asset: token, max_amount: '5000000' }], pay_to: payTo },
-    ...{ max_fee: '2000000000000000', max_fee_per_day: '500000000000000000' },
+    ...{ max_fee_per_payment: '2000000000000000', max_fee_per_day: '500000000000000000' },
   })
   const budget = {
     assets: [
@@ -224,7 +224,7 @@ async function sendAll(rig: Rig, all: Sent[]): Promise<string[]> {
 async function settled(rig: Rig, ids: string[]) {
   await until('nothing is unfinished', async () => {
     const { data } = await rig.client().get('/api/v1/queues', { query: { per_page: 1_000 } })
-    return data.every(({ relayer_id, unfinished }) => unfinished === 0 || !ids.includes(relayer_id))
+    return data.every(({ relayer_id, unfinished_count }) => unfinished_count === 0 || !ids.includes(relayer_id))
   })
 }
 

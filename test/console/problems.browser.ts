@@ -178,11 +178,11 @@ test('pushes waiting deliveries, one behind an earlier one too, and says so', as
   const { page, open } = await start()
   await open('/notifications/slow-shop')
   // Before that, an attempt by schedule could end the wait of the row that is acted on.
-  await act(page, named(page, 'Retry now').first(), async () => receiver.answer(200))
-  await page.getByText(/Delivery #\d+ is retried now/).waitFor()
+  await act(page, named(page, 'Redeliver now').first(), async () => receiver.answer(200))
+  await page.getByText(/Delivery #\d+ is redelivered now/).waitFor()
   await expect.poll(() => page.locator('.deliveries').getByText('pending').count()).toBe(0)
-  await act(page, named(page, 'Retry pending'))
-  await page.getByText('0 pending deliveries are retried now.').waitFor()
+  await act(page, named(page, 'Redeliver pending'))
+  await page.getByText('0 pending deliveries are redelivered now.').waitFor()
   await receiver.stop()
 })
 

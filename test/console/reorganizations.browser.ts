@@ -12,7 +12,7 @@ test('shows in the timeline which block a reorganization removed, and where it i
   const { page, signIn, open } = await openConsole(stage.browser, rig.url())
   await signIn(rig.api_key)
   await open(`/relayers/${account.relayer_id}/transactions/${id}`)
-  const read = () => client.transactions.get(account.relayer_id, id)
+  const read = () => client.transactions.getRelayerTransaction(account.relayer_id, id)
   await expect.poll(async () => (await read()).status).toBe('submitted')
   await rig.chain.mine()
   await expect.poll(async () => (await read()).status).toBe('mined')

@@ -29,7 +29,7 @@ async function servePage(data: Record<string, string>): Promise<string> {
 }
 
 test('a visitor plays in a browser, and pays nothing', async () => {
-  const its = await sponsoredRig({ per_user: { max_calls_per_day: 1 }, origins: [] })
+  const its = await sponsoredRig({ user_limits: { max_calls_per_day: 1 }, origins: [] })
   const { rig, forwarder, game, token, client } = its
   const origin = await servePage({ relayer: rig.url(), key: token, 'chain-id': '31337', forwarder, game })
   const browser = await startBrowser()

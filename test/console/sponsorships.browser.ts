@@ -5,7 +5,7 @@ import { act, named, openConsole } from './browser.ts'
 import { startBrowser } from './start-browser.ts'
 
 test('shows what budgets have left, and creates, pauses, changes and deletes sponsorships', async () => {
-  const its = await sponsoredRig({ max_fee: '1000000000000000', max_fee_per_day: '10000000000000000' })
+  const its = await sponsoredRig({ max_fee_per_call: '1000000000000000', max_fee_per_day: '10000000000000000' })
   const { rig, client, game, relayer } = its
   const browser = await startBrowser()
   onTestFinished(() => browser.close())

@@ -175,7 +175,7 @@ test('a webhook target that is down: shows its response, and redelivers', async 
   await shown(page, /HTTP 500/)
   receiver.answer(200)
   const before = receiver.bodies.length
-  await remedy(page, 'Retry now')
+  await remedy(page, 'Redeliver now')
   await expect.poll(() => receiver.bodies.length).toBeGreaterThan(before)
   await expect
     .poll(() => page.getByRole('table', { name: 'deliveries' }).getByText('delivered').count())

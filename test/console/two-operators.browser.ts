@@ -54,7 +54,9 @@ test('signs neither the content nor more than the price that was shown before an
   const account = await stage.rig.addAccount()
   const [sent] = await account.send(1)
   const { id = '', relayer_id = '' } = sent ?? {}
-  await expect.poll(async () => (await client.transactions.get(relayer_id, id)).status).toBe('submitted')
+  await expect
+    .poll(async () => (await client.transactions.getRelayerTransaction(relayer_id, id)).status)
+    .toBe('submitted')
   const { page, expectComplaint } = await at(`/relayers/${relayer_id}/transactions/${id}`)
   expectComplaint(/status of 409/)
   await named(page, 'Speed up').click()
@@ -66,7 +68,7 @@ test('signs neither the content nor more than the price that was shown before an
   await confirm.click()
   // The replacement already pays what was shown.
   await dialog.getByText(/Nothing was changed/).waitFor()
-  const now = await client.transactions.get(relayer_id, id)
+  const now = await client.transactions.getRelayerTransaction(relayer_id, id)
   expect(now).toMatchObject({ to: other, value: '7' })
   expect(BigInt(now.max_fee_per_gas ?? 0)).toBeLessThan(400n * 10n ** 9n)
 })

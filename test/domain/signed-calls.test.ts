@@ -84,7 +84,14 @@ test('knows nothing of other functions', () => {
 test('keeps the order of permits that are plain calls, and ends calls with the first deadline in them', () => {
   const rules = {
     ...{ targets: [{ address: other, selectors: [permit.slice(0, 10)] }], forwarders: [owner], delegates: [owner] },
-    ...{ nonce_key_delegates: [], max_gas: 300_000, max_fee: '1', max_fee_per_day: '1', per_user: null, origins: [] },
+    ...{
+      keyed_nonce_delegates: [],
+      max_gas_per_call: 300_000,
+      max_fee_per_call: '1',
+      max_fee_per_day: '1',
+      user_limits: null,
+      origins: [],
+    },
   }
   const judged = (to: string, data: string) => judgeCall(rules, { to, data }, 0)
   const validUntil = new Date(until * 1_000).toISOString()

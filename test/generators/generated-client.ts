@@ -158,7 +158,7 @@ export async function startCalls(): Promise<Calls> {
         '404 not_found',
       ])
       expect(verifyMessage('Hello', signature)).toBe(getAddress(demo.address))
-      const sent = await Array.fromAsync(client.transactions.list('demo'))
+      const sent = await Array.fromAsync(client.transactions.listRelayerTransactions('demo'))
       expect(sent.map((each) => each.id)).toEqual([callId, id])
       expect(sent[0]).toMatchObject({ to: receiver, data: expect.stringMatching(/^0x095ea7b3/) })
       expect((await client.relayers.get('extra')).policies).not.toHaveProperty('max_value')

@@ -141,7 +141,7 @@ async function makeTenant({ chain }: Stage, client: RelayerClient, name: string)
   }
   const pool = { id: `${name}-pool`, network: 'local', relayer_ids: [`${name}-1`, `${name}-2`] }
   await client.post('/api/v1/pools', { body: pool })
-  const rules = { max_gas: 1_000_000, max_fee: `${10n ** 17n}`, max_fee_per_day: `${10n ** 18n}` }
+  const rules = { max_gas_per_call: 1_000_000, max_fee_per_call: `${10n ** 17n}`, max_fee_per_day: `${10n ** 18n}` }
   const targets = [{ address: receiver, selectors: ['0xa9059cbb'] }]
   const sponsorship = { id: `${name}-sponsorship`, relayer_id: `${name}-1`, ...rules, targets }
   return (await client.post('/api/v1/sponsorships', { body: sponsorship })).data.token

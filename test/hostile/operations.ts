@@ -14,9 +14,9 @@ import { abi, facilitator, network, type Stored, sponsorship, table } from './ta
 /** At 300,000 rows, before lists and bulk changes had bounded steps. */
 const beforeMs: Record<string, string> = {
   signTransaction: '943 ms',
-  listTransactions: '701 ms',
+  listRelayerTransactions: '701 ms',
   listNotificationDeliveries: '570 ms',
-  redeliverEvents: '6,200 ms',
+  redeliverDeliveries: '6,200 ms',
   deleteNotification: '4,000 ms',
 }
 

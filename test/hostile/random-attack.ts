@@ -30,11 +30,11 @@ const weights: Record<string, number> = {
   cancelPendingTransactions: 1,
   dryRunTransaction: 4,
   callRelayerJsonRpc: 2,
-  listAllTransactions: 2,
+  listTransactions: 2,
   signMessage: 4,
   signTypedData: 4,
   signTransaction: 4,
-  listTransactions: 4,
+  listRelayerTransactions: 4,
   streamRelayerEvents: 2,
   getRelayerNonce: 1,
 }

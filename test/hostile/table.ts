@@ -24,11 +24,17 @@ const batch = { transactions: Array(100).fill({ ...transaction, data: data.slice
 const listed = Array.from({ length: 50 }, (_, index) => `0x${index.toString(16).padStart(40, '0')}`)
 const selectors = Array.from({ length: 50 }, (_, index) => `0x${index.toString(16).padStart(8, '0')}`)
 export const sponsorship = {
-  ...{ relayer_id: 'demo', max_gas: 1_000_000, max_fee: '1', max_fee_per_day: '1', forwarders: listed.slice(0, 20) },
+  ...{
+    relayer_id: 'demo',
+    max_gas_per_call: 1_000_000,
+    max_fee_per_call: '1',
+    max_fee_per_day: '1',
+    forwarders: listed.slice(0, 20),
+  },
   targets: listed.map((address) => ({ address, selectors })),
 }
 export const facilitator = {
-  ...{ pool_id: 'payers', pay_to: to, max_fee: '1', max_fee_per_day: '1' },
+  ...{ pool_id: 'payers', pay_to: to, max_fee_per_payment: '1', max_fee_per_day: '1' },
   assets: listed.slice(0, 20).map((asset) => ({ asset, max_amount: '1' })),
 }
 /** With the longest signature, and members that nobody reads. */
@@ -103,8 +109,8 @@ const addresses = (count: number) =>
   Array.from({ length: count }, (_, index) => `0x${(index + 1).toString(16).padStart(40, '0')}`)
 const policies = {
   whitelist_receivers: addresses(1_000),
-  allowed_functions: addresses(100).map((receiver) => ({
-    receiver,
+  allowed_functions: addresses(100).map((address) => ({
+    address,
     selectors: Array.from({ length: 50 }, (_, index) => `0x${(index + 1).toString(16).padStart(8, '0')}`),
   })),
 }
@@ -165,7 +171,7 @@ export const table: Record<string, Make> = {
   speedUpTransaction: send('POST', '/relayers/demo/transactions/{unfinished}/speed-up', () => ({})),
   publishTransaction: send('POST', '/relayers/demo/transactions/{unfinished}/publish', undefined, { succeeds: false }),
   cancelTransaction: send('DELETE', '/relayers/demo/transactions/{unfinished}'),
-  listTransactions: get(
+  listRelayerTransactions: get(
     `/relayers/full/transactions/?${page}&page={last}`,
     `/relayers/full/transactions/?${page}&status=confirmed&page={last}`,
     '/relayers/full/transactions/?status=failed&page=90',
@@ -179,18 +185,18 @@ export const table: Record<string, Make> = {
     `/relayers/full/transactions/?hash=0x${'12'.repeat(32)}`,
     `/relayers/full/transactions/?${page}&search=order-7`,
   ),
-  listAllTransactions: get(
+  listTransactions: get(
     '/transactions?per_page=120',
     `/transactions?${page}&page=10&status=confirmed`,
     '/transactions?reference=order-7',
     `/transactions?hash=0x${'12'.repeat(32)}`,
     `/transactions?${page}&search=full`,
   ),
-  getTransaction: get('/relayers/full/transactions/full-{rows}'),
+  getRelayerTransaction: get('/relayers/full/transactions/full-{rows}'),
   listTransactionAttempts: get('/relayers/demo/transactions/{first}/attempts?per_page=1000'),
   getTransactionExplanation: get('/transactions/{first}/explanation'),
-  getAnyTransaction: get('/transactions/{first}'),
-  getTransactionByNonce: get('/relayers/full/transactions/by-nonce/{rows}'),
+  getTransaction: get('/transactions/{first}'),
+  getRelayerTransactionByNonce: get('/relayers/full/transactions/by-nonce/{rows}'),
   getRelayerBalance: get('/relayers/demo/balance'),
   getRelayerStatus: get('/relayers/full/status', '/relayers/demo/status'),
   callRelayerJsonRpc: (stored, attempt) => [
@@ -384,7 +390,7 @@ export const table: Record<string, Make> = {
   // Last, because they change most rows and continue in the background.
   sweepRelayer: send('POST', '/relayers/demo/sweep', () => ({ to })),
   cancelPendingTransactions: send('DELETE', '/relayers/demo/transactions/pending', undefined, { after_ms: bulkMs }),
-  redeliverEvents: send('POST', '/notifications/full/redeliver', () => ({ since: '2026-01-01T00:00:00Z' }), {
+  redeliverDeliveries: send('POST', '/notifications/full/redeliver', () => ({ since: '2026-01-01T00:00:00Z' }), {
     after_ms: bulkMs,
   }),
   deleteNotification: (stored, attempt) =>

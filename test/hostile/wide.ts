@@ -64,7 +64,7 @@ export async function wideRequests(url: string, folder: string): Promise<Record<
         ),
       ],
       createApiKey: [{ ...makeKey, type: 'application/json', body: JSON.stringify(key) }],
-      listTransactions: [
+      listRelayerTransactions: [
         get('1,000 usual ones', `/relayers/small/transactions${full}`),
         get('filtered', `/relayers/small/transactions${full}&status=confirmed`),
         get('120 of 130 KB each', '/relayers/large/transactions?per_page=120'),

@@ -235,8 +235,8 @@ test("calls what the relayer's allowed_functions lists, and signs what its allow
   const separator = `0x${hashTypedData(vote).domain_separator.toString('hex')}`
   const policies = {
     allowed_functions: [
-      { receiver: stranger, selectors: ['0x42966c68'] },
-      { receiver: other, selectors: ['0x42966c68', '0xa9059cbb'] },
+      { address: stranger, selectors: ['0x42966c68'] },
+      { address: other, selectors: ['0x42966c68', '0xa9059cbb'] },
     ],
     allowed_domain_separators: [separator],
   }

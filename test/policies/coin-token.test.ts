@@ -44,7 +44,7 @@ async function start(policies: RelayerPoliciesInput, balance = 1_000n) {
 }
 
 test('counts a value and a call of the token as one amount for token_limits', async () => {
-  const tokenLimits = [{ token: usdc, max_amount: six(5), max_amount_per_day: six(8) }]
+  const tokenLimits = [{ asset: usdc, max_amount: six(5), max_amount_per_day: six(8) }]
   const { send } = await start({ token_limits: tokenLimits })
   const refused = [403, 'policies/token_limits']
   expect(await send(coins(90))).toEqual(refused)
@@ -74,7 +74,7 @@ test('counts a call of the token for the limits of the value', async () => {
 test('accepts exactly what both limits leave of 60 concurrent requests in both views', async () => {
   const { send } = await start({
     max_value_per_day: coins(25).value,
-    token_limits: [{ token: usdc, max_amount_per_day: six(20) }],
+    token_limits: [{ asset: usdc, max_amount_per_day: six(20) }],
   })
   const made = await Promise.all(Array.from({ length: 60 }, (_, index) => send(index % 2 === 0 ? coins(1) : tokens(1))))
   expect(made.filter(([status]) => status === 201)).toHaveLength(20)
@@ -134,7 +134,7 @@ test('sweeps and funds the coin where its token is named', async () => {
   expect(answer.data).toMatchObject({ funding: { max_amount_per_day: most }, usage: { limit: most } })
   const { data: swept } = await client.post(`${relayerPath}/sweep`, {
     path,
-    body: { to: receiver, asset: usdc, keep: six(7) },
+    body: { to: receiver, asset: usdc, keep_amount: six(7) },
   })
   expect(swept).toMatchObject({ to: receiver, data: null })
   await account.finished(chain.mine)

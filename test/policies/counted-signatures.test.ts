@@ -17,7 +17,7 @@ const to = `0x${'12'.repeat(20)}`
 const local = 31_337
 const own = domainOf(token, local)
 const limitsOf = (maxAmountPerDay: string): RelayerPoliciesInput => ({
-  token_limits: [{ token, max_amount_per_day: maxAmountPerDay, count_signatures: true }],
+  token_limits: [{ asset: token, max_amount_per_day: maxAmountPerDay, allow_signatures: true }],
 })
 const fullPath = '/api/v1/relayers/{relayer_id}/sign-typed-data/full'
 
@@ -40,7 +40,7 @@ test('signs 20 of 50 concurrent authorizations of 1 under a limit of 20 a day, o
   const { client } = first
   const { data: relayer } = await client.get('/api/v1/relayers/{relayer_id}', { path: { relayer_id: 'demo' } })
   const coin = await deployToken(chain, relayer.address)
-  await set(client, { token_limits: [{ token: coin.address, max_amount_per_day: '20', count_signatures: true }] })
+  await set(client, { token_limits: [{ asset: coin.address, max_amount_per_day: '20', allow_signatures: true }] })
   const documents = Array.from({ length: 50 }, (_, index) =>
     authorizationOf(domainOf(coin.address, local), { from: relayer.address, to, nonce: toBeHex(index, 32) }),
   )
@@ -111,7 +111,7 @@ test.each<[string, SignTypedDataRequest, string]>([
   ['another chain', permitOf(domainOf(token, 1), {}), '400 chain id must be 31337'],
 ])('refuses %s', async (_name, document, reason) => {
   const { client } = await startTestService()
-  await set(client, { token_limits: [{ token, max_amount: '7', count_signatures: true }] })
+  await set(client, { token_limits: [{ asset: token, max_amount: '7', allow_signatures: true }] })
   expect(await reasonOf(sign(client, document))).toContain(reason)
   expect(await refusalOf(sign(client, permitOf(own, { value: '7' })))).toEqual([])
 })
@@ -168,10 +168,10 @@ test('keeps limits of another chain out of a document that is counted on its own
 
 test('counts only under a limit of amounts', async () => {
   const { client } = await startTestService()
-  await expect(set(client, { token_limits: [{ token, count_signatures: true }] })).rejects.toMatchObject({
+  await expect(set(client, { token_limits: [{ asset: token, allow_signatures: true }] })).rejects.toMatchObject({
     status: 400,
     details: [
-      { path: '/body/policies/token_limits/0/count_signatures', message: 'needs max_amount or max_amount_per_day' },
+      { path: '/body/policies/token_limits/0/allow_signatures', message: 'needs max_amount or max_amount_per_day' },
     ],
   })
 })

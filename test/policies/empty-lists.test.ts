@@ -43,7 +43,7 @@ const authorizes: Act = (client, relayerId) =>
 
 test.each<[list: string, others: RelayerPoliciesInput, empty: RelayerPoliciesInput, act: Act, refusedAs: string]>([
   ['whitelist_receivers', {}, { whitelist_receivers: [] }, signs, 'whitelist_receivers'],
-  ['selectors', {}, { allowed_functions: [{ receiver: to, selectors: [] }] }, signs, 'allowed_functions'],
+  ['selectors', {}, { allowed_functions: [{ address: to, selectors: [] }] }, signs, 'allowed_functions'],
   ['allowed_delegates', { allow_authorizations: true }, { allowed_delegates: [] }, authorizes, 'allowed_delegates'],
   [
     'whitelist_receivers, of delegates',
@@ -76,7 +76,7 @@ test.each<[list: string, others: RelayerPoliciesInput, empty: RelayerPoliciesInp
 
 test.each<[list: string, empty: PoolPoliciesInput, refusedAs: string]>([
   ['whitelist_receivers', { whitelist_receivers: [] }, 'whitelist_receivers'],
-  ['selectors', { allowed_functions: [{ receiver: to, selectors: [] }] }, 'allowed_functions'],
+  ['selectors', { allowed_functions: [{ address: to, selectors: [] }] }, 'allowed_functions'],
 ])('a pool without %s is not limited, and an empty list allows nothing', async (_, empty, refusedAs) => {
   const rig = await testRig()
   const client = rig.client()
@@ -121,8 +121,8 @@ test('a list of nothing that makes no sense is refused', async () => {
   const { id, signer_id } = await createRelayer(client)
   const key = { name: 'agent', scopes: ['sign'] }
   const pool = { network: 'local', relayer_ids: [id] }
-  const facilitator = { pool_id: 'p', pay_to: to, max_fee: '1', max_fee_per_day: '1' }
-  const sponsorship = { relayer_id: id, max_gas: 1, max_fee: '1', max_fee_per_day: '1' }
+  const facilitator = { pool_id: 'p', pay_to: to, max_fee_per_payment: '1', max_fee_per_day: '1' }
+  const sponsorship = { relayer_id: id, max_gas_per_call: 1, max_fee_per_call: '1', max_fee_per_day: '1' }
   const relayer = { name: 'R', network: 'local', network_type: 'evm', paused: false, signer_id }
   const notification = { type: 'webhook', url: 'https://example.com/' }
   const refused: [method: string, path: string, body: object, at: string][] = [
@@ -164,10 +164,10 @@ test('a key without a budget gets one only with the assets that it may move', as
 
 test('a sponsorship grants what its lists name, and without them or with empty ones nothing', async () => {
   const { client, game, calls, rpc, sponsorship, relayer } = await sponsoredRig({ delegates: [], forwarders: [] })
-  const limits = { max_gas: 300_000, max_fee: '1', max_fee_per_day: '1' }
+  const limits = { max_gas_per_call: 300_000, max_fee_per_call: '1', max_fee_per_day: '1' }
   const other = await client.sponsorships.create({ relayer_id: relayer.id, ...limits })
   expect(other.sponsorship).toMatchObject({
-    ...{ targets: [], forwarders: [], delegates: [], nonce_key_delegates: [], origins: [] },
+    ...{ targets: [], forwarders: [], delegates: [], keyed_nonce_delegates: [], origins: [] },
   })
   const send = () => outcomeOf(calls.sponsorships.sendSponsoredCall(sponsorship.id, { to: game, data: play(1) }))
   const origin = { Origin: 'https://game.example' }

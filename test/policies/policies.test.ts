@@ -81,29 +81,26 @@ const read: [given: object, told: object][] = [
   ],
   [{ allow_messages: false, allow_blind_typed_data: true, allow_sign_transaction: false }, {}],
   [
-    { allowed_functions: [{ receiver: getAddress(address), selectors: ['0xA9059CBB', '0x'] }] },
-    { allowed_functions: [{ receiver: address, selectors: ['0xa9059cbb', '0x'] }] },
+    { allowed_functions: [{ address: getAddress(address), selectors: ['0xA9059CBB', '0x'] }] },
+    { allowed_functions: [{ address, selectors: ['0xa9059cbb', '0x'] }] },
   ],
   [
-    { token_limits: [{ token: getAddress(address), max_amount: 10, max_amount_per_day: '20' }] },
-    { token_limits: [{ token: address, max_amount: '10', max_amount_per_day: '20' }] },
+    { token_limits: [{ asset: getAddress(address), max_amount: 10, max_amount_per_day: '20' }] },
+    { token_limits: [{ asset: address, max_amount: '10', max_amount_per_day: '20' }] },
   ],
-  [{ token_limits: [{ token: address }] }, {}],
+  [{ token_limits: [{ asset: address }] }, {}],
   [{ allowed_domain_separators: [separator] }, { allowed_domain_separators: [`0x${separator.toLowerCase()}`] }],
 ]
-const twice = { receiver: address, selectors: [] }
+const twice = { address, selectors: [] }
 const unreadable: [policies: object, path: string][] = [
   [{ allowed_functions: [{ receiver: address }] }, 'allowed_functions/0/selectors'],
-  [{ allowed_functions: [{ receiver: address, selectors: ['0xa9059c'] }] }, 'allowed_functions/0/selectors/0'],
-  [
-    { allowed_functions: [{ receiver: address, selectors: ['transfer(address,uint256)'] }] },
-    'allowed_functions/0/selectors/0',
-  ],
-  [{ allowed_functions: [twice, { ...twice, receiver: getAddress(address) }] }, 'allowed_functions/1/receiver'],
-  [{ token_limits: [{ max_amount: 1 }] }, 'token_limits/0/token'],
-  [{ token_limits: [{ token: address, max_amount: -1 }] }, 'token_limits/0/max_amount'],
-  [{ token_limits: [{ token: address, max_amount_per_day: `${2n ** 256n}` }] }, 'token_limits/0/max_amount_per_day'],
-  [{ token_limits: [{ token: address }, { token: address }] }, 'token_limits/1/token'],
+  [{ allowed_functions: [{ address, selectors: ['0xa9059c'] }] }, 'allowed_functions/0/selectors/0'],
+  [{ allowed_functions: [{ address, selectors: ['transfer(address,uint256)'] }] }, 'allowed_functions/0/selectors/0'],
+  [{ allowed_functions: [twice, { ...twice, receiver: getAddress(address) }] }, 'allowed_functions/1/address'],
+  [{ token_limits: [{ max_amount: 1 }] }, 'token_limits/0/asset'],
+  [{ token_limits: [{ asset: address, max_amount: -1 }] }, 'token_limits/0/max_amount'],
+  [{ token_limits: [{ asset: address, max_amount_per_day: `${2n ** 256n}` }] }, 'token_limits/0/max_amount_per_day'],
+  [{ token_limits: [{ asset: address }, { asset: address }] }, 'token_limits/1/asset'],
   [{ max_value_per_day: 1.5 }, 'max_value_per_day'],
   [{ allow_messages: 'false' }, 'allow_messages'],
   [{ allowed_domain_separators: ['0x12'] }, 'allowed_domain_separators/0'],
@@ -125,7 +122,7 @@ test('shows limits and lists in one form, merges them one by one, and refuses in
     expect.soft((await patch(policies)).paths, place).toContain(`/body/policies/${place}`)
   }
   await patch(null)
-  await patch({ max_value: 1, token_limits: [{ token: address }], allow_messages: false })
+  await patch({ max_value: 1, token_limits: [{ asset: address }], allow_messages: false })
   const others = { allowed_delegates: [], allow_messages: null, max_value_per_day: 2 }
   const merged = await patch({ max_value: null, token_limits: null, ...others })
   expect(merged.policies).toEqual({ allowed_delegates: [], max_value_per_day: '2' })

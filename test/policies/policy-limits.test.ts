@@ -106,8 +106,8 @@ test('counts daily limits separately for each token, each relayer and wei', asyn
   const { client } = await startTestService()
   const other = `0x${'78'.repeat(20)}`
   const tokenLimits = [
-    { token, max_amount: '60', max_amount_per_day: '100' },
-    { token: other, max_amount_per_day: '50' },
+    { asset: token, max_amount: '60', max_amount_per_day: '100' },
+    { asset: other, max_amount_per_day: '50' },
   ]
   await patch(client, { max_value_per_day: '10', token_limits: tokenLimits })
   const { id: relayerId } = await createRelayer(client, {

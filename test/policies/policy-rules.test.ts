@@ -18,11 +18,11 @@ const erc20 = new Interface([
 ])
 const call = (name: string, ...args: unknown[]) => erc20.encodeFunctionData(name, args)
 const [transfer, burn] = ['0xa9059cbb', '0x42966c68']
-const limited = (maxAmount: string) => ({ token_limits: [{ token, max_amount: maxAmount }] })
+const limited = (maxAmount: string) => ({ token_limits: [{ asset: token, max_amount: maxAmount }] })
 
 type Case = [title: string, policies: RelayerPoliciesInput, asked: Asked, refusedBy: string[]]
 
-const functions = (...selectors: string[]) => ({ allowed_functions: [{ receiver: to, selectors }] })
+const functions = (...selectors: string[]) => ({ allowed_functions: [{ address: to, selectors }] })
 const rules: Case[] = [
   ['nothing is limited', {}, { value: '5' }, []],
   ['a receiver that is listed', { whitelist_receivers: [to] }, {}, []],
@@ -53,26 +53,26 @@ const rules: Case[] = [
   ['a call of the token without data', limited('7'), { to: token }, ['token_limits']],
   [
     'one that is listed',
-    { ...limited('7'), allowed_functions: [{ receiver: token, selectors: [burn] }] },
+    { ...limited('7'), allowed_functions: [{ address: token, selectors: [burn] }] },
     { to: token, data: call('burn', 8) },
     [],
   ],
   [
     'a listed transfer is counted all the same',
-    { ...limited('7'), allowed_functions: [{ receiver: token, selectors: [transfer] }] },
+    { ...limited('7'), allowed_functions: [{ address: token, selectors: [transfer] }] },
     { to: token, data: call('transfer', to, 8) },
     ['token_limits'],
   ],
   ['another token', limited('7'), { to: other, data: call('transfer', to, 8) }, []],
   [
     'more of a token than a day has',
-    { token_limits: [{ token, max_amount_per_day: 7n }] },
+    { token_limits: [{ asset: token, max_amount_per_day: 7n }] },
     { to: token, data: call('approve', to, 8) },
     ['token_limits'],
   ],
   [
     'as much as a day has',
-    { token_limits: [{ token, max_amount_per_day: 7n }] },
+    { token_limits: [{ asset: token, max_amount_per_day: 7n }] },
     { to: token, data: call('approve', to, 7) },
     [],
   ],

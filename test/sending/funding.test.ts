@@ -317,11 +317,11 @@ test('sends all that is left, exactly, and keeps what is asked; also of a draine
       })
     ).data
   const token = await deployToken(rig, relayer, 1_000n)
-  await sweep({ asset: token, keep: '1' })
+  await sweep({ asset: token, keep_amount: '1' })
   await relayer.finished()
   expect(await tokenBalance(rig, token, relayer.address)).toBe(1n)
 
-  await sweep({ keep: `${3n * ether}` })
+  await sweep({ keep_amount: `${3n * ether}` })
   await relayer.finished()
   expect(await balanceOf(relayer.relayer_id)).toBe(3n * ether)
 
@@ -331,7 +331,7 @@ test('sends all that is left, exactly, and keeps what is asked; also of a draine
   expect(await balanceOf(relayer.relayer_id)).toBe(0n)
   // A repeated request gets its first response, though nothing is left.
   expect((await sweep({}, 'all')).id).toBe(first.id)
-  expect(await codeOf(sweep({ keep: '1' }, 'all'))).toBe('422 idempotency_mismatch /headers/idempotency-key')
+  expect(await codeOf(sweep({ keep_amount: '1' }, 'all'))).toBe('422 idempotency_mismatch /headers/idempotency-key')
   expect(await codeOf(sweep({}))).toBe('400 insufficient_funds /body/value')
 })
 

@@ -44,7 +44,7 @@ test('each body of the reference ends as its table says', async () => {
   expect(await client.transactions.wait(relayer_id, await send(confirmed.body))).toMatchObject({ status: 'confirmed' })
 
   const id = await send(waiting.body)
-  const now = () => client.transactions.get(relayer_id, id)
+  const now = () => client.transactions.getRelayerTransaction(relayer_id, id)
   await until('it waits', async () => (await now()).wait_reason === 'fee_too_low')
   await client.transactions.cancel(relayer_id, id)
   expect(await client.transactions.wait(relayer_id, id)).toMatchObject({ status: 'canceled' })

@@ -292,7 +292,7 @@ test.each([
   for (let count = 0; count < 3; count += 1) await mine()
   expect(isPublic(sent.hash)).toBe(false)
   const { figures } = await client.transactions.getExplanation(sent.id)
-  expect(figures.price_ceiling).toBe(`${ceiling * gwei}`)
+  expect(figures.requested_max_fee_per_gas).toBe(`${ceiling * gwei}`)
   for (const { max_fee_per_gas } of await canceled())
     expect(BigInt(max_fee_per_gas ?? 0)).toBeLessThanOrEqual(ceiling * gwei)
 })

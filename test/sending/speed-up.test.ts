@@ -3,7 +3,7 @@ import {
   createRelayerClient,
   type RelayerError,
   type SendTransactionRequest,
-  type SpeedUpRequest,
+  type SpeedUpTransactionRequest,
 } from '../../client/index.ts'
 import { testChain, testFaultProxy } from '../support/chain.ts'
 import { startReceiver } from '../support/receiver.ts'
@@ -34,8 +34,8 @@ async function start(special: Partial<SendTransactionRequest> = {}) {
     proxy,
     sent,
     attempts,
-    get: () => client.transactions.get('demo', sent.id),
-    speedUp: (wanted: SpeedUpRequest = {}, idempotencyKey?: string) =>
+    get: () => client.transactions.getRelayerTransaction('demo', sent.id),
+    speedUp: (wanted: SpeedUpTransactionRequest = {}, idempotencyKey?: string) =>
       client.transactions.speedUp('demo', sent.id, wanted, idempotencyKey === undefined ? {} : { idempotencyKey }),
     replace: (wanted: SendTransactionRequest) => client.transactions.replace('demo', sent.id, wanted),
     signed: (number: number) => expect.poll(async () => (await attempts()).length).toBe(number),
@@ -102,7 +102,7 @@ test('refuses a ceiling under the least that replaces, and changes nothing', asy
 
 test('repeats the first answer for an Idempotency-Key, also after the transaction is mined', async () => {
   const { speedUp, signed, attempts, chain, get } = await start()
-  const body: SpeedUpRequest = { speed: 'fast', max_fee_per_gas: gwei(50) }
+  const body: SpeedUpTransactionRequest = { speed: 'fast', max_fee_per_gas: gwei(50) }
   const first = await speedUp(body, 'once')
   await signed(2)
   expect(await speedUp(body, 'once')).toEqual(first)

@@ -12,7 +12,7 @@ const payee = `0x${'8'.repeat(40)}`
 const token = `0x${'7'.repeat(40)}`
 const rules = {
   ...{ id: 'shop', pool_id: 'payers', assets: [{ asset: token, max_amount: '50000' }], pay_to: payee },
-  ...{ max_fee: '5', max_fee_per_day: '40' },
+  ...{ max_fee_per_payment: '5', max_fee_per_day: '40' },
 }
 const outcomeOf = (work: Promise<unknown>) =>
   work.then(
@@ -217,7 +217,7 @@ test('counts a payment whose token tells of no transfer by its transaction', asy
   await client.networks.update('evm:local', { rpc_urls: [chain.url] })
   await chain.setBalance((await client.relayers.get('a')).address, 10n ** 20n)
   await chain.rpc('anvil_setCode', [token, anyToken])
-  await client.facilitators.update('shop', { max_fee: `${maxFee}`, max_fee_per_day: `${maxFee * 2n}` })
+  await client.facilitators.update('shop', { max_fee_per_payment: `${maxFee}`, max_fee_per_day: `${maxFee * 2n}` })
   const { Wallet } = await import('ethers')
   const its = { chain_id: 31_337, token, payee, valid_before: 4_102_444_800 }
   const request = await signPayment(Wallet.createRandom() as never, its)

@@ -207,7 +207,7 @@ test('accepts 40 payments of 100 at once under a budget of 40, and counts what t
 })
 
 test('refuses a payment whose fee would be above the highest one', async () => {
-  const its = await paymentRig({ max_fee: '1' })
+  const its = await paymentRig({ max_fee_per_payment: '1' })
   expect(await its.settle(await its.pay(await its.newPayer()))).toMatchObject({ errorReason: 'max_fee_exceeded' })
   expect(await its.transactions()).toBe(0)
 })
@@ -232,7 +232,7 @@ test('withdraws its transaction when somebody else is first, and tells his hash'
   expect(hash).not.toBe(transaction)
   await its.rig.proxy.setFault(undefined)
   const { relayer_id, transaction_id } = await its.client.facilitators.getPayment('shop', extra?.payment ?? '')
-  const state = async () => (await its.client.transactions.get(relayer_id, transaction_id)).status
+  const state = async () => (await its.client.transactions.getRelayerTransaction(relayer_id, transaction_id)).status
   await until('ours has ended', async () => ['canceled', 'failed'].includes(await state()))
   expect((await its.settle(request)).transaction).toBe(hash)
   expect(await its.received()).toBe(BigInt(amount))
@@ -253,7 +253,7 @@ test('keeps the ceiling of a cancellation when it withdraws the transaction beca
   await its.submit(request)
   await until('it is settled', async () => (await its.settle(request)).success)
   const { status, figures } = await its.client.transactions.getExplanation(transaction_id)
-  expect([status, figures.price_ceiling]).toEqual(['sent', ceiling])
+  expect([status, figures.requested_max_fee_per_gas]).toEqual(['sent', ceiling])
 })
 
 test('does not tell its revert as a failure when somebody else is first in the same block', async () => {
@@ -300,7 +300,7 @@ test('tells a failure only once the authorization cannot be used any more', asyn
   const { relayer_id, transaction_id } = await payment()
   await until(
     'it has reverted',
-    async () => (await its.client.transactions.get(relayer_id, transaction_id)).status === 'failed',
+    async () => (await its.client.transactions.getRelayerTransaction(relayer_id, transaction_id)).status === 'failed',
   )
   expect(await its.settle(request)).toMatchObject({ success: false, errorReason: 'settlement_pending' })
   // Its outcome does not depend on its relayer, which may be deleted.

@@ -183,8 +183,8 @@ test('lets only the pages of its origins call it', async () => {
     body: {
       relayer_id: sponsorship.relayer_id ?? '',
       origins: ['https://other.example'],
-      max_gas: 21_000,
-      max_fee: '1',
+      max_gas_per_call: 21_000,
+      max_fee_per_call: '1',
       max_fee_per_day: '1',
     },
   })

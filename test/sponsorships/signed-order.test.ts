@@ -68,7 +68,7 @@ test('sends calls of an account with other nonce keys at the same time, if its c
   expect(accepted([first as string, second as string])).toHaveLength(1)
   await mined(its, accepted([first as string, second as string]))
 
-  await its.client.sponsorships.update('game', { nonce_key_delegates: [its.keyed_code] })
+  await its.client.sponsorships.update('game', { keyed_nonce_delegates: [its.keyed_code] })
   const outcomes = await all(
     ...[its.keyedCall(user, 4, 4n), its.keyedCall(user, 5, 5n), its.keyedCall(user, 6, 6n)],
     ...[its.keyedCall(user, 7, 6n), its.keyedCall(user, 8, 1n, 1)],

@@ -40,7 +40,7 @@ const ended = (sponsored: SponsoredRig, id: string) =>
 const allEnded = ({ client }: SponsoredRig) =>
   until('all calls have ended', async () => {
     const { data } = await client.get('/api/v1/queues', { query: { per_page: 100 } })
-    return data.every(({ unfinished }) => unfinished === 0)
+    return data.every(({ unfinished_count }) => unfinished_count === 0)
   })
 
 test.each<[string, (its: SponsoredRig, user: Wallet) => Promise<string>, string]>([
@@ -77,7 +77,7 @@ test.each<[string, (its: SponsoredRig, user: Wallet) => Promise<string>, string]
   [
     'too much gas',
     ({ forward }, user) => forward(user, { gas: 300_001n }),
-    '403 sponsorship/max_gas: the forward request asks for 300001 gas',
+    '403 sponsorship/max_gas_per_call: the forward request asks for 300001 gas',
   ],
   ['an inner failure', ({ forward }, user) => forward(user, { data: play(0) }), '400 /body: would revert: '],
 ])('spends nothing for a forward request with %s', async (_name, requestOf, outcome) => {
@@ -143,7 +143,7 @@ test('counts the worst case of a call until it is final, also through a reorgani
 
 test('counts calls that wait for longer than a day until they end, and what they paid for a day from then', async () => {
   const its = await sponsoredRig(
-    { max_fee_per_day: `${maxFee * 2n}`, per_user: { max_fee_per_day: `${maxFee * 2n}` } },
+    { max_fee_per_day: `${maxFee * 2n}`, user_limits: { max_fee_per_day: `${maxFee * 2n}` } },
     { chain: { noMining: true } },
   )
   const user = newUser().address
@@ -222,7 +222,7 @@ test('shows a call as rejected that the nodes refuse for good, although a transf
 })
 
 test('counts nothing for a call that was never sent and is canceled, alone or with all others', async () => {
-  const its = await sponsoredRig({ per_user: { max_fee_per_day: `${maxFee * 3n}` } }, { chain: { noMining: true } })
+  const its = await sponsoredRig({ user_limits: { max_fee_per_day: `${maxFee * 3n}` } }, { chain: { noMining: true } })
   // Another sender's transactions are in the pool, so nothing is signed.
   its.rig.proxy.setLiar((call) =>
     call.method === 'eth_getTransactionCount' && call.params?.[1] === 'pending' ? { result: '0xff' } : undefined,
@@ -299,9 +299,9 @@ async function transactionsOf({ client, relayer }: SponsoredRig): Promise<Transa
   return (await client.get('/api/v1/relayers/{relayer_id}/transactions/', { path: { relayer_id: relayer.id } })).data
 }
 
-test('never pays more than max_fee for a call, also when prices rise', async () => {
+test('never pays more than max_fee_per_call for a call, also when prices rise', async () => {
   const limit = maxFee / 20n
-  const its = await sponsoredRig({ max_fee: `${limit}` }, { chain: { noMining: true } })
+  const its = await sponsoredRig({ max_fee_per_call: `${limit}` }, { chain: { noMining: true } })
   await send(its, { to: its.game, data: play(1) })
   const [first, call] = [await only(its), () => only(its)]
   await until('it is submitted', async () => (await call()).status === 'submitted')
@@ -325,7 +325,7 @@ test('keeps what later calls of a user count, when his limit is set while a call
   const accept = () => its.client.sponsorships.sendSponsoredCall('game', plain)
   const used = async () => (await its.client.sponsorships.getSponsoredUser('game', user)).fees?.used
   const first = await accept()
-  await its.client.sponsorships.update('game', { per_user: { max_fee_per_day: `${maxFee}` } })
+  await its.client.sponsorships.update('game', { user_limits: { max_fee_per_day: `${maxFee}` } })
   const second = await accept()
   expect(await used()).toBe(`${maxFee}`)
   const fee = async ({ id }: { id: string }) => (await its.calls.sponsorships.getSponsoredCall('game', id)).fee
@@ -396,7 +396,7 @@ test('refuses to replace the transaction of a call, by REST and by JSON-RPC, and
 })
 
 test('holds the limits of each user, whom a signature or a server names, never a browser', async () => {
-  const its = await sponsoredRig({ per_user: { max_calls_per_day: 2, max_fee_per_day: `${maxFee * 10n}` } })
+  const its = await sponsoredRig({ user_limits: { max_calls_per_day: 2, max_fee_per_day: `${maxFee * 10n}` } })
   const [anna, ben] = [newUser(), newUser()]
   const forward = async (user: Wallet) => {
     const outcome = await outcomeOf(
@@ -406,16 +406,16 @@ test('holds the limits of each user, whom a signature or a server names, never a
   }
   expect([await forward(anna), await forward(anna)]).toEqual(['accepted', 'accepted'])
   expect(await forward(anna)).toBe(
-    '403 sponsorship/per_user/max_calls_per_day: One more call is above the remaining 0 of the daily limit of 2',
+    '403 sponsorship/user_limits/max_calls_per_day: One more call is above the remaining 0 of the daily limit of 2',
   )
   expect(await forward(ben)).toBe('accepted')
 
   const plain = { to: its.game, data: play(1) }
-  expect(await outcomeOf(send(its, plain))).toContain('403 sponsorship/per_user: a plain call needs a user')
+  expect(await outcomeOf(send(its, plain))).toContain('403 sponsorship/user_limits: a plain call needs a user')
   expect(await outcomeOf(send(its, { ...plain, user: ben.address }))).toContain('400 /body/user')
   const byServer = (user: string) => outcomeOf(its.client.sponsorships.sendSponsoredCall('game', { ...plain, user }))
   expect(await byServer(ben.address)).toBe('accepted')
-  expect(await byServer(ben.address)).toContain('403 sponsorship/per_user/max_calls_per_day')
+  expect(await byServer(ben.address)).toContain('403 sponsorship/user_limits/max_calls_per_day')
   const known = await its.client.sponsorships.getSponsoredUser('game', ben.address)
   expect(known).toMatchObject({ user: ben.address.toLowerCase(), calls: { used: 2, remaining: 0, limit: 2 } })
   expect(BigInt(known.fees?.used ?? 0)).toBeGreaterThan(0n)
@@ -457,7 +457,7 @@ test('sends forward requests of a user on two chains at the same time', async ()
 })
 
 test('lets the stolen key of a sponsorship do nothing else, and spend no more than the budget', async () => {
-  const its = await sponsoredRig({ max_fee_per_day: `${maxFee * 3n}`, max_gas: 100_000 })
+  const its = await sponsoredRig({ max_fee_per_day: `${maxFee * 3n}`, max_gas_per_call: 100_000 })
   const { calls, game, relayer, client } = its
   const others = [
     () => calls.get('/api/v1/relayers', {}),
@@ -473,8 +473,8 @@ test('lets the stolen key of a sponsorship do nothing else, and spend no more th
   for (const attempt of others) {
     expect(await outcomeOf(attempt())).toContain('403 api_key: this API key is that of a sponsorship')
   }
-  const { targets, max_gas, max_fee: highest, max_fee_per_day } = its.sponsorship
-  const own = { relayer_id: relayer.id, targets, max_gas, max_fee: highest, max_fee_per_day }
+  const { targets, max_gas_per_call, max_fee_per_call: highest, max_fee_per_day } = its.sponsorship
+  const own = { relayer_id: relayer.id, targets, max_gas_per_call, max_fee_per_call: highest, max_fee_per_day }
   const other = await client.sponsorships.create({ id: 'other', ...own })
   expect(await outcomeOf(calls.sponsorships.sendSponsoredCall('other', { to: game, data: play(1) }))).toContain('404')
   expect(other.sponsorship.usage.used).toBe('0')
@@ -611,14 +611,14 @@ test('sends the calls of a sponsorship through a pool', async () => {
     network: 'local',
     relayer_ids: members.map(({ relayer_id }) => relayer_id),
   })
-  const { targets, forwarders, max_gas } = its.sponsorship
+  const { targets, forwarders, max_gas_per_call } = its.sponsorship
   const created = await its.client.sponsorships.create({
     id: 'pooled',
     pool_id: 'many',
     targets,
     forwarders,
-    max_gas,
-    max_fee: `${maxFee}`,
+    max_gas_per_call,
+    max_fee_per_call: `${maxFee}`,
     max_fee_per_day: `${maxFee * 10n}`,
   })
   expect(created.sponsorship).toMatchObject({ relayer_id: null, pool_id: 'many', network: 'local' })
@@ -650,9 +650,9 @@ test('pauses, changes and deletes a sponsorship, with its key', async () => {
   const plain = { to: its.game, data: play(1) }
   await its.client.sponsorships.update('game', { paused: true })
   expect(await outcomeOf(send(its, plain))).toBe('403 sponsorship/paused: the sponsorship is paused')
-  const changed = await its.client.sponsorships.update('game', { paused: false, max_fee: '1' })
-  expect(changed).toMatchObject({ paused: false, max_fee: '1', targets: its.sponsorship.targets })
-  expect(await outcomeOf(send(its, plain))).toContain('403 sponsorship/max_fee: a fee of up to ')
+  const changed = await its.client.sponsorships.update('game', { paused: false, max_fee_per_call: '1' })
+  expect(changed).toMatchObject({ paused: false, max_fee_per_call: '1', targets: its.sponsorship.targets })
+  expect(await outcomeOf(send(its, plain))).toContain('403 sponsorship/max_fee_per_call: a fee of up to ')
   const keyId = its.sponsorship.api_key_id
   const more = its.client.apiKeys.update(keyId, { scopes: ['sign'] })
   expect(await outcomeOf(more)).toContain('409 /body: it is the key of a sponsorship')
@@ -665,7 +665,7 @@ test('pauses, changes and deletes a sponsorship, with its key', async () => {
 test('refuses a sponsorship without, or with two, or with unknown senders, and a taken id', async () => {
   const { client } = await startTestService()
   await createRelayer(client)
-  const rules = { max_gas: 21_000, max_fee: '1', max_fee_per_day: '1' }
+  const rules = { max_gas_per_call: 21_000, max_fee_per_call: '1', max_fee_per_day: '1' }
   const create = (body: object) => outcomeOf(client.sponsorships.create({ ...rules, ...body } as never))
   expect(await create({})).toContain('400 /body/relayer_id: give exactly one')
   expect(await create({ relayer_id: 'demo', pool_id: 'x' })).toContain('400 /body/pool_id: give exactly one')

@@ -71,7 +71,7 @@ test(`spends at most the budget in ${seconds} s of attacks with a stolen key, an
   )
   await until('what was accepted has ended', async () => {
     const { data } = await client.get('/api/v1/queues', { query: { per_page: 100 } })
-    return data.every(({ unfinished }) => unfinished === 0)
+    return data.every(({ unfinished_count }) => unfinished_count === 0)
   })
   const spent = before.balance - (await its.balance())
   process.stdout.write(`stolen key: ${JSON.stringify(outcomes)}; spent ${spent} of ${budget} wei\n`)

@@ -103,14 +103,7 @@ async function createAndDelete(name: string, chain: Anvil, deadUrl: string, ask:
 }
 
 async function read(network: string, notification: string, signer: string, ask: Ask): Promise<void> {
-  for (const id of [
-    'listNetworks',
-    'listAbis',
-    'listNotifications',
-    'listSigners',
-    'listRelayers',
-    'listAllTransactions',
-  ])
+  for (const id of ['listNetworks', 'listAbis', 'listNotifications', 'listSigners', 'listRelayers', 'listTransactions'])
     await ask(id)
   for (const id of ['listAuditEntries', 'getAuditHead', 'getHealth', 'getReadiness', 'getServiceState']) await ask(id)
   for (const id of [
@@ -233,7 +226,9 @@ async function moveInPool(pool: string, relayer: string, node: Liar, ask: Ask): 
   node.lie = (method) => (method === 'eth_sendRawTransaction' ? new Error('txpool is full') : undefined)
   const { id: refused } = (await ask('sendTransaction', [relayer], example('sendTransaction', {}))) as Named
   await until('it is refused', async () => {
-    const { status_reason } = (await ask('getTransaction', [relayer, refused])) as { status_reason: string | null }
+    const { status_reason } = (await ask('getRelayerTransaction', [relayer, refused])) as {
+      status_reason: string | null
+    }
     return status_reason !== null
   })
   await ask('updatePool', [pool], { weights: { [`${relayer}-reserve`]: 0 } })
@@ -247,10 +242,10 @@ async function sendAndCancel(relayer: string, ask: Ask): Promise<void> {
   await ask('dryRunTransaction', [relayer], example('dryRunTransaction', {}))
   const body = example('sendTransaction', {})
   const { id, nonce } = (await ask('sendTransaction', [relayer], body)) as Named & { nonce: number }
-  for (const operation of ['getTransaction', 'listTransactionAttempts']) await ask(operation, [relayer, id])
-  for (const operation of ['getAnyTransaction', 'getTransactionExplanation']) await ask(operation, [id])
-  await ask('getTransactionByNonce', [relayer, String(nonce)])
-  await ask('listTransactions', [relayer])
+  for (const operation of ['getRelayerTransaction', 'listTransactionAttempts']) await ask(operation, [relayer, id])
+  for (const operation of ['getTransaction', 'getTransactionExplanation']) await ask(operation, [id])
+  await ask('getRelayerTransactionByNonce', [relayer, String(nonce)])
+  await ask('listRelayerTransactions', [relayer])
   await ask('listExternalTransactions', [relayer])
   await ask('replaceTransaction', [relayer, id], example('replaceTransaction', {}))
   await ask('speedUpTransaction', [relayer, id], example('speedUpTransaction', {}))
@@ -264,5 +259,5 @@ async function notify(notification: string, ask: Ask): Promise<void> {
   await ask('getNotificationHealth', [notification])
   const [delivery] = (await ask('listNotificationDeliveries', [notification])) as Named[]
   for (const body of [{ delivery_id: delivery?.id ?? '' }, { status: 'pending' }, { since: '2026-01-01T00:00:00Z' }])
-    await ask('redeliverEvents', [notification], body)
+    await ask('redeliverDeliveries', [notification], body)
 }

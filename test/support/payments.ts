@@ -161,7 +161,7 @@ export async function deployMoney(chain: Anvil, mine?: () => Promise<void>): Pro
     },
     rules: {
       ...{ id: 'shop', assets: [{ asset: token, max_amount: '50000' }], pay_to: payee, wait_seconds: 20 },
-      ...{ max_fee: `${maxFee}`, max_fee_per_day: `${maxFee * 1_000n}` },
+      ...{ max_fee_per_payment: `${maxFee}`, max_fee_per_day: `${maxFee * 1_000n}` },
     },
   }
 }

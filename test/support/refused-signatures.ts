@@ -43,7 +43,7 @@ const refusals: [UpdateRelayerRequest, Name[]][] = [
   [{ policies: { allow_authorizations: false } }, ['authorization']],
   [{ policies: { allow_transactions: false } }, ['sent']],
   [{ policies: { whitelist_receivers: [stranger] } }, ['transaction', 'sent']],
-  [{ policies: { allowed_functions: [{ receiver, selectors: ['0x12345678'] }] } }, ['transaction', 'sent']],
+  [{ policies: { allowed_functions: [{ address: receiver, selectors: ['0x12345678'] }] } }, ['transaction', 'sent']],
   [{ policies: { max_value: '1' } }, ['transaction', 'sent']],
   [{ policies: { max_value_per_day: '1' } }, ['transaction']],
   [{ policies: { gas_price_cap: '1' } }, ['transaction']],

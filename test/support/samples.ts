@@ -142,7 +142,9 @@ async function world() {
     return data.id
   }
   const isFinished = async () =>
-    (await client.get('/api/v1/queues', { query: { per_page: 100 } })).data.every(({ unfinished }) => unfinished === 0)
+    (await client.get('/api/v1/queues', { query: { per_page: 100 } })).data.every(
+      ({ unfinished_count }) => unfinished_count === 0,
+    )
 
   const before: Record<string, () => Promise<unknown>> = {
     createApiKey: async () => {
@@ -237,7 +239,7 @@ async function world() {
     },
     /** A key of a sponsorship. */
     async sponsorshipKey() {
-      const rules = { relayer_id: 'demo', max_gas: 100_000, max_fee: '1', max_fee_per_day: '1' }
+      const rules = { relayer_id: 'demo', max_gas_per_call: 100_000, max_fee_per_call: '1', max_fee_per_day: '1' }
       const { token } = await client.sponsorships.create(rules)
       return token
     },

@@ -188,7 +188,7 @@ export async function deployGame(chain: Anvil, mine?: () => Promise<void>): Prom
       id: 'game',
       targets: [{ address: game, selectors: [selectorOf('play')] }],
       ...{ forwarders: [forwarder], delegates: [accountCode], origins: ['https://game.example'] },
-      ...{ max_gas: 300_000, max_fee: `${maxFee}`, max_fee_per_day: `${maxFee * 100n}` },
+      ...{ max_gas_per_call: 300_000, max_fee_per_call: `${maxFee}`, max_fee_per_day: `${maxFee * 100n}` },
     },
   }
 }

@@ -254,7 +254,13 @@ test('fires RelayerTransactionsFailed for a transaction that reverts', async () 
 test('fires RelayerDisabled, RelayerNonceGap and those of a budget for such states of the database', async () => {
   const { service, client } = await start()
   await client.patch('/api/v1/relayers/{relayer_id}', { ...demo, body: { paused: true } })
-  const rules = { id: 'game', relayer_id: 'demo', max_gas: 100_000, max_fee: '1', max_fee_per_day: '100' }
+  const rules = {
+    id: 'game',
+    relayer_id: 'demo',
+    max_gas_per_call: 100_000,
+    max_fee_per_call: '1',
+    max_fee_per_day: '100',
+  }
   await client.post('/api/v1/sponsorships', { body: rules })
   const change = async (statement: string) => void (await rowsOf(service, statement))
   expect(firing(await scrape(service))).toEqual([])

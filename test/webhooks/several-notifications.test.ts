@@ -117,7 +117,7 @@ test('makes all waiting deliveries due on request, in their order, without count
   const attempts = async () => (await deliveries(service, 'hook')).map((one) => one.attempts.length)
   await expect.poll(attempts).toEqual([0, 0, 1])
   const retry = async () =>
-    (await service.client.notifications.redeliverEvents('hook', { status: 'pending' })).redelivered
+    (await service.client.notifications.redeliverDeliveries('hook', { status: 'pending' })).redelivered_count
   const waitingMs = async () => {
     const first = (await deliveries(service, 'hook')).at(-1)
     const last = first?.attempts.at(-1)
@@ -143,7 +143,7 @@ test('refuses to retry the deliveries of a disabled notification', async () => {
   const path = { notification_id: 'hook' }
   const health = async () => (await service.client.get(`${hook}/health`, { path })).data.status
   await expect.poll(health).toBe('disabled')
-  await expect(service.client.notifications.redeliverEvents('hook', { status: 'pending' })).rejects.toMatchObject({
+  await expect(service.client.notifications.redeliverDeliveries('hook', { status: 'pending' })).rejects.toMatchObject({
     status: 409,
   })
 })
@@ -168,7 +168,7 @@ test('makes the waiting deliveries of other relayers due by the first success af
   const failures = async () => (await deliveries(service, 'hook')).map((one) => one.attempts.length)
   await expect.poll(failures, { timeout: 20_000 }).toEqual([3, 3, 3])
   isDown = false
-  await client.notifications.redeliverEvents('hook', {
+  await client.notifications.redeliverDeliveries('hook', {
     delivery_id: (await deliveries(service, 'hook'))[0]?.id as string,
   })
   const states = async () => (await deliveries(service, 'hook')).map(({ status }) => status)

@@ -184,7 +184,7 @@ async function countPending(client: RelayerClient, targets: string[]): Promise<n
     const { data } = await client.get('/api/v1/notifications/{notification_id}/health', {
       path: { notification_id: notificationId },
     })
-    pending += data.pending
+    pending += data.pending_count
   }
   return pending
 }

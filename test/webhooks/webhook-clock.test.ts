@@ -41,7 +41,7 @@ async function startClocked() {
   }
   const redeliverSince = async (since: number) => {
     const given = { ...hook, body: { since: new Date(since).toISOString() } }
-    return (await client.post('/api/v1/notifications/{notification_id}/redeliver', given)).data.redelivered
+    return (await client.post('/api/v1/notifications/{notification_id}/redeliver', given)).data.redelivered_count
   }
 
   return {
@@ -93,7 +93,12 @@ test('makes ten attempts at 0, 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 2
   for (const factor of factors) expect(Math.abs(factor - 1)).toBeLessThanOrEqual(0.201)
   expect(new Set(factors.map((factor) => factor.toFixed(4))).size).toBeGreaterThan(1)
   expect(new Set(events().map(({ body }) => body)).size).toBe(1)
-  expect(await health()).toMatchObject({ status: 'enabled', failed: 1, pending: 0, failing_since: iso(start) })
+  expect(await health()).toMatchObject({
+    status: 'enabled',
+    failed_count: 1,
+    pending_count: 0,
+    failing_since: iso(start),
+  })
 
   // Failed since then: what is older stays as it is; and the schedule begins anew.
   expect(await redeliverSince(start + 1)).toBe(0)

@@ -164,15 +164,15 @@ test('disables after 410, enables with an update of the URL, and redelivers fail
 
   gone = false
   await client.patch('/api/v1/notifications/{notification_id}', { ...hook, body: { url: receiver.url } })
-  expect((await again()).data).toEqual({ redelivered: 2 })
+  expect((await again()).data).toEqual({ redelivered_count: 2 })
   await expect.poll(() => receiver.got.map(({ event }) => event.sequence)).toEqual([1, 1, 2])
   expect(receiver.got[0]?.body).toBe(receiver.got[1]?.body)
 
   const [latest] = (await client.get('/api/v1/notifications/{notification_id}/deliveries', hook)).data
   const { notification_id: id } = hook.path
-  await client.notifications.redeliverEvents(id, { delivery_id: latest?.id ?? '' })
+  await client.notifications.redeliverDeliveries(id, { delivery_id: latest?.id ?? '' })
   await expect.poll(() => receiver.got.length).toBe(4)
-  await expect(client.notifications.redeliverEvents(id, { delivery_id: 'nothing' })).rejects.toMatchObject({
+  await expect(client.notifications.redeliverDeliveries(id, { delivery_id: 'nothing' })).rejects.toMatchObject({
     status: 404,
     message: 'Delivery with ID nothing not found',
   })

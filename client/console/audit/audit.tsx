@@ -150,9 +150,9 @@ function NoEntries({ typed, choose }: { typed: Typed; choose(changes: Partial<Ty
 /** How the whole trail is verified. */
 const TrailHead = () => (
   <Loaded query={useGet('/api/v1/audit/head', {})} lines={1}>
-    {({ entries, hash, chains }) => (
+    {({ entries_count, hash, chains }) => (
       <p className="hint">
-        The trail has {counted(entries, 'entry', 'entries')} in{' '}
+        The trail has {counted(entries_count, 'entry', 'entries')} in{' '}
         {chains.length > 1 ? `${chains.length} hash chains` : 'one hash chain'}, those of the service included.{' '}
         <code>npm run audit -- verify</code> checks them and must print this head: <Copyable value={hash} />
       </p>

@@ -65,7 +65,7 @@ export function FacilitatorPage({ facilitator_id }: { facilitator_id: string }) 
 }
 
 function Rules({ facilitator }: { facilitator: Facilitator }) {
-  const { network, pool_id, assets, pay_to, max_fee, usage, wait_seconds, api_key_id } = facilitator
+  const { network, pool_id, assets, pay_to, max_fee_per_payment, usage, wait_seconds, api_key_id } = facilitator
   const key = useApiKeys().data?.find(({ id }) => id === api_key_id)
   return (
     <Figures
@@ -80,7 +80,7 @@ function Rules({ facilitator }: { facilitator: Facilitator }) {
           </>
         ),
         Resets: usage.resets_at !== null && <Until at={usage.resets_at} />,
-        'Fee limit per payment': <Coins wei={max_fee} network={network} />,
+        'Fee limit per payment': <Coins wei={max_fee_per_payment} network={network} />,
         'Waits for a block': wait_seconds === 0 ? 'not at all' : `up to ${wait_seconds} s`,
         Tokens: (
           <ul className="plain">

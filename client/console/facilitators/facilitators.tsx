@@ -56,23 +56,26 @@ const tokens = [
   { label: 'Limit per payment', placeholder: 'base units per payment' },
 ]
 
-const rulesOf = ({ assets, pay_to, max_fee, max_fee_per_day, wait_seconds }: Facilitator) => ({
+const rulesOf = ({ assets, pay_to, max_fee_per_payment, max_fee_per_day, wait_seconds }: Facilitator) => ({
   assets: assets.map(({ asset, max_amount }) => `${asset} ${max_amount}`).join('\n'),
   pay_to,
-  max_fee: exactly(max_fee),
+  max_fee_per_payment: exactly(max_fee_per_payment),
   max_fee_per_day: exactly(max_fee_per_day),
   wait_seconds: `${wait_seconds}`,
 })
 
-const blank = { assets: '', pay_to: '', max_fee: '', max_fee_per_day: '', wait_seconds: '20' }
+const blank = { assets: '', pay_to: '', max_fee_per_payment: '', max_fee_per_day: '', wait_seconds: '20' }
 
-const bodyOf = ({ assets, pay_to, max_fee, max_fee_per_day, wait_seconds }: typeof blank, symbol: string) => ({
+const bodyOf = (
+  { assets, pay_to, max_fee_per_payment, max_fee_per_day, wait_seconds }: typeof blank,
+  symbol: string,
+) => ({
   assets: linesOf(assets).map((line) => {
     const [asset = '', maxAmount = ''] = line.split(/\s+/)
     return { asset, max_amount: maxAmount }
   }),
   pay_to,
-  max_fee: weiIn('max_fee', max_fee, symbol),
+  max_fee_per_payment: weiIn('max_fee_per_payment', max_fee_per_payment, symbol),
   max_fee_per_day: weiIn('max_fee_per_day', max_fee_per_day, symbol),
   wait_seconds: Number(wait_seconds),
 })
@@ -82,7 +85,7 @@ const RuleFields = ({ bind, symbol }: { bind: ReturnType<typeof useForm<typeof b
   <>
     <Entries label="Tokens (EIP-3009), in base units" one="token" parts={tokens} required {...bind('assets')} />
     <AddressField label="Paid to" required {...bind('pay_to')} />
-    <Field kind="amount" label={`Fee limit per payment in ${symbol}`} required {...bind('max_fee')} />
+    <Field kind="amount" label={`Fee limit per payment in ${symbol}`} required {...bind('max_fee_per_payment')} />
     <Field kind="amount" label={`Budget for fees in 24 hours, in ${symbol}`} required {...bind('max_fee_per_day')} />
     <Field
       kind="whole"

@@ -80,8 +80,8 @@ export function Notification({ notification_id, find }: NotificationPage) {
               URL: <code>{url}</code>,
               Receives: filterText(filter),
               ...(health.data && {
-                Pending: count(health.data.pending),
-                Failed: count(health.data.failed),
+                Pending: count(health.data.pending_count),
+                Failed: count(health.data.failed_count),
                 'Last success': <Ago at={health.data.last_success_at} />,
               }),
             }}
@@ -132,7 +132,7 @@ function HealthCallouts({ id, health }: { id: string; health: NotificationHealth
           This notification is disabled: {health.disabled_reason} Set its URL again to enable it.
         </Callout>
       )}
-      {isFailing && <FailingCallout id={id} since={health.failing_since ?? ''} pending={health.pending} />}
+      {isFailing && <FailingCallout id={id} since={health.failing_since ?? ''} pending={health.pending_count} />}
     </>
   )
 }
@@ -236,15 +236,15 @@ function Resend({ delivery, notification_id }: { delivery: Delivery; notificatio
   const whileOpen = { opened: () => setOpenedWith(status), closed: () => setOpenedWith(undefined) }
   const isPending = (openedWith ?? status) === 'pending'
   return (
-    <div className="buttons again" title={isPending ? 'Retry now' : 'Redeliver'}>
+    <div className="buttons again" title={isPending ? 'Redeliver now' : 'Redeliver'}>
       {isPending ? (
         <Action
           {...whileOpen}
-          label="Retry now"
-          title={`Retry ${name} now`}
+          label="Redeliver now"
+          title={`Redeliver ${name} now`}
           effect="Makes it due now, with every other delivery that waits: earlier events of the same transaction are sent first. The receiver gets the same ID and the same bytes."
-          run={(client) => client.notifications.redeliverEvents(notification_id, { status: 'pending' })}
-          message={`Delivery ${name} is retried now. Its next attempt is listed with the response.`}
+          run={(client) => client.notifications.redeliverDeliveries(notification_id, { status: 'pending' })}
+          message={`Delivery ${name} is redelivered now. Its next attempt is listed with the response.`}
         />
       ) : (
         <Action
@@ -252,7 +252,7 @@ function Resend({ delivery, notification_id }: { delivery: Delivery; notificatio
           label="Redeliver"
           title={`Redeliver ${name}`}
           effect="Sends this event again and restarts its retry schedule. The receiver gets the same ID and the same bytes."
-          run={(client) => client.notifications.redeliverEvents(notification_id, { delivery_id: id })}
+          run={(client) => client.notifications.redeliverDeliveries(notification_id, { delivery_id: id })}
           message={`Delivery ${name} is redelivered.`}
         />
       )}
@@ -294,18 +294,18 @@ interface NotificationActionsProps {
 function NotificationActions({ id, resource, health }: NotificationActionsProps) {
   const { values, bind } = useForm({ since: typedOf(new Date(Date.now() - dayMs).toISOString()) })
   const since = momentOf(values.since)
-  const { pending = 0, failed } = health ?? {}
+  const { pending_count: pending = 0, failed_count: failed } = health ?? {}
   const deliveriesAre = (number: number, kind: string) =>
     `${counted(number, `${kind} delivery`, `${kind} deliveries`)} ${number === 1 ? 'is' : 'are'}`
   return (
     <div className="buttons actions">
       <Action
-        label="Retry pending"
-        disabled={health?.pending === 0 && 'No delivery is pending.'}
+        label="Redeliver pending"
+        disabled={health?.pending_count === 0 && 'No delivery is pending.'}
         tone={pending > 0 ? 'primary' : undefined}
         effect="Makes every delivery that waits for its next attempt due now, in the order of the events."
-        run={(client) => client.notifications.redeliverEvents(id, { status: 'pending' })}
-        message={({ redelivered }) => `${deliveriesAre(redelivered, 'pending')} retried now.`}
+        run={(client) => client.notifications.redeliverDeliveries(id, { status: 'pending' })}
+        message={({ redelivered_count }) => `${deliveriesAre(redelivered_count, 'pending')} redelivered now.`}
       />
       <Action
         label="Send a test"
@@ -326,8 +326,8 @@ function NotificationActions({ id, resource, health }: NotificationActionsProps)
         label="Redeliver failed"
         disabled={failed === 0 && 'No delivery has failed.'}
         effect="Sends all failed deliveries of events since this time again, in the order of the events."
-        run={(client) => client.notifications.redeliverEvents(id, { since: since ?? '' })}
-        message={({ redelivered }) => `${deliveriesAre(redelivered, 'failed')} redelivered.`}
+        run={(client) => client.notifications.redeliverDeliveries(id, { since: since ?? '' })}
+        message={({ redelivered_count }) => `${deliveriesAre(redelivered_count, 'failed')} redelivered.`}
       >
         <Field label={`Since (${zoneShortly(since)})`} type="datetime-local" required {...bind('since')} />
       </Action>

@@ -57,8 +57,16 @@ const columns: Column<Notification>[] = [
   { name: 'Notification', by: ({ id }) => id, cell: ({ id }) => <Link to={paths.notification(id)}>{id}</Link> },
   { name: 'URL', by: ({ url }) => url, cell: ({ url }) => <code>{url}</code> },
   { name: 'Status', isBeside: true, cell: ({ id }) => <Health id={id} of={(its) => <Badge state={stateOf(its)} />} /> },
-  { name: 'Pending', isNumber: true, cell: ({ id }) => <Health id={id} of={({ pending }) => count(pending)} /> },
-  { name: 'Failed', isNumber: true, cell: ({ id }) => <Health id={id} of={({ failed }) => count(failed)} /> },
+  {
+    name: 'Pending',
+    isNumber: true,
+    cell: ({ id }) => <Health id={id} of={({ pending_count }) => count(pending_count)} />,
+  },
+  {
+    name: 'Failed',
+    isNumber: true,
+    cell: ({ id }) => <Health id={id} of={({ failed_count }) => count(failed_count)} />,
+  },
   { name: 'Last success', cell: ({ id }) => <Health id={id} of={(its) => <Age of={its.last_success_at} />} /> },
 ]
 

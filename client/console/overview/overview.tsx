@@ -60,7 +60,7 @@ function Tiles() {
   const day = useActivity('day')
   const rows = relayers.data ?? []
   const points = day.data?.points ?? []
-  const unfinished = rows.reduce((sum, { queue }) => sum + (queue?.unfinished ?? 0), 0)
+  const unfinished = rows.reduce((sum, { queue }) => sum + (queue?.unfinished_count ?? 0), 0)
   const active = rows.filter(({ relayer }) => healthOf(relayer) === 'active').length
   const failed = total(points, 'failed')
   const slowest = slowestOf(points)

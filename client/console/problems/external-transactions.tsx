@@ -32,8 +32,8 @@ export function Compared({ relayer_id, symbol }: { relayer_id: string; symbol: s
       effect={`Confirms that you have compared these transactions, which ${relayer_id} sent without this service, for example before its database was restored, with what is still to be sent. Until then, a request that repeats one of those that were found in a comparison is refused. Transactions that are found later are to be compared again.`}
       lack={shown.length === 0 ? 'Nothing is listed.' : undefined}
       run={(client) => client.relayers.acknowledgeExternalTransactions(relayer_id, { transactions })}
-      message={({ acknowledged, remaining }) =>
-        `${counted(acknowledged, 'transaction')} of ${relayer_id} marked as compared${remaining > 0 ? `; ${count(remaining)} more to compare` : ''}.`
+      message={({ acknowledged_count, remaining_count }) =>
+        `${counted(acknowledged_count, 'transaction')} of ${relayer_id} marked as compared${remaining_count > 0 ? `; ${count(remaining_count)} more to compare` : ''}.`
       }
     >
       {found.isError && <p className="problem">{found.error.message}</p>}

@@ -19,13 +19,13 @@ export function Remedy({ problem, symbol, to }: { problem: Problem; symbol: stri
   if (notification_id !== null && kind === 'notification_failing' && may('notifications'))
     return (
       <Action
-        label="Retry now"
-        title={`Retry the deliveries of ${notification_id}`}
+        label="Redeliver now"
+        title={`Redeliver the deliveries of ${notification_id}`}
         tone="quiet"
-        effect="Retries every waiting delivery now, in the order of the events."
-        run={(client) => client.notifications.redeliverEvents(notification_id, { status: 'pending' })}
-        message={({ redelivered }) =>
-          `${counted(redelivered, 'delivery of', 'deliveries of')} ${notification_id} retried now.`
+        effect="Redelivers every waiting delivery now, in the order of the events."
+        run={(client) => client.notifications.redeliverDeliveries(notification_id, { status: 'pending' })}
+        message={({ redelivered_count }) =>
+          `${counted(redelivered_count, 'delivery of', 'deliveries of')} ${notification_id} redelivered now.`
         }
       />
     )

@@ -139,23 +139,23 @@ const textOf = (value: unknown): string => (value as Item[]).map(lineOf).join('\
 
 function lineOf(item: Item): string {
   if (typeof item === 'string') return item
-  if ('token' in item) {
-    const signatures = item.count_signatures ? ['signatures'] : []
-    return [item.token, item.max_amount ?? '-', item.max_amount_per_day ?? '-', ...signatures].join(' ')
+  if ('asset' in item) {
+    const signatures = item.allow_signatures ? ['signatures'] : []
+    return [item.asset, item.max_amount ?? '-', item.max_amount_per_day ?? '-', ...signatures].join(' ')
   }
-  return [item.receiver, ...item.selectors].join(' ')
+  return [item.address, ...item.selectors].join(' ')
 }
 
 /** The service says what is wrong with an item. */
 function listIn(name: PolicyName, text: string): unknown[] {
   const rows = linesOf(text).map((line) => line.split(/[\s,]+/))
-  if (name === 'allowed_functions') return rows.map(([receiver = '', ...selectors]) => ({ receiver, selectors }))
+  if (name === 'allowed_functions') return rows.map(([address = '', ...selectors]) => ({ address, selectors }))
   if (name !== 'token_limits') return rows.flat()
-  return rows.map(([token = '', one = '-', day = '-', signatures]) => ({
-    token,
+  return rows.map(([asset = '', one = '-', day = '-', signatures]) => ({
+    asset,
     ...(one !== '-' && { max_amount: one }),
     ...(day !== '-' && { max_amount_per_day: day }),
-    ...(signatures !== undefined && { count_signatures: signatures === 'signatures' }),
+    ...(signatures !== undefined && { allow_signatures: signatures === 'signatures' }),
   }))
 }
 
@@ -259,8 +259,8 @@ const policyForms: Record<string, Partial<Record<PolicyName, PolicyForm>>> = {
           {
             label: 'Signatures that move it',
             values: [
-              ['', 'do not count'],
-              ['signatures', 'count'],
+              ['', 'do not allow'],
+              ['signatures', 'allow and count'],
             ],
           },
         ],

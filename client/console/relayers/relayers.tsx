@@ -42,7 +42,7 @@ export function RelayerTable({ rows, find, here, heading }: RelayerTableProps) {
     const withHealth = rows.map((row) => ({ ...row, health: healthOf(row.relayer) }))
     const found = withHealth.filter(
       ({ relayer, queue, health }) =>
-        (status === 'all' || (status === 'unfinished' ? (queue?.unfinished ?? 0) > 0 : health === status)) &&
+        (status === 'all' || (status === 'unfinished' ? (queue?.unfinished_count ?? 0) > 0 : health === status)) &&
         [relayer.id, relayer.name, relayer.network, relayer.address, health].some((its) =>
           its.toLowerCase().includes(wanted),
         ),
@@ -124,11 +124,11 @@ const columnsOf = (isKnown: boolean): Column<ShownRow>[] => [
   {
     name: 'Unfinished',
     isNumber: true,
-    by: ({ queue }) => queue?.unfinished ?? 0,
+    by: ({ queue }) => queue?.unfinished_count ?? 0,
     cell: ({ queue }) =>
       queue && (
         <>
-          {queue.first && <First of={queue} first={queue.first} />} {count(queue.unfinished)}
+          {queue.first && <First of={queue} first={queue.first} />} {count(queue.unfinished_count)}
         </>
       ),
   },

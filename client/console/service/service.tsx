@@ -70,8 +70,8 @@ const keyColumns: Column<KeyService>[] = [
     by: ({ failing }) => failing.length,
     cell: ({ failing }) => <Badge state={failing.length === 0 ? 'working' : 'failing'} />,
   },
-  countColumn('Calls', ({ calls }) => calls),
-  countColumn('Failed', ({ failed_calls }) => failed_calls),
+  countColumn('Calls', ({ calls_count }) => calls_count),
+  countColumn('Failed', ({ failed_calls_count }) => failed_calls_count),
   ageColumn('Last call', ({ last_call_at }) => last_call_at),
   {
     name: 'Last error',
@@ -110,7 +110,7 @@ const serverColumns: Column<ServiceState['servers'][number]>[] = [
   { name: 'Server', by: ({ name }) => name, cell: ({ name, is_this }) => (is_this ? `${name} (this one)` : name) },
   stateColumn(({ status }) => status),
   timeColumn('Started', ({ started_at }) => started_at, { by: ({ started_at }) => started_at }),
-  countColumn('Sends for relayers', ({ relayers }) => relayers),
+  countColumn('Sends for relayers', ({ relayers_count }) => relayers_count),
 ]
 
 const Servers = ({ servers }: ServiceState) => (

@@ -75,13 +75,17 @@ const columns: Column<Sponsorship>[] = [
       </span>
     ),
   },
-  { name: 'Per call', isNumber: true, cell: ({ max_fee, network }) => <Coins wei={max_fee} network={network} /> },
+  {
+    name: 'Per call',
+    isNumber: true,
+    cell: ({ max_fee_per_call, network }) => <Coins wei={max_fee_per_call} network={network} />,
+  },
   { name: '', cell: (sponsorship) => <SponsorshipActions sponsorship={sponsorship} /> },
 ]
 
-const budgetsOf = ({ max_fee_per_day, max_fee }: Sponsorship) => ({
+const budgetsOf = ({ max_fee_per_day, max_fee_per_call }: Sponsorship) => ({
   max_fee_per_day: exactly(max_fee_per_day),
-  max_fee: exactly(max_fee),
+  max_fee_per_call: exactly(max_fee_per_call),
 })
 
 function SponsorshipActions({ sponsorship }: { sponsorship: Sponsorship }) {
@@ -94,7 +98,7 @@ function SponsorshipActions({ sponsorship }: { sponsorship: Sponsorship }) {
   const { opened, open, lack, difference } = useEdited(sponsorship, reset)
   const bodyOf = (texts: typeof values) => ({
     max_fee_per_day: weiIn('max_fee_per_day', texts.max_fee_per_day, symbol),
-    max_fee: weiIn('max_fee', texts.max_fee, symbol),
+    max_fee_per_call: weiIn('max_fee_per_call', texts.max_fee_per_call, symbol),
   })
   if (!mayManageAll) return null
   return (
@@ -114,7 +118,7 @@ function SponsorshipActions({ sponsorship }: { sponsorship: Sponsorship }) {
       >
         {difference}
         <Field kind="amount" label={`For 24 hours, in ${symbol}`} required {...bind('max_fee_per_day')} />
-        <Field kind="amount" label={`Per call, in ${symbol}`} required {...bind('max_fee')} />
+        <Field kind="amount" label={`Per call, in ${symbol}`} required {...bind('max_fee_per_call')} />
       </Action>
       <Menu of={id}>
         <Action
@@ -144,7 +148,7 @@ const selector = [{ label: 'Selector', placeholder: '0xa9059cbb' }]
 const forwarder = [{ label: 'Forwarder', placeholder: '0x…', isAddress: true }]
 const origin = [{ label: 'Origin', placeholder: 'https://shop.example' }]
 const blank = { id: '', relayer_id: '', targets: '', selectors: '', forwarders: '' }
-const usual = { max_gas: '300000', max_fee: '', max_fee_per_day: '', per_user: '', origins: '' }
+const usual = { max_gas_per_call: '300000', max_fee_per_call: '', max_fee_per_day: '', user_limits: '', origins: '' }
 
 /** Creates a sponsorship, and shows its API key once. */
 function CreateSponsorship() {
@@ -159,10 +163,10 @@ function CreateSponsorship() {
       ...(kind === 'pool_id' ? { pool_id: sender } : { relayer_id: sender }),
       targets: values.targets === '' ? [] : [{ address: values.targets, selectors: listOf(values.selectors) }],
       forwarders: listOf(values.forwarders),
-      max_gas: Number(values.max_gas),
-      max_fee: weiIn('max_fee', values.max_fee, symbol),
+      max_gas_per_call: Number(values.max_gas_per_call),
+      max_fee_per_call: weiIn('max_fee_per_call', values.max_fee_per_call, symbol),
       max_fee_per_day: weiIn('max_fee_per_day', values.max_fee_per_day, symbol),
-      ...(values.per_user !== '' && { per_user: { max_calls_per_day: Number(values.per_user) } }),
+      ...(values.user_limits !== '' && { user_limits: { max_calls_per_day: Number(values.user_limits) } }),
       origins: listOf(values.origins),
     })
   }
@@ -192,10 +196,10 @@ function CreateSponsorship() {
       <AddressField label="Contract" {...bind('targets')} />
       <Entries label="Selectors of its functions" one="selector" parts={selector} {...bind('selectors')} />
       <Entries label="Forwarders (ERC-2771, optional)" one="forwarder" parts={forwarder} {...bind('forwarders')} />
-      <Field kind="whole" label="Gas limit per call" required {...bind('max_gas')} />
-      <Field kind="amount" label={`Fee limit per call in ${symbol}`} required {...bind('max_fee')} />
+      <Field kind="whole" label="Gas limit per call" required {...bind('max_gas_per_call')} />
+      <Field kind="amount" label={`Fee limit per call in ${symbol}`} required {...bind('max_fee_per_call')} />
       <Field kind="amount" label={`Budget for 24 hours, in ${symbol}`} required {...bind('max_fee_per_day')} />
-      <Field kind="whole" label="Calls per user in 24 hours (optional)" {...bind('per_user')} />
+      <Field kind="whole" label="Calls per user in 24 hours (optional)" {...bind('user_limits')} />
       <Entries label="Pages that may call it (optional)" one="origin" parts={origin} {...bind('origins')} />
     </Action>
   )

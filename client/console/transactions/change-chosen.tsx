@@ -128,7 +128,7 @@ function Changes({ rows, operation }: { rows: Change[]; operation: Operation }) 
     {
       name: 'New',
       isNumber: true,
-      cell: ({ figures: { price } }) => (price === null ? 'not signed' : <Price wei={price} />),
+      cell: ({ figures: { max_fee_per_gas: price } }) => (price === null ? 'not signed' : <Price wei={price} />),
     },
     {
       name: 'Fee',

@@ -1,4 +1,4 @@
-import type { Explanation, Speed, SpeedUpRequest, TransactionChange } from '../../index.ts'
+import type { Explanation, Speed, SpeedUpTransactionRequest, TransactionChange } from '../../index.ts'
 
 export type Operation = TransactionChange['operation']
 
@@ -7,17 +7,17 @@ export interface PriceChangeFigures extends TransactionChange {
   /** The highest price of the present version. */
   now: string | null
   base_fee: string | null
-  price_cap: string | null
+  allowed_max_fee_per_gas: string | null
 }
 
 /** Undefined: the transaction cannot be changed so any more. */
 export function changeIn(
-  { changes, figures: { price, base_fee, price_cap } }: Explanation,
+  { changes, figures: { max_fee_per_gas: now, base_fee, allowed_max_fee_per_gas } }: Explanation,
   operation: Operation,
   speed: Speed,
 ): PriceChangeFigures | undefined {
   const change = changes.find((one) => one.operation === operation && (one.speed === speed || operation !== speedUp))
-  return change && { ...change, now: price, base_fee, price_cap }
+  return change && { ...change, now, base_fee, allowed_max_fee_per_gas }
 }
 
 const speedUp: Operation = 'speedUpTransaction'
@@ -27,16 +27,17 @@ const speedUp: Operation = 'speedUpTransaction'
  */
 export function lackOfChange(change: PriceChangeFigures | undefined): string | undefined {
   if (change === undefined) return 'It can no longer be changed.'
-  if (change.price !== null || (change.operation === 'cancelTransaction' && change.now === null)) return undefined
+  if (change.max_fee_per_gas !== null || (change.operation === 'cancelTransaction' && change.now === null)) return undefined
   return change.is_mineable === null ? 'No node tells its price now.' : 'Nothing would be signed.'
 }
 
 /** The price that the reader has seen is the highest that is signed. */
-export const speedUpTo = (speed: Speed, { price }: Pick<TransactionChange, 'price'>): SpeedUpRequest => ({
-  speed,
-  ...(price !== null && { max_fee_per_gas: price }),
-})
+export const speedUpTo = (
+  speed: Speed,
+  { max_fee_per_gas }: Pick<TransactionChange, 'max_fee_per_gas'>,
+): SpeedUpTransactionRequest => ({ speed, ...(max_fee_per_gas !== null && { max_fee_per_gas }) })
 
 /** The same for a cancellation. One that is never signed has no price. */
-export const cancelTo = (change: Pick<TransactionChange, 'price'> | undefined): { max_fee_per_gas?: string } =>
-  change?.price == null ? {} : { max_fee_per_gas: change.price }
+export const cancelTo = (
+  change: Pick<TransactionChange, 'max_fee_per_gas'> | undefined,
+): { max_fee_per_gas?: string } => (change?.max_fee_per_gas == null ? {} : { max_fee_per_gas: change.max_fee_per_gas })

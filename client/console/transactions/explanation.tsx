@@ -83,9 +83,9 @@ export function ExplanationCard({ transaction, why }: { transaction: Transaction
         {why.wait_reason !== null && (
           <Figures
             of={{
-              'Price at most': priceOf(figures.price),
+              'Price at most': priceOf(figures.max_fee_per_gas),
               'Base fee, next block': priceOf(figures.base_fee),
-              'Price cap': priceOf(figures.price_cap),
+              'Price cap': priceOf(figures.allowed_max_fee_per_gas),
               Balance: coins(figures.balance),
               'Costs at most': coins(figures.max_cost),
               'Next nonce on chain': figures.next_nonce ?? 'unknown',
@@ -119,7 +119,7 @@ function useSeverity(transaction: Transaction, { wait_reason }: Explanation): Se
 }
 
 /** Whether the next block may include it at its price. */
-const isPaid = ({ price, base_fee }: Explanation['figures']): boolean =>
+const isPaid = ({ max_fee_per_gas: price, base_fee }: Explanation['figures']): boolean =>
   price !== null && base_fee !== null && BigInt(price) >= BigInt(base_fee)
 
 /** Whether its price is what keeps it out of a block: a higher one is the first that the service suggests. */

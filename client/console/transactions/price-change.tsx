@@ -7,7 +7,8 @@ import type { PriceChangeFigures } from './change-figures.ts'
 export function PriceChange({ of: change, relayer_id }: { of: PriceChangeFigures | undefined; relayer_id: string }) {
   const symbol = useSymbolOf(relayer_id)
   if (!change) return null
-  const { now, base_fee, price_cap, price, max_fee, extra_fee, is_mineable, reason, operation } = change
+  const { now, base_fee, allowed_max_fee_per_gas: cap, max_fee_per_gas: price } = change
+  const { max_fee, extra_fee, is_mineable, reason, operation } = change
   return (
     <>
       <Figures
@@ -15,7 +16,7 @@ export function PriceChange({ of: change, relayer_id }: { of: PriceChangeFigures
           'Price at most now': now === null ? 'not signed' : <Price wei={now} />,
           'Base fee, next block': <Price wei={base_fee} />,
           'New price at most': price !== null && <Price wei={price} />,
-          'Price cap': price_cap === null ? 'none' : <Price wei={price_cap} />,
+          'Price cap': cap === null ? 'none' : <Price wei={cap} />,
           'Fee at most': max_fee !== null && amount(max_fee, symbol),
           'More than now, at most':
             operation === 'speedUpTransaction' && extra_fee !== null && amount(extra_fee, symbol),

@@ -1,6 +1,12 @@
 import { useMutation } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import type { RelayerPoliciesPatch, Speed, SpeedUpRequest, Transaction, TransactionSuggestion } from '../../index.ts'
+import type {
+  RelayerPoliciesPatch,
+  Speed,
+  SpeedUpTransactionRequest,
+  Transaction,
+  TransactionSuggestion,
+} from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { about, Copyable, Receiver, RelayerLink } from '../components/values.tsx'
 import { gasPrice } from '../data/format.ts'
@@ -65,7 +71,7 @@ export function SuggestedAction({
           operation={operation}
           relayer_id={relayer_id}
           id={id}
-          speed={(body as SpeedUpRequest).speed ?? 'fastest'}
+          speed={(body as SpeedUpTransactionRequest).speed ?? 'fastest'}
           whileOpen={whileOpen}
           tone={tone}
         />
@@ -153,7 +159,9 @@ function ChangeOther({ operation, relayer_id, id, speed, whileOpen, tone }: Chan
       run={(client, idempotencyKey) =>
         isCancellation
           ? client.transactions.cancel(relayer_id, id, cancelTo(change))
-          : client.transactions.speedUp(relayer_id, id, speedUpTo(speed, change ?? { price: null }), { idempotencyKey })
+          : client.transactions.speedUp(relayer_id, id, speedUpTo(speed, change ?? { max_fee_per_gas: null }), {
+              idempotencyKey,
+            })
       }
       message={
         <>

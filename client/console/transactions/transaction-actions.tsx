@@ -76,7 +76,7 @@ function Changes({ transaction, why, isPriced }: TransactionActionsProps) {
         lack={lack}
         opened={open}
         run={(client, idempotencyKey) => {
-          const body = speedUpTo(speed, faster ?? { price: null })
+          const body = speedUpTo(speed, faster ?? { max_fee_per_gas: null })
           return client.transactions.speedUp(relayer_id, id, body, { idempotencyKey })
         }}
         message={<>{link} is sped up. The timeline shows what the nodes answer.</>}
@@ -100,7 +100,7 @@ function Changes({ transaction, why, isPriced }: TransactionActionsProps) {
             id,
             {
               ...contentOf(opened.transaction),
-              ...priceOf(opened.transaction, faster?.price),
+              ...priceOf(opened.transaction, faster?.max_fee_per_gas),
               speed,
               to: other.values.to.trim() || null,
               value: weiIn('value', other.values.value, symbol),

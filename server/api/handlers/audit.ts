@@ -3,7 +3,7 @@ import { type Handlers, page } from '../../domain/operation.ts'
 import type { AuditFilter, PageRequest } from '../../domain/rows.ts'
 import { readTime } from '../../domain/values.ts'
 import type { ServicesContext } from '../../services/context.ts'
-import { type AuditHead, type ChainHead, headOfAll, type ListedAuditEntry } from '../../store/queries/audit.ts'
+import { type ChainHead, headOfAll, type ListedAuditEntry } from '../../store/queries/audit.ts'
 import { readFrom } from '../http/errors.ts'
 
 /** The audit trail that api/http/audit.ts and the store record. */
@@ -40,13 +40,14 @@ export function audit({ store }: Pick<ServicesContext, 'store'>) {
 
     async getAuditHead() {
       const heads = await store.auditHeads()
-      return { ...showHead(headOfAll(heads)), chains: heads.map(showChain) }
+      const { up_to, hash } = headOfAll(heads)
+      return { entries_count: up_to, hash: hex(hash), chains: heads.map(showChain) }
     },
   } satisfies Partial<Handlers>
 }
 
-const showHead = ({ up_to, hash }: AuditHead) => ({ entries: up_to, hash: Buffer.from(hash).toString('hex') })
-const showChain = ({ chain, ...head }: ChainHead) => ({ chain, ...showHead(head) })
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+const showChain = ({ chain, up_to, hash }: ChainHead) => ({ chain, last_sequence: up_to, hash: hex(hash) })
 
 const show = ({ at, ...entry }: ListedAuditEntry & Record<'caller_name' | 'subject_name', string | null>): Shown => ({
   ...entry,

@@ -42,7 +42,7 @@ export const notifications = (context: Context) =>
       )
     },
 
-    redeliverEvents: async ({ path, body, auditEntry, caller }) =>
+    redeliverDeliveries: async ({ path, body, auditEntry, caller }) =>
       redeliver(context, await notificationRowId(context, path.notification_id, caller), body, auditEntry),
 
     testNotification: async ({ path, caller }) =>

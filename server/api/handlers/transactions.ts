@@ -7,14 +7,14 @@ import { dryRun } from '../../services/transactions/dry-run.ts'
 import { explainTransaction } from '../../services/transactions/explain.ts'
 import {
   findSeenTransaction,
-  getTransaction,
+  getRelayerTransaction,
+  getRelayerTransactionByNonce,
   getTransactionById,
-  getTransactionByNonce,
   type Listed,
   listAttempts,
   listOfRelayers,
   listPoolTransactions,
-  listTransactions,
+  listRelayerTransactions,
 } from '../../services/transactions/list.ts'
 import { replace, speedUp } from '../../services/transactions/replace.ts'
 import { send } from '../../services/transactions/send.ts'
@@ -39,25 +39,26 @@ export const transactions = (context: ServicesContext) =>
     dryRunTransaction: async (request) =>
       shownDryRun(await dryRun(context, request, request.path.relayer_id, request.body)),
 
-    getTransaction: ({ path }) => getTransaction(context, path),
+    getRelayerTransaction: ({ path }) => getRelayerTransaction(context, path),
 
-    getTransactionByNonce: ({ path }) => getTransactionByNonce(context, path.relayer_id, Number(path.nonce)),
+    getRelayerTransactionByNonce: ({ path }) =>
+      getRelayerTransactionByNonce(context, path.relayer_id, Number(path.nonce)),
 
-    async listTransactions(request) {
+    async listRelayerTransactions(request) {
       const { path, query } = request
       const listed = listedBy(request)
       if (query.nonce_from !== undefined) listed.filter.nonce_from = query.nonce_from
       if (query.nonce_to !== undefined) listed.filter.nonce_to = query.nonce_to
-      return listTransactions(context, path.relayer_id, listed)
+      return listRelayerTransactions(context, path.relayer_id, listed)
     },
 
-    listAllTransactions: async (request) => {
+    listTransactions: async (request) => {
       const { query, caller } = request
       if (query.pool_id !== undefined) return listPoolTransactions(context, query.pool_id, caller, listedBy(request))
       return listOfRelayers(context, caller.relayer_ids, listedBy(request))
     },
 
-    getAnyTransaction: ({ path, caller }) => getTransactionById(context, path.transaction_id, caller),
+    getTransaction: ({ path, caller }) => getTransactionById(context, path.transaction_id, caller),
 
     listTransactionAttempts: ({ path, query }) => listAttempts(context, path, query),
 
@@ -94,7 +95,7 @@ export const transactions = (context: ServicesContext) =>
 export const maxPageCharacters = 32 * 1024 * 1024
 const maxPageKib = maxPageCharacters / 2 / 1024
 
-type ListRequest = Pick<OperationRequest<'listAllTransactions'>, 'query' | 'holdAnswer'>
+type ListRequest = Pick<OperationRequest<'listTransactions'>, 'query' | 'holdAnswer'>
 
 /** The page that a request asks for. One with too much data is refused; else the caller's share holds it until the response is written. */
 const listedBy = ({ query, holdAnswer }: ListRequest): Listed => ({

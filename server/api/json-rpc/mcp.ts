@@ -64,8 +64,8 @@ const tools: Record<string, (call: ToolCall) => Promise<unknown>> = {
     as('getRelayerBalance', 200, (parts) => dependencies.operations.getRelayerBalance({ ...parts, body: undefined })),
 
   get_transaction: ({ as, args, dependencies }) =>
-    as('getTransaction', 200, ({ path, ...parts }) =>
-      dependencies.operations.getTransaction({
+    as('getRelayerTransaction', 200, ({ path, ...parts }) =>
+      dependencies.operations.getRelayerTransaction({
         ...parts,
         path: { ...path, transaction_id: args.transaction_id },
         body: undefined,

@@ -45,7 +45,7 @@ export function sponsoredJsonRpc(service: JsonRpcDependencies): Pick<Handlers, '
   }
 
   async function send(sponsorship: SponsorshipRow, request: Request, params: unknown[]) {
-    const call = checked(contract, 'SponsoredCallRequest', readSend(membersIn(params), sponsorship.chain_id))
+    const call = checked(contract, 'SendSponsoredCallRequest', readSend(membersIn(params), sponsorship.chain_id))
     const idempotency = readIdempotency(request.header['Idempotency-Key'], request.caller)
     return withAudit(request, 'sendSponsoredCall', { status: 201 }, async ({ auditEntry, authorize }) => {
       auditEntry.sponsorship_id = sponsorship.id
@@ -167,7 +167,7 @@ function sponsoredError(error: unknown): ErrorObject | undefined {
   if (code === 'execution_reverted') return { code: relayerCodes.would_revert, message, data: revertIn(cause) ?? '0x' }
   if (code === 'policy_violation') {
     const isBudget =
-      of === 'sponsorship' && (member === 'max_fee_per_day' || (member === 'per_user' && rule !== undefined))
+      of === 'sponsorship' && (member === 'max_fee_per_day' || (member === 'user_limits' && rule !== undefined))
     return { code: isBudget ? relayerCodes.budget_used : relayerCodes.not_allowed, message, data: { code, details } }
   }
   if (of === 'input' && member === 'authorization_list')

@@ -189,7 +189,7 @@ function movementsOf({ policies }: Network, { to, value, data }: Moving): Moveme
     }
   }
   const selector = selectorOf(data)
-  const listed = policies.allowed_functions?.find(({ receiver }) => receiver === to)?.selectors
+  const listed = policies.allowed_functions?.find(({ address }) => address === to)?.selectors
   const isListed = call.kind === 'other' && selector !== undefined && listed?.includes(selector) === true
   const name = selector === undefined ? 'a call without a function selector' : `the function ${selector}`
   return { moved: coin, receivers: [to], ...(!isListed && { uncounted: `${name} of ${to}` }) }

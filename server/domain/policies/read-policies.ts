@@ -58,37 +58,37 @@ export function readPolicies(input: RelayerPoliciesInput): RelayerPolicies {
 
 function readFunctions(input: NonNullable<RelayerPoliciesInput['allowed_functions']>) {
   const own = [...place, 'allowed_functions']
-  const functions = input.map(({ receiver, selectors }, index) => ({
-    receiver: readAddress(receiver, [...own, index, 'receiver']),
+  const functions = input.map(({ address, selectors }, index) => ({
+    address: readAddress(address, [...own, index, 'address']),
     selectors: selectors.map((selector) => selector.toLowerCase()),
   }))
   checkOnce(
     functions,
-    ({ receiver }) => receiver,
-    (index) => [...own, index, 'receiver'],
+    ({ address }) => address,
+    (index) => [...own, index, 'address'],
   )
   return functions
 }
 
 function readTokenLimits(input: NonNullable<RelayerPoliciesInput['token_limits']>) {
   const own = [...place, 'token_limits']
-  const limits = input.map(({ token, max_amount, max_amount_per_day, count_signatures }, index) => {
-    if (count_signatures && max_amount === undefined && max_amount_per_day === undefined) {
-      throw badRequest([...own, index, 'count_signatures'], 'needs max_amount or max_amount_per_day')
+  const limits = input.map(({ asset, max_amount, max_amount_per_day, allow_signatures }, index) => {
+    if (allow_signatures && max_amount === undefined && max_amount_per_day === undefined) {
+      throw badRequest([...own, index, 'allow_signatures'], 'needs max_amount or max_amount_per_day')
     }
     return {
-      token: readAddress(token, [...own, index, 'token']),
+      asset: readAddress(asset, [...own, index, 'asset']),
       ...(max_amount !== undefined && { max_amount: readAmount(max_amount, [...own, index, 'max_amount']) }),
       ...(max_amount_per_day !== undefined && {
         max_amount_per_day: readAmount(max_amount_per_day, [...own, index, 'max_amount_per_day']),
       }),
-      ...(count_signatures !== undefined && { count_signatures }),
+      ...(allow_signatures !== undefined && { allow_signatures }),
     }
   })
   checkOnce(
     limits,
-    ({ token }) => token,
-    (index) => [...own, index, 'token'],
+    ({ asset }) => asset,
+    (index) => [...own, index, 'asset'],
   )
   return limits
 }

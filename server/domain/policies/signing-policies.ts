@@ -150,7 +150,7 @@ function stricterRules(strict: RelayerPolicies, lax: RelayerPolicies): PolicyFau
   const [allowed, others] = [domainsOf(strict), domainsOf(lax)]
   if (allowed && !others?.every((separator) => allowed.includes(separator))) {
     const policy = strict.allowed_domain_separators ? 'allowed_domain_separators' : 'token_limits'
-    const counted = strict.token_limits?.some(({ count_signatures }) => count_signatures) ? ', or counted' : ''
+    const counted = strict.token_limits?.some(({ allow_signatures }) => allow_signatures) ? ', or counted' : ''
     const message = `Typed data is signed only for domains in its allowed_domain_separators${counted}`
     faults.push({ policy, message })
   }

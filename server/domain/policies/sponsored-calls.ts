@@ -10,8 +10,16 @@ import { checkPolicies, checkPoolPolicies, poolSpendingOf, spendingOf } from './
 /** What a sponsorship pays for. Addresses and selectors in lower case, amounts as decimal strings in wei. */
 export type SponsorshipRules = Pick<
   Sponsorship,
-  | ('targets' | 'forwarders' | 'delegates' | 'nonce_key_delegates' | 'max_gas' | 'max_fee' | 'max_fee_per_day')
-  | ('per_user' | 'origins')
+  | (
+      | 'targets'
+      | 'forwarders'
+      | 'delegates'
+      | 'keyed_nonce_delegates'
+      | 'max_gas_per_call'
+      | 'max_fee_per_call'
+      | 'max_fee_per_day'
+    )
+  | ('user_limits' | 'origins')
 >
 
 /** A call in normal form: addresses and data in lower case hex. `authorization`: of the account `to`. */
@@ -60,10 +68,10 @@ function judge(rules: SponsorshipRules, { to, data, authorization }: AskedCall):
     if (!request)
       throw badRequest(['data'], 'must be a call of execute((address,address,uint256,uint256,uint48,bytes,bytes))')
     if (request.value !== 0n) throw refusedCall('targets', 'a forward request must have the value 0')
-    if (request.gas > BigInt(rules.max_gas))
+    if (request.gas > BigInt(rules.max_gas_per_call))
       throw refusedCall(
-        'max_gas',
-        `the forward request asks for ${request.gas} gas; at most ${rules.max_gas} is paid for`,
+        'max_gas_per_call',
+        `the forward request asks for ${request.gas} gas; at most ${rules.max_gas_per_call} is paid for`,
       )
     checkTarget(rules, request)
     const deadlines = [request.deadline, ...deadlinesOf([request])]
@@ -132,11 +140,11 @@ const deadlinesOf = (calls: Pick<AccountCall, 'data'>[]): bigint[] =>
  * call that is not an account's. Only code that is known to have nonce keys checks them: elsewhere their place is the sender's to fill.
  */
 export const exclusiveKeyOf = (
-  { nonce_key_delegates }: SponsorshipRules,
+  { keyed_nonce_delegates }: SponsorshipRules,
   { exclusive_key, exclusive_by_nonce_key }: JudgedCall,
   delegate: string | undefined,
 ): string | null =>
-  (delegate !== undefined && nonce_key_delegates.includes(delegate) ? exclusive_by_nonce_key : undefined) ??
+  (delegate !== undefined && keyed_nonce_delegates.includes(delegate) ? exclusive_by_nonce_key : undefined) ??
   exclusive_key
 
 /** Throws DomainError (403) unless the function is paid for. */
@@ -162,22 +170,34 @@ export function checkDelegate({ delegates }: SponsorshipRules, account: string, 
 /** The amounts that the limits of a sponsorship count for a call that is accepted. Throws DomainError (403) when its user is not known. */
 export function sponsoredSpending(
   sponsorshipRowId: number,
-  { max_fee, max_fee_per_day, per_user }: SponsorshipRules,
+  { max_fee_per_call, max_fee_per_day, user_limits }: SponsorshipRules,
   user: string | null,
 ): Spend[] {
   const holder = usageKey(sponsorshipRowId, null)
   const spending: Spend[] = [
-    { policy: 'max_fee_per_day', asset: 'fee', amount: max_fee, limit: max_fee_per_day, holder },
+    { policy: 'max_fee_per_day', asset: 'fee', amount: max_fee_per_call, limit: max_fee_per_day, holder },
   ]
-  if (!per_user) return spending
+  if (!user_limits) return spending
   if (user === null)
-    throw refusedCall('per_user', 'a plain call needs a user, which only an API key with the scope send may give')
+    throw refusedCall('user_limits', 'a plain call needs a user, which only an API key with the scope send may give')
   const own = usageKey(sponsorshipRowId, user)
-  const { max_calls_per_day: count, max_fee_per_day: fee } = per_user
+  const { max_calls_per_day: count, max_fee_per_day: fee } = user_limits
   if (fee !== undefined)
-    spending.push({ policy: 'per_user/max_fee_per_day', asset: 'fee', amount: max_fee, limit: fee, holder: own })
+    spending.push({
+      policy: 'user_limits/max_fee_per_day',
+      asset: 'fee',
+      amount: max_fee_per_call,
+      limit: fee,
+      holder: own,
+    })
   if (count !== undefined)
-    spending.push({ policy: 'per_user/max_calls_per_day', asset: 'calls', amount: '1', limit: `${count}`, holder: own })
+    spending.push({
+      policy: 'user_limits/max_calls_per_day',
+      asset: 'calls',
+      amount: '1',
+      limit: `${count}`,
+      holder: own,
+    })
   return spending
 }
 

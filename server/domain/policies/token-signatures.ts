@@ -104,7 +104,7 @@ export function signatureSpending({ token_limits = [] }: RelayerPolicies, docume
 }
 
 const limitOf = (limits: TokenLimits, token: string) =>
-  limits.find((limit) => limit.token === token && limit.count_signatures === true)
+  limits.find((limit) => limit.asset === token && limit.allow_signatures === true)
 
 const innerText = (type: Type): string | undefined =>
   type.kind === 'struct' ? type.text : type.kind === 'array' ? innerText(type.of) : undefined

@@ -103,7 +103,7 @@ function brokenRules({ policies, coin_token: coin }: Limited, judged: Judged, of
 
 /** The reasons why `token_limits` refuses a transaction. */
 function tokenRules({ policies, coin_token: coin }: Limited, judged: Judged): string[] {
-  return (policies.token_limits ?? []).flatMap(({ token, max_amount }) => {
+  return (policies.token_limits ?? []).flatMap(({ asset: token, max_amount }) => {
     const moved = tokenMoved(coin, token, judged)
     if (moved?.kind === 'malformed') return `The arguments of ${selectorOf(judged.data)} are malformed`
     if (moved?.kind === 'counted') {
@@ -150,7 +150,7 @@ function valueSpending({ policies, coin_token: coin }: Limited, moving: Moving):
   if (max_value_per_day !== undefined && wei > 0n) {
     spending.push({ policy: 'max_value_per_day', asset: 'wei', amount: `${wei}`, limit: max_value_per_day })
   }
-  for (const { token, max_amount_per_day } of token_limits) {
+  for (const { asset: token, max_amount_per_day } of token_limits) {
     const moved = tokenMoved(coin, token, moving)
     if (max_amount_per_day === undefined || moved?.kind !== 'counted' || moved.amount === 0n) continue
     spending.push({ policy: 'token_limits', asset: token, amount: `${moved.amount}`, limit: max_amount_per_day })
@@ -178,7 +178,7 @@ export function overLimit({ spend, left, resets_at }: OverLimit): DomainError {
   return refusedBy([
     {
       of: subjectOf(holder),
-      // Of a rule of a sponsorship or a budget also its member: per_user/max_fee_per_day.
+      // Of a rule of a sponsorship or a budget also its member: user_limits/max_fee_per_day.
       field: policy.split('/'),
       message: `${spent} is above the remaining ${left}${unit} of the ${window === 'hour' ? 'hourly' : 'daily'} limit of ${limit}${unit}`,
       ...(resets_at !== undefined && { resets_at }),
@@ -187,4 +187,4 @@ export function overLimit({ spend, left, resets_at }: OverLimit): DomainError {
 }
 
 const functionsOf = ({ allowed_functions }: PoolPolicies, to: string | null) =>
-  allowed_functions?.find(({ receiver }) => receiver === to)?.selectors
+  allowed_functions?.find(({ address }) => address === to)?.selectors

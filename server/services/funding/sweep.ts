@@ -1,4 +1,4 @@
-import type { SendTransactionRequest, SweepRequest, Transaction } from '../../../generated/openapi.ts'
+import type { SendTransactionRequest, SweepRelayerRequest, Transaction } from '../../../generated/openapi.ts'
 import { type NetworkClient, requireClient } from '../../chain/chains.ts'
 import { dataFeeOf } from '../../chain/gas.ts'
 import { RpcUnavailable, rpcKindOf } from '../../chain/rpc.ts'
@@ -30,7 +30,7 @@ export async function sweep(
   context: TransactionsContext,
   asker: Asker,
   relayerId: string,
-  body: SweepRequest,
+  body: SweepRelayerRequest,
 ): Promise<Transaction> {
   const { store, chains, keyring } = context
   const { idempotency, auditEntry } = asker
@@ -46,7 +46,7 @@ export async function sweep(
   const given = readAsset(body.asset ?? 'coin', ['asset'])
   const isCoinToken = coin_token?.address === given
   const asset = isCoinToken ? 'coin' : given
-  const keep = BigInt(readAmount(body.keep ?? '0', ['keep'])) * (isCoinToken ? unitOf(coin_token) : 1n)
+  const keep = BigInt(readAmount(body.keep_amount ?? '0', ['keep_amount'])) * (isCoinToken ? unitOf(coin_token) : 1n)
   const client = await requireClient(chains, asker.nodes, found)
 
   for (let count = 0; count < maxAttempts; count += 1) {
@@ -114,7 +114,7 @@ async function ofCoin(
   )
   const value = funds - BigInt(account.reserved) - BigInt(gasLimit) * price - dataFee - keep
   if (value <= 0n) {
-    throw insufficientFunds(`of ${balance} wei nothing is left after unfinished transactions, the fee and keep`)
+    throw insufficientFunds(`of ${balance} wei nothing is left after unfinished transactions, the fee and keep_amount`)
   }
   return { to, value: `${value}`, gas_limit: gasLimit, ...priceColumns(wholePrices(price, kind)) }
 }
@@ -138,6 +138,6 @@ async function ofToken(
     return snapshot.balance(address, asset)
   })
   const amount = balance - keep
-  if (amount <= 0n) throw insufficientFunds('nothing of the token is left after keep')
+  if (amount <= 0n) throw insufficientFunds('nothing of the token is left after keep_amount')
   return { to: asset, value: '0', data: transferCall(to, amount) }
 }

@@ -51,7 +51,8 @@ function speedUpAt(row: TransactionRow, speed: Tier, facts: ChangeFacts): Transa
   if (facts.relayer.paused) return { ...its, ...none('the relayer is paused') }
   const change = priced(row, facts, { tier: speed, kind: priceKindOf(row.type), gas })
   const signed = row.hash === null ? undefined : pricesOf(row)
-  if (change.price !== null && signed && BigInt(change.price) <= most(signed))
+  const { max_fee_per_gas } = change
+  if (max_fee_per_gas !== null && signed && BigInt(max_fee_per_gas) <= most(signed))
     return { ...its, ...none(`its price would stay at ${gwei(most(signed))}`) }
   return { ...its, ...change }
 }
@@ -69,7 +70,7 @@ function cancellation(row: TransactionRow, facts: ChangeFacts): TransactionChang
 type Figures = Omit<TransactionChange, 'operation' | 'speed'>
 
 const none = (reason: string, isMineable: boolean | null = false): Figures => ({
-  price: null,
+  max_fee_per_gas: null,
   max_fee: null,
   extra_fee: null,
   is_mineable: isMineable,
@@ -100,7 +101,7 @@ function priced(
   const before = now ? feeOf({ gas_limit: row.gas_limit ?? gas, prices: now, data_fee: dataFee }) : 0n
   const isMineable = isPayable(prices, market)
   return {
-    price: `${most(prices)}`,
+    max_fee_per_gas: `${most(prices)}`,
     max_fee: `${fee}`,
     extra_fee: `${fee > before ? fee - before : 0n}`,
     is_mineable: isMineable,

@@ -30,13 +30,13 @@ async function findTransaction(
   return { relayer, row }
 }
 
-export async function getTransaction(context: ListContext, named: Named): Promise<Transaction> {
+export async function getRelayerTransaction(context: ListContext, named: Named): Promise<Transaction> {
   const { relayer, row } = await findTransaction(context, named)
   return shownBehind(row, await context.store.firstInLine(relayer.row_id))
 }
 
 /** Undefined: the relayer has none at this nonce. */
-export async function getTransactionByNonce(
+export async function getRelayerTransactionByNonce(
   { store, keyring }: ListContext,
   relayerId: string,
   nonce: number,
@@ -134,7 +134,7 @@ export interface Listed {
   admit(dataBytes: number): void
 }
 
-export async function listTransactions(
+export async function listRelayerTransactions(
   { store, keyring }: ListContext,
   relayerId: string,
   { query, filter, admit }: Listed,

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ReplaceTransactionRequest, SpeedUpRequest, Transaction } from '../../../generated/openapi.ts'
+import type { ReplaceTransactionRequest, SpeedUpTransactionRequest, Transaction } from '../../../generated/openapi.ts'
 import { highestTaken, nextPrices } from '../../domain/attempts.ts'
 import { readCall } from '../../domain/decoding/decoded-call.ts'
 import {
@@ -234,7 +234,7 @@ async function findOpen(store: Store, relayer: RelayerRow, transactionId: string
   const row = await store.getTransaction(relayer.row_id, transactionId)
   if (!row) throw transactionNotFound(transactionId)
   if (!isOpen(row)) throw invalidTransaction(`the transaction is ${stateText(row)}`)
-  // Its user knows it by this id, and the sponsorship pays for this content up to `max_fee`.
+  // Its user knows it by this id, and the sponsorship pays for this content up to `max_fee_per_call`.
   if (row.sponsored) throw invalidTransaction('the call of a sponsorship stays as it is, and can be canceled')
   return row
 }
@@ -400,7 +400,7 @@ export function speedUp(
   context: TransactionsContext & Pick<ServicesContext, 'pollNow'>,
   asker: Asker,
   relayerId: string,
-  { transactionId, body }: { transactionId: string; body: SpeedUpRequest },
+  { transactionId, body }: { transactionId: string; body: SpeedUpTransactionRequest },
 ): Promise<Transaction> {
   const ceiling = readCeiling(body)
   const { idempotency } = asker
@@ -413,8 +413,8 @@ export function speedUp(
 }
 
 /** Throws DomainError (400). */
-function readCeiling({ max_fee_per_gas, max_priority_fee_per_gas }: SpeedUpRequest): Ceiling {
-  const read = (amount: SpeedUpRequest['max_fee_per_gas'], name: string) =>
+function readCeiling({ max_fee_per_gas, max_priority_fee_per_gas }: SpeedUpTransactionRequest): Ceiling {
+  const read = (amount: SpeedUpTransactionRequest['max_fee_per_gas'], name: string) =>
     amount === undefined ? undefined : BigInt(readAmount(amount, [name]))
   const fee = read(max_fee_per_gas, 'max_fee_per_gas')
   const tip = read(max_priority_fee_per_gas, 'max_priority_fee_per_gas')
@@ -422,7 +422,7 @@ function readCeiling({ max_fee_per_gas, max_priority_fee_per_gas }: SpeedUpReque
   return { fee, tip }
 }
 
-const requestOf = (row: WholeTransactionRow, { speed = 'fastest' }: SpeedUpRequest): TransactionRequest => ({
+const requestOf = (row: WholeTransactionRow, { speed = 'fastest' }: SpeedUpTransactionRequest): TransactionRequest => ({
   ...contentOfRow(row),
   type: row.type,
   tier: speed,

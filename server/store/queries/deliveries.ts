@@ -20,7 +20,7 @@ import { dataColumn, withData } from './transaction-rows.ts'
 const maxShownAttempts = 20
 const states: Delivery['status'][] = ['pending', 'delivered', 'failed']
 
-type Counts = Pick<NotificationHealth, 'pending' | 'failed'>
+type Counts = Pick<NotificationHealth, 'pending_count' | 'failed_count'>
 type Health = Pick<NotificationHealth, 'disabled_reason' | 'last_success_at' | 'failing_since'>
 type BlockRow = { block: number; oldest: string; newest: string } & Record<Delivery['status'], number>
 type StoredDelivery = Omit<Delivery, 'attempts' | 'next_attempt_at'> & { row_id: number; next_at: number }
@@ -59,7 +59,7 @@ const numbers = sql<{ row_id: number }>(`
   SELECT row_id FROM deliveries WHERE row_id BETWEEN $from AND $to AND notification_row_id = $notification_row_id
     AND status = ANY ($states::text[]) AND created_at >= $since ORDER BY row_id DESC`)
 const countAll = sql<Counts>(`
-  SELECT coalesce(sum(pending), 0) AS pending, coalesce(sum(failed), 0) AS failed FROM delivery_blocks
+  SELECT coalesce(sum(pending), 0) AS pending_count, coalesce(sum(failed), 0) AS failed_count FROM delivery_blocks
   WHERE notification_row_id = $notification_row_id AND level = 1`)
 const selectLastAttempts = selectForEach<DeliveryAttempt & { delivery_row_id: number }>(
   { delivery_row_id: 'bigint' },

@@ -154,7 +154,7 @@ export const acknowledgeExternal = (
   account: Account,
   compared: readonly Pick<ExternalRow, 'nonce' | 'hash'>[],
   auditEntry?: PendingAuditEntry,
-): Promise<{ acknowledged: number; remaining: number }> =>
+): Promise<{ acknowledged_count: number; remaining_count: number }> =>
   changeOf(
     database,
     account,
@@ -163,8 +163,8 @@ export const acknowledgeExternal = (
       const before = (await dbTransaction.one(count, of))?.count ?? 0
       await dbTransaction.runOf(deleteExternal, rows, of)
       await dbTransaction.runOf(acknowledgeForeign, rows, of)
-      const remaining = (await dbTransaction.one(count, of))?.count ?? 0
-      return { acknowledged: before - remaining, remaining }
+      const after = (await dbTransaction.one(count, of))?.count ?? 0
+      return { acknowledged_count: before - after, remaining_count: after }
     },
     auditEntry,
   )

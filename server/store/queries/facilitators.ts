@@ -27,9 +27,9 @@ const owners = keyOwners<StoredFacilitator, FacilitatorRow>(
     changed: ['rules'],
   },
   ({ rules, ...row }) => ({ ...row, ...JSON.parse(rules) }),
-  ({ assets, pay_to, max_fee, max_fee_per_day, wait_seconds, ...row }) => ({
+  ({ assets, pay_to, max_fee_per_payment, max_fee_per_day, wait_seconds, ...row }) => ({
     ...row,
-    rules: JSON.stringify({ assets, pay_to, max_fee, max_fee_per_day, wait_seconds }),
+    rules: JSON.stringify({ assets, pay_to, max_fee_per_payment, max_fee_per_day, wait_seconds }),
   }),
 )
 

@@ -19,7 +19,7 @@ interface ServerRow {
   /** Milliseconds since the Unix epoch. */
   started_at: number
   /** How many relayers it sends for. */
-  relayers: number
+  relayers_count: number
 }
 
 export interface Gauges {
@@ -57,10 +57,10 @@ const facts = sql<DatabaseFacts>({
 })
 // Processes that share a SQLite file are not registered.
 const selectServers = sql<ServerRow>({
-  sqlite: "SELECT '' AS name, 'running' AS status, 0 AS started_at, 0 AS relayers WHERE false",
+  sqlite: "SELECT '' AS name, 'running' AS status, 0 AS started_at, 0 AS relayers_count WHERE false",
   postgres: `
   SELECT name, state AS status, floor(extract(epoch FROM started_at) * 1000)::bigint AS started_at,
-    (SELECT count(*) FROM work_leases WHERE server_row_id = servers.row_id AND kind = 'sender') AS relayers
+    (SELECT count(*) FROM work_leases WHERE server_row_id = servers.row_id AND kind = 'sender') AS relayers_count
   FROM servers WHERE state <> 'ended' ORDER BY row_id LIMIT 1000`,
 })
 

@@ -39,10 +39,27 @@ const owners = keyOwners<StoredSponsorship, SponsorshipRow>(
     changed: ['rules', 'paused'],
   },
   ({ rules, paused, ...row }) => ({ ...row, ...JSON.parse(rules), paused: paused === 1 }),
-  ({ targets, forwarders, delegates, nonce_key_delegates, max_gas, max_fee, max_fee_per_day, per_user, ...row }) => {
+  ({
+    targets,
+    forwarders,
+    delegates,
+    keyed_nonce_delegates,
+    max_gas_per_call,
+    max_fee_per_call,
+    max_fee_per_day,
+    user_limits,
+    ...row
+  }) => {
     const { origins, paused, ...others } = row
-    const addresses = { targets, forwarders, delegates, nonce_key_delegates }
-    const rules = JSON.stringify({ ...addresses, max_gas, max_fee, max_fee_per_day, per_user, origins })
+    const addresses = { targets, forwarders, delegates, keyed_nonce_delegates }
+    const rules = JSON.stringify({
+      ...addresses,
+      max_gas_per_call,
+      max_fee_per_call,
+      max_fee_per_day,
+      user_limits,
+      origins,
+    })
     return { ...others, rules, paused: paused ? 1 : 0 }
   },
 )

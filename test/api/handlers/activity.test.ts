@@ -238,7 +238,7 @@ test('shows the first transaction of each relayer’s queue and the reason of it
   const queueOf = async (id: string) => (await queues()).find(({ relayer_id }) => relayer_id === id)
   await expect.poll(async () => (await queueOf(stuck.relayer_id))?.first?.wait_reason).toBe('price_cap')
   expect(await queueOf(stuck.relayer_id)).toMatchObject({
-    unfinished: 3,
+    unfinished_count: 3,
     first: {
       transaction_id: first?.id,
       nonce: 0,
@@ -246,7 +246,7 @@ test('shows the first transaction of each relayer’s queue and the reason of it
       status_reason: expect.stringMatching(/gas_price_cap/),
     },
   })
-  expect(await queueOf(idle.relayer_id)).toEqual({ relayer_id: idle.relayer_id, unfinished: 0, first: null })
+  expect(await queueOf(idle.relayer_id)).toEqual({ relayer_id: idle.relayer_id, unfinished_count: 0, first: null })
   expect(await queues()).toHaveLength(3)
 
   const body = { name: 'idle', scopes: ['read' as const], relayer_ids: [idle.relayer_id] }

@@ -104,9 +104,9 @@ describe('rights of a key', () => {
     const ofCreator = (operation: ContractOperation) => operation.path.startsWith('/api/v1/notifications')
     const shared = guarded.filter((operation) => !ofRelayer.includes(operation) && !ofCreator(operation))
     const open = new Set([
-      ...['listRelayers', 'listAllTransactions', 'listRelayerQueues', 'getRelayerActivity', 'listRelayerSpending'],
+      ...['listRelayers', 'listTransactions', 'listRelayerQueues', 'getRelayerActivity', 'listRelayerSpending'],
       ...['listNetworks', 'getNetwork', 'listNetworkNodes', 'getOwnApiKey', 'listAbis', 'getAbi'],
-      ...['getPool', 'sendPoolTransaction', 'dryRunPoolTransaction', 'getAnyTransaction'],
+      ...['getPool', 'sendPoolTransaction', 'dryRunPoolTransaction', 'getTransaction'],
       ...[
         'sendPoolTransactionBatch',
         'getTransactionExplanation',
@@ -192,7 +192,7 @@ describe('the life cycle of a key', () => {
     const sponsor = (id: string) =>
       outcome(
         service.client.post('/api/v1/sponsorships', {
-          body: { id, relayer_id: 'demo', max_gas: 100_000, max_fee: '1', max_fee_per_day: '1' },
+          body: { id, relayer_id: 'demo', max_gas_per_call: 100_000, max_fee_per_call: '1', max_fee_per_day: '1' },
         }),
       )
     const long = 'x'.repeat(127)

@@ -3,7 +3,7 @@ import {
   createRelayerClient,
   type Explanation,
   type RelayerPoliciesPatch,
-  type SpeedUpRequest,
+  type SpeedUpTransactionRequest,
   type Transaction,
 } from '../../../client/index.ts'
 import { testRig } from '../../support/test-rig.ts'
@@ -61,7 +61,7 @@ test('explains a transaction from its block to its end', async () => {
     nonce: 0,
     next_nonce: 0,
     base_fee: expect.stringMatching(/^[1-9]/),
-    price_cap: null,
+    allowed_max_fee_per_gas: null,
     balance: `${10n ** 24n}`,
     confirmations: 0,
     required_confirmations: 3,
@@ -101,7 +101,7 @@ test('explains a cap below the base fee, also for later transactions and dry run
   const [second] = await send(1, { gas_limit: 21_000 })
   const first = await waitsFor('price_cap')
   expect(first.summary).toMatch(/^It waits: the policy gas_price_cap \(5 gwei\) is below the .+\.$/)
-  expect(first.figures).toMatchObject({ price: `${cap}`, price_cap: `${cap}` })
+  expect(first.figures).toMatchObject({ max_fee_per_gas: `${cap}`, allowed_max_fee_per_gas: `${cap}` })
   expect(BigInt(first.figures.base_fee ?? 0)).toBeGreaterThan(cap)
   expect(first.suggestions.map(({ operation }) => operation)).toEqual(['updateRelayer'])
   // A cancellation would be signed below the base fee, or not at all.
@@ -147,10 +147,10 @@ test('suggests a speed-up that pays a base fee above the price', async () => {
   expect(change).toMatchObject({ is_mineable: true, reason: null })
   const { data } = await client().post(`${base}/transactions/{transaction_id}/speed-up`, {
     path,
-    body: { ...(help?.body as SpeedUpRequest), max_fee_per_gas: change?.price as string },
+    body: { ...(help?.body as SpeedUpTransactionRequest), max_fee_per_gas: change?.max_fee_per_gas as string },
   })
   // The operation signs at the price that the explanation gave.
-  expect(data.max_fee_per_gas).toBe(change?.price)
+  expect(data.max_fee_per_gas).toBe(change?.max_fee_per_gas)
   await finished(chain.mine)
   expect((await byNonce(0)).status).toBe('confirmed')
 })
@@ -159,7 +159,7 @@ test('keeps the cause and its time while a policy forbids the higher price that 
   const { send, waitsFor, explain, patch, chain, clock } = await start()
   await send(1)
   await waitsFor('block')
-  const price = BigInt((await explain()).figures.price as string)
+  const price = BigInt((await explain()).figures.max_fee_per_gas as string)
   // Room for the base fee, and none for the tenth more that replaces the signed version.
   await patch({ policies: { gas_price_cap: `${(price * 108n) / 100n}` } })
   const nextBlock = async () => {

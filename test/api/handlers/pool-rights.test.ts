@@ -56,7 +56,7 @@ const outcomeOf = (work: Promise<unknown>) =>
 test('the right to a pool sends through it and reads that, and changes nothing of what a relayer has', async () => {
   const { web, client, pooled } = await start()
   const { id, relayer_id } = await pooled(web, { max_fee_per_gas: '3000000000', max_priority_fee_per_gas: '1' })
-  expect((await web.transactions.getAny(id)).id).toBe(id)
+  expect((await web.transactions.get(id)).id).toBe(id)
   const one = { path: { relayer_id, transaction_id: id } }
   const path = `${transactions}/{transaction_id}` as const
   const changes: [name: string, by: (its: RelayerClient) => Promise<unknown>][] = [
@@ -90,7 +90,7 @@ test('the right to a pool is one to what was sent through it: never to what anot
   const one = (transactionId: string) => ({ path: { ...path, transaction_id: transactionId } })
   const get = `${base}/transactions/{transaction_id}` as const
   for (const { id } of [blocker, payment]) {
-    expect(await outcomeOf(web.transactions.getAny(id))).toBe(404)
+    expect(await outcomeOf(web.transactions.get(id))).toBe(404)
     expect(await outcomeOf(web.transactions.getExplanation(id))).toBe(404)
     await weigh(b, 100)
     expect(await outcomeOf(web.post(`${get}/move`, one(id)))).toBe(404)
@@ -115,7 +115,7 @@ test('the right to a pool is one to what was sent through it: never to what anot
   expect(await list({ search: 'web' })).toEqual(mine)
 
   // Of what it waits behind, only the nonce is told.
-  const shown = await web.transactions.getAny(own.id)
+  const shown = await web.transactions.get(own.id)
   expect(shown).toMatchObject({ wait_reason: 'earlier_nonce' })
   const explained = await web.transactions.getExplanation(own.id)
   expect(explained).toMatchObject({ wait_reason: 'earlier_nonce', blocking_transaction_id: null, suggestions: [] })

@@ -269,8 +269,8 @@ test('checks a transaction without sending it, and lists and shows those of its 
   const sent = [await send(), await send()]
   const listed = await client.get('/api/v1/transactions', { query: path })
   expect(listed.data.map(({ id }) => id)).toEqual(sent.map(({ id }) => id).reverse())
-  expect((await client.transactions.getAny(sent[0]?.id ?? '')).relayer_id).toBe(relayer_ids[1])
-  await expect(client.transactions.getAny('none')).rejects.toMatchObject({ status: 404 })
+  expect((await client.transactions.get(sent[0]?.id ?? '')).relayer_id).toBe(relayer_ids[1])
+  await expect(client.transactions.get('none')).rejects.toMatchObject({ status: 404 })
 })
 
 test('an API key that is limited to a pool sends through it, and has no rights to its relayers', async () => {
@@ -282,7 +282,7 @@ test('an API key that is limited to a pool sends through it, and has no rights t
   expect(data.api_key).toMatchObject({ relayer_ids: [], pool_ids: ['payouts'] })
   const limited = createRelayerClient({ baseUrl: rig.url(), token: data.token })
   const { id, relayer_id } = await sendBy(limited, {}, 'once')
-  expect((await limited.transactions.getAny(id)).id).toBe(id)
+  expect((await limited.transactions.get(id)).id).toBe(id)
   const mismatch = { code: 'idempotency_mismatch', transaction: { id, relayer_id } }
   await expect(sendBy(limited, { value: '2' }, 'once')).rejects.toMatchObject(mismatch)
   expect((await limited.get('/api/v1/transactions', { query: path })).data).toHaveLength(1)
@@ -514,7 +514,7 @@ test('explains a transaction of a pool, and shows queues and activity of its rel
   expect((await client.transactions.getExplanation(id)).transaction_id).toBe(id)
   const queues = (await client.get('/api/v1/queues', { query: { pool_id: 'payouts' } })).data
   expect(queues.map(({ relayer_id }) => relayer_id)).toEqual(relayer_ids)
-  expect(queues.reduce((sum, { unfinished }) => sum + unfinished, 0)).toBe(1)
+  expect(queues.reduce((sum, { unfinished_count }) => sum + unfinished_count, 0)).toBe(1)
   const accepted = async (query: { pool_id: string; relayer_id?: string }) =>
     (await client.get('/api/v1/activity', { query })).data.points.reduce((sum, its) => sum + its.accepted, 0)
   await client.post('/api/v1/pools', { body: { id: 'empty', network: 'local', relayer_ids: ['demo'] } })

@@ -296,7 +296,13 @@ test('refusals of a pool and a sponsorship are theirs, and a sponsorship without
   const path = { pool_id: 'payouts' }
   const send = () => outcome(client.post('/api/v1/pools/{pool_id}/transactions', { path, body: payment }))
   expect(await send()).toBe('policy_violation')
-  const rules = { id: 'game', relayer_id: account.relayer_id, max_gas: 100_000, max_fee: '10', max_fee_per_day: '5' }
+  const rules = {
+    id: 'game',
+    relayer_id: account.relayer_id,
+    max_gas_per_call: 100_000,
+    max_fee_per_call: '10',
+    max_fee_per_day: '5',
+  }
   await client.post('/api/v1/sponsorships', { body: rules })
   const call = { to: payment.to, data: '0x12345678' }
   const ask = client.post('/api/v1/sponsorships/{sponsorship_id}/calls', {

@@ -70,10 +70,10 @@ test('shows the calls of each type of key service, with the keys that fail now a
       .catch(() => undefined)
   const state = async () => (await client.get('/api/v1/service')).data.key_services
   await sign()
-  expect(await state()).toMatchObject([{ type: 'remote', failed_calls: 0, failing: [], last_error: null }])
+  expect(await state()).toMatchObject([{ type: 'remote', failed_calls_count: 0, failing: [], last_error: null }])
   keyService.faults.error = 'down'
   await expect.poll(async () => sign().then(state)).toMatchObject([{ failing: [{ address }], last_error: { address } }])
-  expect((await state())[0]?.failed_calls).toBeGreaterThan(0)
+  expect((await state())[0]?.failed_calls_count).toBeGreaterThan(0)
   keyService.faults.error = undefined
   await expect.poll(async () => sign().then(state)).toMatchObject([{ failing: [], last_error: { address } }])
 })

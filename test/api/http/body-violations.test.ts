@@ -88,7 +88,7 @@ test.each<[string, string, unknown, string[]]>([
   [
     'a choice of what is needed, beside others',
     'CreateSponsorshipRequest',
-    { max_gas: 21_000, max_fee: '1' },
+    { max_gas_per_call: 21_000, max_fee_per_call: '1' },
     ['/body/relayer_id give exactly one of relayer_id and pool_id', '/body/max_fee_per_day is required'],
   ],
   ['one of a list', 'RpcUrlInput', 5, ['/body must be a string or an object']],
@@ -127,7 +127,7 @@ test.each<[string, object, string]>([
   ['several states in one', { query: { status: ['mined,failed'] } }, 'repeat the parameter for several values'],
   ['metadata without a value', { query: { metadata: 'customer' } }, 'metadata must be a name and a value: name:value'],
 ])('says what a parameter must be: %s', (_name, request, words) => {
-  expect(inRequest('listAllTransactions', request)).toEqual([expect.stringContaining(words)])
+  expect(inRequest('listTransactions', request)).toEqual([expect.stringContaining(words)])
 })
 
 /** Every schema in a request, with the place of the operation. */

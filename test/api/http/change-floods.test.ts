@@ -105,8 +105,8 @@ test('reads the row of a key only for its own next request, not the rows of all 
 test('counts a large response once more for each 64 KiB, whichever operation gives it', async () => {
   const { client, url } = await startTestService({}, { elapsed: () => 5_000 })
   const receivers = Array.from({ length: 1_000 }, (_, index) => `0x${(index + 1).toString(16).padStart(40, '0')}`)
-  const functions = receivers.slice(0, 100).map((receiver) => ({
-    receiver,
+  const functions = receivers.slice(0, 100).map((address) => ({
+    address,
     selectors: Array.from({ length: 50 }, (_, index) => `0x${(index + 1).toString(16).padStart(8, '0')}`),
   }))
   const policies = { whitelist_receivers: receivers, allowed_functions: functions }

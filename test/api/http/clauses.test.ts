@@ -168,7 +168,7 @@ test('refuses a request outside of each clause of the contract, and names the pl
     RATE_LIMIT_PER_SECOND: '1000000',
     RATE_LIMIT_BURST: '10000000',
   })
-  const rules = { relayer_id: 'demo', max_gas: 100_000, max_fee: '1', max_fee_per_day: '1' }
+  const rules = { relayer_id: 'demo', max_gas_per_call: 100_000, max_fee_per_call: '1', max_fee_per_day: '1' }
   const { token } = await client.sponsorships.create({ id: 'game', ...rules })
   const guarded = operations.filter((operation) => operation.guarded)
   const all = guarded.flatMap((operation) => [outsideOfBody(operation), outsideOfParameters(operation)])

@@ -22,7 +22,13 @@ const contract = readContract()
 const operations = operationsOf(contract).map(({ path, method, operation, shared }) => ({
   path,
   method,
-  ...(operation as unknown as { operationId: string; tags: string[]; description?: string; 'x-audience'?: string }),
+  ...(operation as unknown as {
+    operationId: string
+    summary: string
+    tags: string[]
+    description?: string
+    'x-audience'?: string
+  }),
   query: [...shared, ...(operation.parameters ?? [])].map((one) => lookUp(one as { $ref?: string }).name),
   body: operation.requestBody as Schema | undefined,
   success: lookUp((operation.responses['200'] ?? operation.responses['201'] ?? {}) as Schema),
@@ -90,6 +96,39 @@ test('an operation is named by the verb of its method and its object, a list by 
     const isList = method === 'get' && dataOf(operation).type === 'array'
     expect.soft([operationId, /^(?:list|search)/.test(operationId)]).toEqual([operationId, isList])
   }
+})
+
+// Bodies that several operations share, or that another protocol names.
+const sharedBodies: Record<string, string[]> = {
+  SendTransactionRequest: ['dryRunTransaction', 'sendPoolTransaction', 'dryRunPoolTransaction'],
+  SendTransactionBatchRequest: ['sendPoolTransactionBatch'],
+  ReplaceFundingRequest: ['replaceRelayerFunding', 'replacePoolFunding'],
+  JsonRpcRequest: ['callRelayerJsonRpc', 'callPoolJsonRpc', 'callSponsoredJsonRpc'],
+  McpRequest: ['callMcp'],
+  X402Request: ['verifyPayment', 'settlePayment'],
+}
+
+test('a body is named for its operation, and each of several forms of one ends in Request', () => {
+  const bodies = operations.flatMap(({ operationId, body }) => {
+    const { $ref = '' } = body?.content?.['application/json']?.schema ?? {}
+    return body ? [[operationId, $ref.split('/').at(-1) as string] as const] : []
+  })
+  expect(bodies.length).toBeGreaterThan(40)
+  for (const [operationId, name] of bodies) {
+    const own = `${operationId[0]?.toUpperCase()}${operationId.slice(1)}Request`
+    const isShared = sharedBodies[name]?.includes(operationId) === true
+    expect.soft([operationId, name]).toEqual([operationId, isShared ? name : own])
+    const forms = (lookUp({ $ref: `#/components/schemas/${name}` }) as { oneOf?: Schema[] }).oneOf ?? []
+    expect.soft(forms.filter(({ $ref }) => !$ref?.endsWith('Request'))).toEqual([])
+  }
+})
+
+test('a summary has the verb of the operationId', () => {
+  const verbsOf = operations.map(({ operationId, summary }) => [
+    operationId,
+    /^[A-Za-z]+/.exec(summary)?.[0].toLowerCase(),
+  ])
+  expect(verbsOf).toEqual(operations.map(({ operationId }) => [operationId, /^[a-z]+/.exec(operationId)?.[0]]))
 })
 
 // Lists that are short, and answered whole.
@@ -267,17 +306,17 @@ test('a PATCH keeps what it does not name, also in the objects of a resource, an
   expect(await filtered({ statuses: null })).toEqual({ events: filter.events })
   expect(await filtered({ events: null })).toBeNull()
 
-  const rules = { relayer_id: 'a', max_gas: 21_000, max_fee: '1', max_fee_per_day: '1' }
+  const rules = { relayer_id: 'a', max_gas_per_call: 21_000, max_fee_per_call: '1', max_fee_per_day: '1' }
   const created = await client.sponsorships.create({
     id: 'game',
     ...rules,
-    per_user: { max_calls_per_day: 3, max_fee_per_day: '9' },
+    user_limits: { max_calls_per_day: 3, max_fee_per_day: '9' },
   })
-  expect(created.sponsorship.per_user).toEqual({ max_calls_per_day: 3, max_fee_per_day: '9' })
+  expect(created.sponsorship.user_limits).toEqual({ max_calls_per_day: 3, max_fee_per_day: '9' })
   const perUser = async (change: object | null) =>
-    (await client.sponsorships.update('game', { per_user: change })).per_user
+    (await client.sponsorships.update('game', { user_limits: change })).user_limits
   expect(await perUser({ max_calls_per_day: 4 })).toEqual({ max_calls_per_day: 4, max_fee_per_day: '9' })
   expect(await perUser({ max_fee_per_day: null })).toEqual({ max_calls_per_day: 4 })
   expect(await perUser(null)).toBeNull()
-  expect((await client.sponsorships.update('game', {})).max_gas).toBe(21_000)
+  expect((await client.sponsorships.update('game', {})).max_gas_per_call).toBe(21_000)
 })

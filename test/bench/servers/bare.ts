@@ -102,7 +102,7 @@ function store(file: string): Record<string, [method: string, path: RegExp, Work
 
   const notification = (row: object) => ({ ...row, has_signing_key: (row as Row).has_signing_key === 1 })
   return {
-    listTransactions: [
+    listRelayerTransactions: [
       'GET',
       /\/transactions\/$/,
       (_, url) => {

@@ -1,6 +1,6 @@
 import type { Wallet } from 'ethers'
 import { expect, test } from 'vitest'
-import type { SponsoredCallRequest } from '../../../client/index.ts'
+import type { SendSponsoredCallRequest } from '../../../client/index.ts'
 import type { Liar } from '../../support/fault-proxy.ts'
 import { testLiar } from '../../support/liar.ts'
 import type { Account, Rig } from '../../support/rig.ts'
@@ -62,7 +62,7 @@ const calls: Record<
   string,
   {
     code: string
-    call: (its: SponsoredRig, user: Wallet) => Promise<SponsoredCallRequest>
+    call: (its: SponsoredRig, user: Wallet) => Promise<SendSponsoredCallRequest>
     change: (its: SponsoredRig, user: Wallet) => Promise<unknown>
   }
 > = {
@@ -90,7 +90,10 @@ const calls: Record<
 }
 
 /** Sends the call of a new user; resolves when a node has it. */
-async function sendCall(its: SponsoredRig, call: (its: SponsoredRig, user: Wallet) => Promise<SponsoredCallRequest>) {
+async function sendCall(
+  its: SponsoredRig,
+  call: (its: SponsoredRig, user: Wallet) => Promise<SendSponsoredCallRequest>,
+) {
   const user = newUser()
   const body = await call(its, user)
   const path = { sponsorship_id: 'game' }

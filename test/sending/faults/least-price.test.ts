@@ -62,7 +62,7 @@ test.each([
   const { suggestions, figures } = await explain()
   const [advice] = suggestions
   const cap = (advice?.body as { policies?: { gas_price_cap?: string } } | null)?.policies?.gas_price_cap
-  if (cap !== undefined) expect(BigInt(cap)).toBeGreaterThan(BigInt(figures.price ?? 0))
+  if (cap !== undefined) expect(BigInt(cap)).toBeGreaterThan(BigInt(figures.max_fee_per_gas ?? 0))
   expect((await row())?.status).toBe('sent')
 })
 

@@ -1,6 +1,6 @@
 import { parseTransaction } from 'viem'
 import { expect, test } from 'vitest'
-import { RelayerError, type SendTransactionRequest, type SpeedUpRequest } from '../../../client/index.ts'
+import { RelayerError, type SendTransactionRequest, type SpeedUpTransactionRequest } from '../../../client/index.ts'
 import { jsonRpcOf } from '../../support/json-rpc.ts'
 import { type Lie, testLiar } from '../../support/liar.ts'
 import type { Account, Rig } from '../../support/rig.ts'
@@ -42,7 +42,10 @@ test('J3: signs nothing above the price that the caller gave, and says what the 
   await until('it waits for its price', async () => (await explain(rig, id)).wait_reason === 'fee_too_low')
   const explained = await explain(rig, id)
   expect(explained.summary).toContain('at most 20 gwei')
-  expect(explained.figures).toMatchObject({ price: `${20n * gwei}`, price_ceiling: `${20n * gwei}` })
+  expect(explained.figures).toMatchObject({
+    max_fee_per_gas: `${20n * gwei}`,
+    requested_max_fee_per_gas: `${20n * gwei}`,
+  })
   for (let block = 0; block < 8; block += 1) {
     rig.clock.passed_ms += 60_000
     await rig.chain.mine()
@@ -52,7 +55,7 @@ test('J3: signs nothing above the price that the caller gave, and says what the 
   // The suggestion leaves the price to the service, and is accepted as it stands.
   const [advice] = explained.suggestions
   expect(advice).toMatchObject({ operation: 'speedUpTransaction' })
-  await rig.client().transactions.speedUp(account.relayer_id, id, advice?.body as SpeedUpRequest)
+  await rig.client().transactions.speedUp(account.relayer_id, id, advice?.body as SpeedUpTransactionRequest)
   await account.finished(rig.chain.mine)
   expect(await firstOf(account)).toMatchObject({ status: 'confirmed', error: null })
 })

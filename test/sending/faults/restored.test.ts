@@ -201,7 +201,7 @@ test('acknowledges what was read: what the list has gained since stays in it, an
   const acknowledge = (client: RelayerClient, nonce: number, hash: string | null) =>
     client.relayers.acknowledgeExternalTransactions(relayer_id, { transactions: [{ nonce, hash }] })
   // As if it was read before its hash was found.
-  expect(await acknowledge(rig.client(), 1, null)).toEqual({ acknowledged: 0, remaining: 2 })
+  expect(await acknowledge(rig.client(), 1, null)).toEqual({ acknowledged_count: 0, remaining_count: 2 })
   const { token } = await rig.client().apiKeys.create({ name: 'sender', scopes: ['send', 'read'] })
   const sender = createRelayerClient({ baseUrl: rig.url(), token })
   expect(await acknowledge(sender, 1, read[0]?.hash ?? null).catch(told)).toBe('403 forbidden')

@@ -68,7 +68,7 @@ test.each([
   const path = { relayer_id: account.relayer_id }
   const { data: swept } = await rig
     .client()
-    .post('/api/v1/relayers/{relayer_id}/sweep', { path, body: { to: receiver, keep: `${ether}` } })
+    .post('/api/v1/relayers/{relayer_id}/sweep', { path, body: { to: receiver, keep_amount: `${ether}` } })
   await until('a node has it', async () => (await account.transactions())[0]?.status === 'submitted')
   await spikeUntilEnded(rig, account, 30n * gwei)
   const [row] = await account.transactions()

@@ -70,8 +70,8 @@ onEveryStore((opened) => {
       disabled_reason: null,
       last_success_at: null,
       failing_since: '2026-01-01T00:00:01.000Z',
-      pending: 1,
-      failed: 0,
+      pending_count: 1,
+      failed_count: 0,
     })
     expect(await store.nextDueAt(target)).toBe(clock.ms + 7)
     const attempt = {
@@ -97,7 +97,7 @@ onEveryStore((opened) => {
       },
     ])
     const health = await store.notificationHealth(target)
-    expect(health).toMatchObject({ last_success_at: attempt.attempted_at, failing_since: null, pending: 0 })
+    expect(health).toMatchObject({ last_success_at: attempt.attempted_at, failing_since: null, pending_count: 0 })
     await store.deleteRelayer(id)
     const [after] = (await store.listDeliveries(target, everything, [])).items
     expect(after).toMatchObject({ relayer_id: null, transaction_id: null, nonce: null })
@@ -123,9 +123,9 @@ onEveryStore((opened) => {
     )
     await store.updateNotification(hook, { url: 'http://127.0.0.1:2/', former_until: 0 })
     await store.recordDelivery(resultOf(target, rowId, 'pending', { attempt: { ...attempt, number: 4 } }))
-    expect(await store.notificationHealth(target)).toMatchObject({ pending: 0, failed: 1 })
+    expect(await store.notificationHealth(target)).toMatchObject({ pending_count: 0, failed_count: 1 })
     await store.recordDelivery(resultOf(target, rowId, 'delivered', { attempt: { ...attempt, number: 5 } }))
-    expect(await store.notificationHealth(target)).toMatchObject({ pending: 0, failed: 0 })
+    expect(await store.notificationHealth(target)).toMatchObject({ pending_count: 0, failed_count: 0 })
   })
 
   test('gives up deliveries of a disabled notification, adds none, and enables it by a new URL', async () => {
@@ -136,8 +136,8 @@ onEveryStore((opened) => {
     expect(await store.notificationHealth(target)).toMatchObject({
       status: 'disabled',
       disabled_reason: 'It is gone',
-      pending: 0,
-      failed: 4,
+      pending_count: 0,
+      failed_count: 4,
     })
     await store.updateRelayer(id, (its) => ({ ...its, paused: !its.paused }))
     const { items, total_items } = await store.listDeliveries(target, { offset: 1, limit: 2 }, ['failed', 'pending'])
@@ -152,7 +152,11 @@ onEveryStore((opened) => {
     expect(await store.redeliver(target, last)).toMatchObject({ id: last, status: 'pending' })
     expect(await store.redeliverFailed(target, '2027-01-01T00:00:00.000Z')).toBe(0)
     expect(await store.redeliverFailed(target, '2026-01-01T00:00:00.000Z')).toBe(4)
-    expect(await store.notificationHealth(target)).toMatchObject({ status: 'enabled', pending: 5, failed: 0 })
+    expect(await store.notificationHealth(target)).toMatchObject({
+      status: 'enabled',
+      pending_count: 5,
+      failed_count: 0,
+    })
   })
 
   test('changes many deliveries in batches until all are changed or removed', async () => {
@@ -169,7 +173,7 @@ onEveryStore((opened) => {
     }
     expect(await store.redeliverFailed(target, '')).toBe(1_200)
     expect([await store.hasBulkChange(), await finish(), await store.hasBulkChange()]).toEqual([true, 2, false])
-    expect(await store.notificationHealth(target)).toMatchObject({ pending: 1_201, failed: 0 })
+    expect(await store.notificationHealth(target)).toMatchObject({ pending_count: 1_201, failed_count: 0 })
     // All wait: the retry brings them forward in batches too, and gives each its last step of the schedule back.
     const far = 9_000_000_000_000
     await rows(`UPDATE deliveries SET next_at = ${far}, failures = 2 WHERE notification_row_id = ${target}`)
@@ -193,6 +197,6 @@ onEveryStore((opened) => {
         store.recordDelivery(resultOf(target, due[index]?.[0]?.row_id as number, 'delivered')),
       ),
     )
-    for (const { target } of scenes) expect(await store.notificationHealth(target)).toMatchObject({ pending: 0 })
+    for (const { target } of scenes) expect(await store.notificationHealth(target)).toMatchObject({ pending_count: 0 })
   })
 })
