@@ -154,7 +154,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "submission.after_blocks",
    "integer",
-   "Required with `private_then_public`, and not permitted otherwise."
+   "After how many blocks it is made public."
   ],
   [
    "access_list",
@@ -273,7 +273,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "submission.after_blocks",
    "integer",
-   "Required with `private_then_public`, and not permitted otherwise."
+   "After how many blocks it is made public."
   ],
   [
    "access_list",
@@ -375,7 +375,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "submission.after_blocks",
    "integer",
-   "Required with `private_then_public`, and not permitted otherwise."
+   "After how many blocks it is made public."
   ],
   [
    "access_list",
@@ -1009,14 +1009,9 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "The certificates of the authorities that the signer's certificate is checked against, in PEM."
   ],
   [
-   "config.client_certificate",
-   "text (remote)",
-   "The certificate that the service presents (mutual TLS), in PEM."
-  ],
-  [
-   "config.client_key",
-   "text (remote)",
-   "The private key of `client_certificate`, in PEM."
+   "config.client_identity",
+   "object (remote)",
+   "What the service presents to the signer (mutual TLS)."
   ],
   [
    "config.namespace",
@@ -1123,7 +1118,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "submission.after_blocks",
    "integer",
-   "Required with `private_then_public`, and not permitted otherwise."
+   "After how many blocks it is made public."
   ],
   [
    "min_priority_fee_per_gas",
@@ -1200,7 +1195,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "submission.after_blocks",
    "integer",
-   "Required with `private_then_public`, and not permitted otherwise."
+   "After how many blocks it is made public."
   ],
   [
    "min_priority_fee_per_gas",
@@ -1396,7 +1391,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "submission.after_blocks",
    "integer",
-   "Required with `private_then_public`, and not permitted otherwise."
+   "After how many blocks it is made public."
   ],
   [
    "access_list",
@@ -1515,7 +1510,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "submission.after_blocks",
    "integer",
-   "Required with `private_then_public`, and not permitted otherwise."
+   "After how many blocks it is made public."
   ],
   [
    "access_list",
@@ -1966,17 +1961,17 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "relayer_ids",
    "list of text",
-   "The relayers that the key may use."
+   "The relayers that the key may use, in the place of all that it may."
   ],
   [
    "pool_ids",
    "list of text",
-   "Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions."
+   "The pools that the key may use, in the place of all that it may."
   ],
   [
    "allowed_cidrs",
    "list of text",
-   "The client addresses from which the key is accepted."
+   "The client addresses from which the key is accepted, in the place of all."
   ],
   [
    "rate_limit.per_second",
@@ -1991,7 +1986,7 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   [
    "budget.assets",
    "list of object",
-   "What it may move."
+   "What it may move, in the place of all that it may."
   ],
   [
    "budget.max_fee_per_day",
@@ -2027,4 +2022,4 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
 export const amountMembers: ReadonlySet<string> = new Set(["value","gas_price","max_fee_per_gas","max_priority_fee_per_gas","min_balance","target_balance","max_amount_per_day","keep_amount","gas_price_cap","max_fee_per_transaction","max_fee_per_day","max_value","max_value_per_day","min_priority_fee_per_gas","min_gas_price","max_fee_per_call","max_fee_per_payment"])
 
 /** The members that are secrets: the contract calls them writeOnly. */
-export const secretMembers: ReadonlySet<string> = new Set(["signing_key","key","keystore","passphrase","private_key","client_secret","pin","headers","client_key","token","secret_id"])
+export const secretMembers: ReadonlySet<string> = new Set(["signing_key","key","keystore","passphrase","private_key","client_secret","pin","headers","token","secret_id"])

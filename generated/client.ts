@@ -3339,22 +3339,31 @@ export interface components {
          *       "after_blocks": 25
          *     }
          */
-        SubmissionInput: {
-            /** @description Which nodes get the signed bytes. */
-            mode: components["schemas"]["SubmissionModeInput"];
-            /** @description Required with `private_then_public`, and not permitted otherwise. */
-            after_blocks?: number | null;
+        SubmissionInput: components["schemas"]["ImmediateSubmissionInput"] | components["schemas"]["DelayedSubmissionInput"];
+        /** @description Public or private, without a later change. */
+        ImmediateSubmissionInput: {
+            /**
+             * @description Which nodes get the signed bytes.
+             * @enum {string}
+             */
+            mode: "public" | "private";
+            after_blocks?: never;
+        };
+        /** @description Private at first, and public after some blocks. */
+        DelayedSubmissionInput: {
+            /**
+             * @description Which nodes get the signed bytes.
+             * @enum {string}
+             */
+            mode: "private_then_public";
+            /** @description After how many blocks it is made public. */
+            after_blocks: number;
         };
         /**
          * @description One of `public`, `private`, `private_then_public`. A later version may add values.
          * @enum {string}
          */
         SubmissionMode: "public" | "private" | "private_then_public";
-        /**
-         * @description Which nodes get the signed bytes.
-         * @enum {string}
-         */
-        SubmissionModeInput: "public" | "private" | "private_then_public";
         /** @description How a transaction reaches the chain. */
         TransactionSubmission: {
             /** @description Which nodes get the signed bytes. */
@@ -4423,7 +4432,7 @@ export interface components {
             filter: components["schemas"]["NotificationFilter"] | null;
         };
         /**
-         * @description The events that the notification receives. An absent member allows every value; `[]` is refused. A test event is always delivered.
+         * @description The events that the notification receives. A test event is always delivered.
          * @example {
          *       "events": [
          *         "transaction_update"
@@ -4437,10 +4446,10 @@ export interface components {
          *     }
          */
         NotificationFilter: {
-            /** @description Only events of these names. */
-            events?: components["schemas"]["FilterEventName"][];
-            /** @description Of the events of transactions, only those whose transaction has one of these states. */
-            statuses?: components["schemas"]["TransactionStatus"][];
+            /** @description Only events of these names. Null: of every name. */
+            events: components["schemas"]["FilterEventName"][] | null;
+            /** @description Of the events of transactions, only those whose transaction has one of these states. Null: of every state. */
+            statuses: components["schemas"]["TransactionStatus"][] | null;
         };
         /**
          * @description The events that the notification receives. An absent member allows every value; `[]` is refused. A test event is always delivered.
@@ -5157,13 +5166,24 @@ export interface components {
         };
         /** @description What an API key may move, over all its relayers and networks in one sum, beside the limits of the relayers. Coin and tokens that are not listed are not moved. Counted are the coin, `transfer`, `transferFrom`, `approve` and `increaseAllowance` of listed tokens, signed transactions, and typed data that moves tokens (the types of `allow_signatures` in a relayer's `token_limits`). All else is refused: other calls, unless `allowed_functions` of the relayer lists the function for the contract; other typed data, unless the relayer's `allowed_domain_separators` lists its domain; hashed typed data, messages of 32 bytes and authorizations (EIP-7702). The key changes and cancels only its own transactions, and uses no operation that changes relayers, networks or other settings. */
         ApiKeyBudgetInput: {
-            /** @description What it may move. Each asset may appear once. `[]`: nothing. Required for a key without a budget; absent in a change of one: as before. */
-            assets?: components["schemas"]["BudgetAssetInput"][];
+            /** @description What it may move. Each asset may appear once. `[]`: nothing. */
+            assets: components["schemas"]["BudgetAssetInput"][];
             /** @description The highest fees of its transactions in any 24 hours, in wei, as `max_fee_per_day` of a relayer counts them. Absent or null: any. */
             max_fee_per_day?: components["schemas"]["AmountInput"] | null;
             /** @description The most transactions and signatures that move something, in any hour. Absent or null: any number. */
             max_transactions_per_hour?: number | null;
             /** @description Who may receive: the receiver of the coin, the receiver or spender of a token, the contract of any other call. Absent or null: anybody. `[]`: nobody. */
+            receivers?: components["schemas"]["AddressInput"][] | null;
+        };
+        /** @description Changes of a budget. An absent member stays, and null removes a limit. A key without a budget gets one: `assets` is then required. See the budget of [Create an API key](#/api-keys/createapikey). */
+        ApiKeyBudgetPatch: {
+            /** @description What it may move, in the place of all that it may. Each asset may appear once. `[]`: nothing. */
+            assets?: components["schemas"]["BudgetAssetInput"][];
+            /** @description The highest fees of its transactions in any 24 hours, in wei, as `max_fee_per_day` of a relayer counts them. Null: any. */
+            max_fee_per_day?: components["schemas"]["AmountInput"] | null;
+            /** @description The most transactions and signatures that move something, in any hour. Null: any number. */
+            max_transactions_per_hour?: number | null;
+            /** @description Who may receive: the receiver of the coin, the receiver or spender of a token, the contract of any other call. Null: anybody. `[]`: nobody. */
             receivers?: components["schemas"]["AddressInput"][] | null;
         };
         /** @description A budget and its use. */
@@ -5246,40 +5266,40 @@ export interface components {
             /** @description What people call the API key, 1 to 128 characters. */
             name: components["schemas"]["ApiKeyName"];
             scopes: components["schemas"]["ScopesInput"];
-            /** @description The relayers that the key may use. Null: all, also later ones. `[]`: none. Absent: all, or none when `pool_ids` is given; in an update, unchanged. */
+            /** @description The relayers that the key may use. Null: all, also later ones. `[]`: none. Absent: all, or none when `pool_ids` is given. */
             relayer_ids?: components["schemas"]["Id"][] | null;
-            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. Absent or `[]`: none; absent in an update: unchanged. */
+            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. Absent or `[]`: none. */
             pool_ids?: components["schemas"]["Id"][];
-            /** @description The client addresses from which the key is accepted. Null: any. Absent: the same; in an update, unchanged. `[]` is refused. */
+            /** @description The client addresses from which the key is accepted. Absent or null: any. `[]` is refused. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
-            /** @description Null: the limit of the service applies. Absent: the same; in an update, unchanged. */
+            /** @description Absent or null: the limit of the service applies. */
             rate_limit?: components["schemas"]["ApiKeyRateLimitInput"] | null;
-            /** @description What the key may move. Null: what its relayers allow. Absent: the same; in an update, unchanged. */
+            /** @description What the key may move. Absent or null: what its relayers allow. */
             budget?: components["schemas"]["ApiKeyBudgetInput"] | null;
             /**
              * Format: date-time
-             * @description The end of validity. Null: no end. Absent: the same; in an update, unchanged.
+             * @description The end of validity. Absent or null: no end.
              */
             expires_at?: string | null;
         };
-        /** @description The body of [Update an API key](#/api-keys/updateapikey). */
+        /** @description The body of [Update an API key](#/api-keys/updateapikey). An absent member stays. */
         UpdateApiKeyRequest: {
             /** @description What people call the API key, 1 to 128 characters. */
             name?: components["schemas"]["ApiKeyName"];
             scopes?: components["schemas"]["ScopesInput"];
-            /** @description The relayers that the key may use. Null: all, also later ones. `[]`: none. Absent: all, or none when `pool_ids` is given; in an update, unchanged. */
+            /** @description The relayers that the key may use, in the place of all that it may. Null: all, also later ones. `[]`: none. */
             relayer_ids?: components["schemas"]["Id"][] | null;
-            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. Absent or `[]`: none; absent in an update: unchanged. */
+            /** @description The pools that the key may use, in the place of all that it may. `[]`: none. */
             pool_ids?: components["schemas"]["Id"][];
-            /** @description The client addresses from which the key is accepted. Null: any. Absent: the same; in an update, unchanged. `[]` is refused. */
+            /** @description The client addresses from which the key is accepted, in the place of all. Null: any. `[]` is refused. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
-            /** @description Null: the limit of the service applies. Absent: the same; in an update, unchanged. */
+            /** @description It is replaced whole. Null: the limit of the service applies. */
             rate_limit?: components["schemas"]["ApiKeyRateLimitInput"] | null;
-            /** @description What the key may move. Null: what its relayers allow. Absent: the same; in an update, unchanged. */
-            budget?: components["schemas"]["ApiKeyBudgetInput"] | null;
+            /** @description Changes of what the key may move. Null: what its relayers allow. */
+            budget?: components["schemas"]["ApiKeyBudgetPatch"] | null;
             /**
              * Format: date-time
-             * @description The end of validity. Null: no end. Absent: the same; in an update, unchanged.
+             * @description The end of validity. Null: no end.
              */
             expires_at?: string | null;
         };
@@ -5812,11 +5832,11 @@ export interface components {
         UserLimits: {
             /**
              * Format: int64
-             * @description The most calls of one user in any 24 hours. Absent: no limit.
+             * @description The most calls of one user in any 24 hours. Null: no limit.
              */
-            max_calls_per_day?: number;
-            /** @description The highest total fee of the calls of one user in any 24 hours, in wei. Absent: no limit. */
-            max_fee_per_day?: components["schemas"]["Amount"];
+            max_calls_per_day: number | null;
+            /** @description The highest total fee of the calls of one user in any 24 hours, in wei. Null: no limit. */
+            max_fee_per_day: string | null;
         };
         /** @description The sponsorship and its key, which is shown only here. */
         SponsorshipWithToken: {
@@ -6208,13 +6228,13 @@ export interface components {
             tags?: components["schemas"]["Label"][] | null;
             /** @description The private relays, in the place of all that there are. Null removes them. */
             private_rpc_urls?: components["schemas"]["PrivateRpcUrlInput"][] | null;
-            /** @description The default of the transactions on this network. Null: `public`. */
+            /** @description The default of the transactions on this network. It is replaced whole. Null: `public`. */
             submission?: components["schemas"]["SubmissionInput"] | null;
             /** @description The least priority fee that the nodes take, in wei per unit of gas, where they suggest less: the service pays no less by itself. Null: unknown. Prices of a request are not changed. */
             min_priority_fee_per_gas?: components["schemas"]["AmountInput"] | null;
             /** @description The least price that the nodes take, in wei per unit of gas; otherwise as `min_priority_fee_per_gas`. */
             min_gas_price?: components["schemas"]["AmountInput"] | null;
-            /** @description The ERC-20 token that is the same balance as the coin. Null: none. */
+            /** @description The ERC-20 token that is the same balance as the coin. It is replaced whole. Null: none. */
             coin_token?: components["schemas"]["CoinTokenInput"] | null;
         };
         /** @description A private key, or a key of a key service. */
@@ -6471,10 +6491,15 @@ export interface components {
             };
             /** @description The certificates of the authorities that the signer's certificate is checked against, in PEM. */
             ca_certificate?: components["schemas"]["Pem"];
-            /** @description The certificate that the service presents (mutual TLS), in PEM. Requires `client_key`. */
-            client_certificate?: components["schemas"]["Pem"];
-            /** @description The private key of `client_certificate`, in PEM. It is stored encrypted and never shown. */
-            client_key?: components["schemas"]["Pem"];
+            /** @description What the service presents to the signer (mutual TLS). If absent, nothing. */
+            client_identity?: components["schemas"]["ClientIdentityInput"];
+        };
+        /** @description A certificate and its private key. */
+        ClientIdentityInput: {
+            /** @description The certificate, in PEM. */
+            certificate: components["schemas"]["Pem"];
+            /** @description The private key of `certificate`, in PEM. It is stored encrypted and never shown. */
+            key: components["schemas"]["Pem"];
         };
         /** @description A text in PEM. */
         Pem: string;
@@ -6547,12 +6572,12 @@ export interface components {
         TokenLimit: {
             /** @description The address of the token. */
             asset: components["schemas"]["Address"];
-            /** @description The highest amount of one transaction or signature, in the smallest unit of the token. */
-            max_amount?: components["schemas"]["Amount"];
-            /** @description The highest total amount in any 24 hours, in the smallest unit of the token. */
-            max_amount_per_day?: components["schemas"]["Amount"];
-            /** @description Whether signatures that move this token are allowed and counted: in one sum with transactions, when they are signed. Counted are ERC-3009 (`TransferWithAuthorization`, `ReceiveWithAuthorization`, `CancelAuthorization`), ERC-2612 (`Permit`), Dai's `Permit` (as the highest number, so that a limit refuses it) and Permit2 (`PermitTransferFrom`, `PermitBatchTransferFrom`, both with a witness, `PermitSingle`, `PermitBatch`). A type is known by its exact members, and its contract by `verifyingContract`, which must be the token or Permit2; the domain must have the `chainId` of the network. All else is refused, as are hashes. What was signed stays counted for 24 hours, used or not. Default: false. Needs `max_amount` or `max_amount_per_day`. */
-            allow_signatures?: boolean;
+            /** @description The highest amount of one transaction or signature, in the smallest unit of the token. Null: no limit. */
+            max_amount: string | null;
+            /** @description The highest total amount in any 24 hours, in the smallest unit of the token. Null: no limit. */
+            max_amount_per_day: string | null;
+            /** @description Whether signatures that move this token are allowed and counted: in one sum with transactions, when they are signed. Counted are ERC-3009 (`TransferWithAuthorization`, `ReceiveWithAuthorization`, `CancelAuthorization`), ERC-2612 (`Permit`), Dai's `Permit` (as the highest number, so that a limit refuses it) and Permit2 (`PermitTransferFrom`, `PermitBatchTransferFrom`, both with a witness, `PermitSingle`, `PermitBatch`). A type is known by its exact members, and its contract by `verifyingContract`, which must be the token or Permit2; the domain must have the `chainId` of the network. All else is refused, as are hashes. What was signed stays counted for 24 hours, used or not. */
+            allow_signatures: boolean;
         };
         /** @description An absent policy does not limit, unless its description names a default. */
         RelayerPolicies: {
@@ -6650,10 +6675,10 @@ export interface components {
         TokenLimitInput: {
             /** @description The address of the token. */
             asset: components["schemas"]["AddressInput"];
-            /** @description The highest amount of one transaction or signature, in the smallest unit of the token. */
-            max_amount?: components["schemas"]["AmountInput"];
-            /** @description The highest total amount in any 24 hours, in the smallest unit of the token. */
-            max_amount_per_day?: components["schemas"]["AmountInput"];
+            /** @description The highest amount of one transaction or signature, in the smallest unit of the token. Absent or null: no limit. */
+            max_amount?: components["schemas"]["AmountInput"] | null;
+            /** @description The highest total amount in any 24 hours, in the smallest unit of the token. Absent or null: no limit. */
+            max_amount_per_day?: components["schemas"]["AmountInput"] | null;
             /** @description Whether signatures that move this token are allowed and counted: in one sum with transactions, when they are signed. Counted are ERC-3009 (`TransferWithAuthorization`, `ReceiveWithAuthorization`, `CancelAuthorization`), ERC-2612 (`Permit`), Dai's `Permit` (as the highest number, so that a limit refuses it) and Permit2 (`PermitTransferFrom`, `PermitBatchTransferFrom`, both with a witness, `PermitSingle`, `PermitBatch`). A type is known by its exact members, and its contract by `verifyingContract`, which must be the token or Permit2; the domain must have the `chainId` of the network. All else is refused, as are hashes. What was signed stays counted for 24 hours, used or not. Default: false. Needs `max_amount` or `max_amount_per_day`. */
             allow_signatures?: boolean;
         };
@@ -6803,38 +6828,32 @@ export interface components {
         PoolTokenLimit: {
             /** @description The address of the token. */
             asset: components["schemas"]["Address"];
-            /** @description The highest amount of one transaction, in the smallest unit of the token. */
-            max_amount?: components["schemas"]["Amount"];
-            /** @description The highest total amount in any 24 hours, in the smallest unit of the token. */
-            max_amount_per_day?: components["schemas"]["Amount"];
+            /** @description The highest amount of one transaction, in the smallest unit of the token. Null: no limit. */
+            max_amount: string | null;
+            /** @description The highest total amount in any 24 hours, in the smallest unit of the token. Null: no limit. */
+            max_amount_per_day: string | null;
         };
-        /** @description As the policies of a relayer. An absent policy does not limit. */
+        /** @description As the policies of a relayer. Null does not limit. */
         PoolPolicies: {
-            /** @description The highest value of one transaction, in wei. Gas is not counted. */
-            max_value?: components["schemas"]["Amount"];
-            /**
-             * @description The highest total value of all transactions in any 24 hours, in wei, counted when they are accepted, in
-             *     steps of five minutes (so up to five minutes longer than a day). Transactions that fail, or are canceled
-             *     after they were signed, stay counted; transactions that are canceled earlier are subtracted. A replacement
-             *     counts the increase over the highest value counted for its transaction. Counting starts when the policy is
-             *     set.
-             */
-            max_value_per_day?: components["schemas"]["Amount"];
-            /** @description The only allowed recipients. If set, contracts cannot be created. Not set: any recipient. `[]`: none. */
-            whitelist_receivers?: components["schemas"]["Address"][];
-            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. Not set: any function of any recipient. */
-            allowed_functions?: components["schemas"]["ContractFunctions"][];
-            /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. */
-            token_limits?: components["schemas"]["PoolTokenLimit"][];
+            /** @description The highest value of one transaction, in wei. Gas is not counted. Null: no limit. */
+            max_value: string | null;
+            /** @description The highest total value of all transactions in any 24 hours, in wei, counted when they are accepted, in steps of five minutes (so up to five minutes longer than a day). Transactions that fail, or are canceled after they were signed, stay counted; transactions that are canceled earlier are subtracted. A replacement counts the increase over the highest value counted for its transaction. Counting starts when the policy is set. Null: no limit. */
+            max_value_per_day: string | null;
+            /** @description The only allowed recipients. If set, contracts cannot be created. Null: any recipient. `[]`: none. */
+            whitelist_receivers: components["schemas"]["Address"][] | null;
+            /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. Null: any function of any recipient. */
+            allowed_functions: components["schemas"]["ContractFunctions"][] | null;
+            /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. Null: no limit. */
+            token_limits: components["schemas"]["PoolTokenLimit"][] | null;
         };
         /** @description The limits of a pool for one ERC-20 token. */
         PoolTokenLimitInput: {
             /** @description The address of the token. */
             asset: components["schemas"]["AddressInput"];
-            /** @description The highest amount of one transaction or signature, in the smallest unit of the token. */
-            max_amount?: components["schemas"]["AmountInput"];
-            /** @description The highest total amount in any 24 hours, in the smallest unit of the token. */
-            max_amount_per_day?: components["schemas"]["AmountInput"];
+            /** @description The highest amount of one transaction or signature, in the smallest unit of the token. Absent or null: no limit. */
+            max_amount?: components["schemas"]["AmountInput"] | null;
+            /** @description The highest total amount in any 24 hours, in the smallest unit of the token. Absent or null: no limit. */
+            max_amount_per_day?: components["schemas"]["AmountInput"] | null;
         };
         /** @description Limits on what is sent through the pool, beside those of each relayer; see the policies of relayers. Amounts per day count over all relayers of the pool, when a transaction is accepted. One that ends unsigned counts no longer. */
         PoolPoliciesInput: {
@@ -8578,8 +8597,9 @@ export type TransactionSpeed = components['schemas']['TransactionSpeed'];
 export type Transaction = components['schemas']['Transaction'];
 export type Submission = components['schemas']['Submission'];
 export type SubmissionInput = components['schemas']['SubmissionInput'];
+export type ImmediateSubmissionInput = components['schemas']['ImmediateSubmissionInput'];
+export type DelayedSubmissionInput = components['schemas']['DelayedSubmissionInput'];
 export type SubmissionMode = components['schemas']['SubmissionMode'];
-export type SubmissionModeInput = components['schemas']['SubmissionModeInput'];
 export type TransactionSubmission = components['schemas']['TransactionSubmission'];
 export type Metadata = components['schemas']['Metadata'];
 export type AccessListEntry = components['schemas']['AccessListEntry'];
@@ -8706,6 +8726,7 @@ export type BudgetAsset = components['schemas']['BudgetAsset'];
 export type ApiKeyBudget = components['schemas']['ApiKeyBudget'];
 export type BudgetAssetInput = components['schemas']['BudgetAssetInput'];
 export type ApiKeyBudgetInput = components['schemas']['ApiKeyBudgetInput'];
+export type ApiKeyBudgetPatch = components['schemas']['ApiKeyBudgetPatch'];
 export type BudgetUsage = components['schemas']['BudgetUsage'];
 export type BudgetAssetUsage = components['schemas']['BudgetAssetUsage'];
 export type ApiKeyName = components['schemas']['ApiKeyName'];
@@ -8803,6 +8824,7 @@ export type Pkcs11SignerRequest = components['schemas']['Pkcs11SignerRequest'];
 export type Pkcs11Config = components['schemas']['Pkcs11Config'];
 export type RemoteSignerRequest = components['schemas']['RemoteSignerRequest'];
 export type RemoteConfig = components['schemas']['RemoteConfig'];
+export type ClientIdentityInput = components['schemas']['ClientIdentityInput'];
 export type Pem = components['schemas']['Pem'];
 export type VaultSignerRequest = components['schemas']['VaultSignerRequest'];
 export type VaultConfig = components['schemas']['VaultConfig'];
@@ -12545,8 +12567,9 @@ export const speedValues: ReadonlyArray<FlattenedDeepRequired<components>["schem
 export const speedInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SpeedInput"]> = ["safe_low", "average", "fast", "fastest"];
 export const transactionTypeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionTypeInput"]> = [0, 1, 2, 4];
 export const transactionTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Transaction"]["type"]> = [0, 1, 2, 4];
+export const immediateSubmissionInputModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ImmediateSubmissionInput"]["mode"]> = ["public", "private"];
+export const delayedSubmissionInputModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DelayedSubmissionInput"]["mode"]> = ["private_then_public"];
 export const submissionModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionMode"]> = ["public", "private", "private_then_public"];
-export const submissionModeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionModeInput"]> = ["public", "private", "private_then_public"];
 export const transactionWarningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWarning"]["code"]> = ["price_below_base_fee", "price_limited_by_cap", "low_balance_after", "long_queue", "cap_below_base_fee", "account_has_code", "balance_not_checked"];
 export const resourceWarningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ResourceWarning"]["code"]> = ["shared_address", "node_unhealthy"];
 export const redeliverPendingRequestStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RedeliverPendingRequest"]["status"]> = ["pending"];

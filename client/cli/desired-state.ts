@@ -114,7 +114,7 @@ export function differences(entry: Entry, current: Entry, before = ''): Differen
   })
 }
 
-/** The one form of values that can be written in several: amounts, addresses, URLs of nodes, null and absent members. */
+/** The one form of values that can be written in several: amounts, addresses, URLs of nodes, null, false and absent members. */
 function normal(value: unknown, name: string): unknown {
   if (value === undefined || value === null) return null
   if (Array.isArray(value)) return value.map((one) => (name in nodeDefaults ? node(one, name) : normal(one, name)))
@@ -122,7 +122,9 @@ function normal(value: unknown, name: string): unknown {
   if (typeof value === 'string') return /^0x[0-9a-fA-F]*$/.test(value) ? value.toLowerCase() : value
   if (!isEntry(value)) return value
   const members = Object.entries(value).map(([key, its]) => [key, normal(its, key)] as const)
-  return Object.fromEntries(members.filter(([, its]) => its !== null).sort(([a], [b]) => (a < b ? -1 : 1)))
+  return Object.fromEntries(
+    members.filter(([, its]) => its !== null && its !== false).sort(([a], [b]) => (a < b ? -1 : 1)),
+  )
 }
 
 /** The service shows only the origins of the URLs of nodes, because their paths often contain secrets. */

@@ -88,9 +88,10 @@ const modes = ['public', 'private', 'private_then_public'] as const
 function readSubmission(text: string): SendTransactionRequest['submission'] {
   const [name, blocks] = text.split(':')
   const mode = modes.find((one) => one === name)
-  if (mode === undefined || (blocks !== undefined && !/^\d{1,5}$/.test(blocks)))
+  const isDelayed = mode === 'private_then_public'
+  if (mode === undefined || isDelayed !== (blocks !== undefined && /^\d{1,5}$/.test(blocks)))
     throw new CommandError(`--submission must be ${modes.join(', ')}:BLOCKS; it is ${text}`)
-  return { mode, ...(blocks !== undefined && { after_blocks: Number(blocks) }) }
+  return isDelayed ? { mode, after_blocks: Number(blocks) } : { mode }
 }
 
 /** Adds `name=value` to the others. */

@@ -7,13 +7,15 @@ import type {
   Funding,
   Notification,
   NotificationFilter,
+  NotificationFilterPatch,
   Pool,
+  PoolPolicies,
   Relayer,
+  RelayerPolicies,
   Signer,
 } from '../../generated/openapi.ts'
 import type { CoinToken } from './policies/token-calls.ts'
 import type { IfMatch } from './revision.ts'
-import type { MergePatch } from './values.ts'
 
 export interface PageRequest {
   offset: number
@@ -151,15 +153,19 @@ export type RelayerObstacle =
   | 'unknown_signer'
   | 'unknown_notification'
 
-export interface PoolRow extends Pool {
+/** The policies that a relayer and a pool can have, as they are stored: without those that are not set. */
+export type SharedPolicies = Pick<RelayerPolicies, keyof PoolPolicies>
+
+export interface PoolRow extends Omit<Pool, 'policies'> {
   row_id: number
+  policies: SharedPolicies
   /** Of its network. */
   coin_token: CoinToken
   /** Of its relayers that have none of their own. */
   funding: Funding | null
 }
 
-export interface NewPool extends Pick<Pool, 'id' | 'name' | 'network' | 'policies'> {
+export interface NewPool extends Pick<PoolRow, 'id' | 'name' | 'network' | 'policies'> {
   relayer_ids: string[]
   weights?: Record<string, number>
 }
@@ -210,7 +216,7 @@ export interface NotificationChanges {
   url?: string
   signing_key?: Uint8Array | null
   /** Merged into the present one; null: every event. */
-  filter?: MergePatch<NotificationFilter> | null
+  filter?: NotificationFilterPatch | null
   /** Until when a replaced signing key still signs, in milliseconds since the Unix epoch. */
   former_until: number
 }

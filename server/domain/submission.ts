@@ -1,4 +1,4 @@
-import type { Network, SubmissionInput, Transaction } from '../../generated/openapi.ts'
+import type { Network, Submission, SubmissionInput, Transaction } from '../../generated/openapi.ts'
 import type { Intent } from './decide.ts'
 import { badRequest, conflict } from './errors.ts'
 import type { Proof } from './proof.ts'
@@ -78,11 +78,9 @@ export const isSecretOf = (
 
 /** Checks a request's or a network's submission. Null: public. Throws DomainError (400). */
 export function readSubmission(
-  { mode, after_blocks = null }: SubmissionInput,
+  { mode, after_blocks = null }: SubmissionInput | Submission,
   { private_rpc_urls }: Pick<Network, 'private_rpc_urls'>,
 ): PrivateSubmission | null {
-  if ((mode === 'private_then_public') !== (after_blocks !== null))
-    throw badRequest(['submission', 'after_blocks'], 'must be given with private_then_public, and with no other mode')
   if (mode === 'public') return null
   if (private_rpc_urls.length === 0)
     throw badRequest(['submission', 'mode'], 'must be public: the network has no private_rpc_urls')
@@ -135,4 +133,11 @@ export function afterHead(
   if (from_block === null) return { ...submission, from_block: head }
   if (head < from_block + (after_blocks as number)) return undefined
   return { ...submission, public_since: new Date(now).toISOString() }
+}
+
+/** What a request asks for to get this one. */
+export function askedSubmission(submission: PrivateSubmission | null): SubmissionInput {
+  if (submission === null) return { mode: 'public' }
+  const { after_blocks } = submission
+  return after_blocks === null ? { mode: 'private' } : { mode: 'private_then_public', after_blocks }
 }

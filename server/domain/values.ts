@@ -1,5 +1,5 @@
 import { getAddress } from 'ethers/address'
-import type { AmountInput } from '../../generated/openapi.ts'
+import type { AmountInput, NotificationFilter, NotificationFilterPatch } from '../../generated/openapi.ts'
 import { badRequest, type Field } from './errors.ts'
 
 /** No balance is above it. */
@@ -60,3 +60,7 @@ export function mergePatch<T extends object>(current: T, patch: MergePatch<T> | 
     Object.entries({ ...current, ...patch }).filter(([, value]) => value !== null && value !== undefined),
   ) as Partial<T>
 }
+
+/** Null: every event. */
+export const readFilter = ({ events = null, statuses = null }: NotificationFilterPatch): NotificationFilter | null =>
+  events === null && statuses === null ? null : { events, statuses }

@@ -8,7 +8,7 @@ import { badRequest, conflict, namedError, notFound, notificationNotFound } from
 import { type Caller, creatorSeenBy } from '../domain/operation.ts'
 import { requireRevision } from '../domain/revision.ts'
 import type { Conditions, NotificationChanges, PendingAuditEntry } from '../domain/rows.ts'
-import { readTime } from '../domain/values.ts'
+import { readFilter, readTime } from '../domain/values.ts'
 import type { ServicesContext } from './context.ts'
 
 /* Notifications: the webhooks that relayers report to. */
@@ -31,7 +31,7 @@ export async function createNotification(
   checkUrl(url)
   const createdBy = caller.id
   const key = sealed(context, id, signing_key)
-  const notification = { id, type, url, signing_key: key, created_by: createdBy, filter: filter ?? null }
+  const notification = { id, type, url, signing_key: key, created_by: createdBy, filter: readFilter(filter ?? {}) }
   const maxOfCreator = creatorSeenBy(caller) === undefined ? undefined : maxOfLimitedKey
   auditEntry.subject = id
   const outcome = await context.store.createNotification(notification, auditEntry, maxOfCreator)

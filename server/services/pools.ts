@@ -3,7 +3,7 @@ import { conflict, type Field, namedError, poolNotFound, unknownNetwork, unknown
 import type { Caller } from '../domain/operation.ts'
 import { listPolicies, mergePolicies, readPolicies } from '../domain/policies/read-policies.ts'
 import { requireRevision } from '../domain/revision.ts'
-import type { Conditions, PendingAuditEntry, PoolRow } from '../domain/rows.ts'
+import type { Conditions, PendingAuditEntry, PoolRow, SharedPolicies } from '../domain/rows.ts'
 import type { ServicesContext } from './context.ts'
 import { circleBy, circleByRelayers } from './funding/settings.ts'
 
@@ -58,7 +58,7 @@ export async function updatePool(
   const { policies, ...others } = body
   const changes = {
     ...others,
-    ...(policies !== undefined && { policies: (current: PoolPolicies) => mergePolicies(current, policies) }),
+    ...(policies !== undefined && { policies: (current: SharedPolicies) => mergePolicies(current, policies) }),
   }
   const outcome = await store.updatePool(id, changes, conditions)
   if (outcome === 'missing') return undefined
@@ -84,9 +84,17 @@ export async function deletePool(
 }
 
 /** The public part of a pool. */
-export const showPool = ({ row_id: _, funding, coin_token: __, ...pool }: PoolRow): Pool => ({
+export const showPool = ({ row_id: _, funding, coin_token: __, policies, ...pool }: PoolRow): Pool => ({
   ...pool,
+  policies: showPolicies(policies),
   is_funded: funding !== null,
+})
+
+/** A pool signs nothing, so its limits of tokens say nothing about signatures. */
+const showPolicies = ({ token_limits, ...policies }: SharedPolicies): PoolPolicies => ({
+  ...{ max_value: null, max_value_per_day: null, whitelist_receivers: null, allowed_functions: null },
+  ...policies,
+  token_limits: token_limits?.map(({ allow_signatures: _, ...limit }) => limit) ?? null,
 })
 
 function shown(outcome: PoolRow | { unknown_relayer: Field }): Pool {

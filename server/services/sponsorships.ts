@@ -3,7 +3,8 @@ import type {
   SponsoredUser,
   Sponsorship,
   UpdateSponsorshipRequest,
-  UserLimitsInput,
+  UserLimits,
+  UserLimitsPatch,
 } from '../../generated/openapi.ts'
 import { missing } from '../domain/errors.ts'
 import { type SponsorshipRules, sponsorshipBudget, usageKey } from '../domain/policies/sponsored-calls.ts'
@@ -75,21 +76,29 @@ export async function usageOfUser(
   { chain_id, row_id, user_limits }: SponsorshipRow,
   user: string,
 ): Promise<SponsoredUser> {
-  const use = async (asset: string, limit: string | number | undefined) =>
-    limit === undefined ? null : store.usage({ chain_id, holder: usageKey(row_id, user), asset, limit: `${limit}` })
-  const limits = user_limits ?? {}
-  const [calls, fees] = await Promise.all([use('calls', limits.max_calls_per_day), use('fee', limits.max_fee_per_day)])
+  const use = async (asset: string, limit: string | number | null) =>
+    limit === null ? null : store.usage({ chain_id, holder: usageKey(row_id, user), asset, limit: `${limit}` })
+  const { max_calls_per_day: most, max_fee_per_day: highest } = user_limits ?? noLimits
+  const [calls, fees] = await Promise.all([use('calls', most), use('fee', highest)])
   return { user, calls: calls && inCalls(calls), fees }
 }
 
 /** The given changes in normal form. Throws DomainError (400). */
 function readChanges({ user_limits: before }: SponsorshipRow, { user_limits, ...others }: UpdateSponsorshipRequest) {
   if (user_limits === undefined) return readRules(others)
-  const merged = mergePatch<UserLimitsInput>(before ?? {}, user_limits)
-  return readRules({ ...others, user_limits: Object.keys(merged).length === 0 ? null : merged })
+  return readRules({ ...others, user_limits: mergePatch<UserLimitsPatch>(before ?? noLimits, user_limits) })
 }
 
-type Changes = Omit<UpdateSponsorshipRequest, 'user_limits'> & { user_limits?: UserLimitsInput | null }
+const noLimits: UserLimits = { max_calls_per_day: null, max_fee_per_day: null }
+
+/** Null: no limit. Throws DomainError (400). */
+function readUserLimits({ max_calls_per_day = null, max_fee_per_day = null }: UserLimitsPatch): UserLimits | null {
+  if (max_calls_per_day === null && max_fee_per_day === null) return null
+  const fee = max_fee_per_day === null ? null : readAmount(max_fee_per_day, ['user_limits', 'max_fee_per_day'])
+  return { max_calls_per_day, max_fee_per_day: fee }
+}
+
+type Changes = Omit<UpdateSponsorshipRequest, 'user_limits'> & { user_limits?: UserLimitsPatch }
 type Given<Body> = Pick<Body, Extract<keyof Body, keyof SponsorshipRules | 'paused'>>
 type Read<Body> = Body extends CreateSponsorshipRequest
   ? Pick<SponsorshipRules, 'max_gas_per_call' | 'max_fee_per_call' | 'max_fee_per_day'> &
@@ -124,14 +133,7 @@ function readRules<Body extends CreateSponsorshipRequest | Changes>(body: Body):
     ...(max_gas_per_call !== undefined && { max_gas_per_call }),
     ...(max_fee_per_call !== undefined && { max_fee_per_call: readAmount(max_fee_per_call, ['max_fee_per_call']) }),
     ...(max_fee_per_day !== undefined && { max_fee_per_day: readAmount(max_fee_per_day, ['max_fee_per_day']) }),
-    ...(user_limits !== undefined && {
-      user_limits: user_limits && {
-        ...user_limits,
-        ...(user_limits.max_fee_per_day !== undefined && {
-          max_fee_per_day: readAmount(user_limits.max_fee_per_day, ['user_limits', 'max_fee_per_day']),
-        }),
-      },
-    }),
+    ...(user_limits !== undefined && { user_limits: readUserLimits(user_limits) }),
     ...(origins && { origins }),
     ...(paused !== undefined && { paused }),
   }

@@ -138,7 +138,9 @@ test('says before a change whether a block would include the new version, of one
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line))
-  expect(plans.map(({ transaction_id, price, is_mineable }) => [transaction_id, price, is_mineable])).toEqual([
+  expect(
+    plans.map(({ transaction_id, max_fee_per_gas, is_mineable }) => [transaction_id, max_fee_per_gas, is_mineable]),
+  ).toEqual([
     [first, '9000000000', false],
     [second, '9000000000', false],
   ])

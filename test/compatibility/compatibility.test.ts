@@ -37,7 +37,7 @@ const operationOf = ({ paths }: Contract, method: string) => paths[relayers]?.[m
 /** Each with what is told of it. */
 const breaking: [string, (contract: Contract) => void, RegExp][] = [
   ['a removed member', (its) => void Reflect.deleteProperty(schemaOf(its, 'Relayer').properties, 'name'), /name/],
-  ['a narrowed enum', (its) => void schemaOf(its, 'SubmissionModeInput').enum.pop(), /lost values/],
+  ['a narrowed enum', (its) => void schemaOf(its, 'SpeedInput').enum.pop(), /lost values/],
   [
     'a new required member of a request',
     (its) => {

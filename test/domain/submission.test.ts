@@ -34,8 +34,6 @@ test.each([
   [{ mode: 'private' }, relays, secret],
   [{ mode: 'private_then_public', after_blocks: 5 }, relays, { ...counting, from_block: null }],
   [{ mode: 'private' }, { private_rpc_urls: [] }, '/body/submission/mode'],
-  [{ mode: 'private_then_public' }, relays, '/body/submission/after_blocks'],
-  [{ mode: 'public', after_blocks: 5 }, relays, '/body/submission/after_blocks'],
 ] as const)('reads %j', (given, network, expected) => {
   const read = () => readSubmission(given, network as typeof relays)
   if (typeof expected === 'string')

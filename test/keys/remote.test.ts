@@ -94,12 +94,12 @@ test('mutual TLS: connects only with the client certificate, and trusts only the
   const { url, address } = remote
   const service = await startTestService()
   const trusted = { url, address, ca_certificate: tls.cert }
-  const both = { client_certificate: tls.cert, client_key: tls.key }
+  const both = { client_identity: { certificate: tls.cert, key: tls.key } }
   const cases: [object, number, RegExp][] = [
     [{ ...trusted, ...both }, 201, /./],
     [trusted, 422, /the remote signer answered 401/],
     [{ url, address, ...both }, 503, /self-signed certificate/],
-    [{ ...trusted, client_certificate: tls.cert }, 400, /./],
+    [{ ...trusted, client_identity: { certificate: tls.cert } }, 400, /./],
     [{ ...trusted, ...both, address: `0x${'11'.repeat(20)}` }, 422, /has no key of the address/],
     [{ ...trusted, ...both, url: 'ftp://signer.example.com' }, 400, /./],
   ]

@@ -28,7 +28,7 @@ test('says why a key service gave no answer', async () => {
     [remote('http://127.0.0.1:1'), 503, /the remote signer refuses connections: .*\(ECONNREFUSED\)/],
     [remote('http://no-such-host.invalid'), 503, /the remote signer has a host name that cannot be resolved/],
     [remote(`https://127.0.0.1:${port}`), 503, /the remote signer does not speak https at this port/],
-    [remote('https://127.0.0.1:1', { client_certificate: pem, client_key: pem }), 422, /is not valid PEM/],
+    [remote('https://127.0.0.1:1', { client_identity: { certificate: pem, key: pem } }), 422, /is not valid PEM/],
     [{ type: 'vault', config: { url: 'http://127.0.0.1:1', path: 'a', token: 't' } }, 503, /Vault refuses connections/],
     [
       { type: 'vault', config: { url: `http://127.0.0.1:${port}`, path: 'secret/data/a', token: 't' } },

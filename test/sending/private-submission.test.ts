@@ -386,10 +386,10 @@ test('refuses a submission that the network cannot do, and shows relays without 
   await rig.chain.mine()
 
   const after = '/body/submission/after_blocks'
-  expect(await refusal(send({ submission: { mode: 'private_then_public' } }))).toMatchObject({
+  expect(await refusal(send({ submission: { mode: 'private_then_public' } as never }))).toMatchObject({
     detail: { path: after },
   })
-  expect(await refusal(send({ submission: { mode: 'private', after_blocks: 3 } }))).toMatchObject({
+  expect(await refusal(send({ submission: { mode: 'private', after_blocks: 3 } as never }))).toMatchObject({
     detail: { path: after },
   })
   const change = (body: object) =>

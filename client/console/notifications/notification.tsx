@@ -358,8 +358,7 @@ function EditNotification({ resource }: { resource: Resource }) {
       lack={lack}
       effect="Later attempts use this URL, and later events these filters. A disabled notification becomes enabled when its URL is set."
       run={(client) => {
-        const { events = null, statuses = null } = opened.filter ?? {}
-        const before = { url: opened.url, filter: { events, statuses } }
+        const before = { url: opened.url, filter: opened.filter ?? { events: null, statuses: null } }
         return client.notifications.update(id, changedIn(before, form.body()), { revision: opened.revision })
       }}
     >

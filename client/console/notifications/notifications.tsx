@@ -1,7 +1,14 @@
 import { Bell } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import type { EventName, Notification, NotificationFilter, NotificationHealth, TransactionStatus } from '../../index.ts'
+import type {
+  EventName,
+  Notification,
+  NotificationFilter,
+  NotificationFilterInput,
+  NotificationHealth,
+  TransactionStatus,
+} from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { Checks, Field } from '../components/fields.tsx'
 import { TablePage } from '../components/page.tsx'
@@ -36,7 +43,7 @@ function CreateNotification() {
       run={(client) => {
         const { filter, ...body } = form.body()
         const set = Object.entries(filter).filter(([, list]) => list !== null)
-        const its = set.length > 0 && { filter: Object.fromEntries(set) as NotificationFilter }
+        const its = set.length > 0 && { filter: Object.fromEntries(set) as NotificationFilterInput }
         return client.notifications.create({ ...body, ...given({ id: form.values.id }), ...its })
       }}
       message={({ id }) => about('Notification', <Link to={paths.notification(id)}>{id}</Link>, 'is created.')}
@@ -93,17 +100,17 @@ const statuses: TransactionStatus[] = [
 ]
 
 export function filterText(filter: NotificationFilter | null): string {
-  const { events: named = [], statuses: only = [] } = filter ?? {}
-  const of = named.length === 0 ? 'every event' : named.map(words).join(', ')
-  return `${of}${only.length === 0 ? '' : `, of transactions that are ${only.join(', ')}`}`
+  const of = filter?.events?.map(words).join(', ') ?? 'every event'
+  return `${of}${filter?.statuses ? `, of transactions that are ${filter.statuses.join(', ')}` : ''}`
 }
 
 const orNull = <T,>(list: T[]): T[] | null => (list.length === 0 ? null : list)
 
 /** The URL of a notification and the events that it receives; nothing chosen is everything. */
 export function useNotificationForm(notification?: Notification) {
-  const { events: named = [], statuses: only = [] } = notification?.filter ?? {}
-  const form = useForm({ id: '', signing_key: '', url: notification?.url ?? '', events: named, statuses: only })
+  const { url = '', filter } = notification ?? {}
+  const chosen = { events: filter?.events ?? [], statuses: filter?.statuses ?? [] }
+  const form = useForm({ id: '', signing_key: '', url, ...chosen })
   return {
     ...form,
     /** The members of `filter` are null where nothing is chosen. */

@@ -149,7 +149,7 @@ function ChangeWeight({ pool_id, relayer_id, weight }: { pool_id: string; relaye
 const textsOf = ({ name, relayers, policies: { max_value_per_day } }: PoolResource) => ({
   name,
   relayer_ids: relayers.map(({ relayer_id }) => relayer_id),
-  max_value_per_day: max_value_per_day === undefined ? '' : exactly(max_value_per_day),
+  max_value_per_day: max_value_per_day === null ? '' : exactly(max_value_per_day),
 })
 
 function EditPool({ pool }: { pool: PoolResource }) {

@@ -27,7 +27,8 @@ const speedUp: Operation = 'speedUpTransaction'
  */
 export function lackOfChange(change: PriceChangeFigures | undefined): string | undefined {
   if (change === undefined) return 'It can no longer be changed.'
-  if (change.max_fee_per_gas !== null || (change.operation === 'cancelTransaction' && change.now === null)) return undefined
+  if (change.max_fee_per_gas !== null || (change.operation === 'cancelTransaction' && change.now === null))
+    return undefined
   return change.is_mineable === null ? 'No node tells its price now.' : 'Nothing would be signed.'
 }
 

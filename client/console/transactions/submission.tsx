@@ -24,8 +24,13 @@ export const submissionValues = ({ mode, after_blocks }: Submission): typeof sub
   after_blocks: after_blocks?.toString() ?? submissionStart.after_blocks,
 })
 
-export const submissionText = ({ mode, after_blocks }: SubmissionInput): string =>
-  mode === 'private_then_public' ? `${modes[mode]} after ${count(after_blocks ?? 0)} blocks` : modes[mode]
+export const submissionText = ({
+  mode,
+  after_blocks,
+}: {
+  mode: SubmissionMode
+  after_blocks?: number | null
+}): string => (mode === 'private_then_public' ? `${modes[mode]} after ${count(after_blocks ?? 0)} blocks` : modes[mode])
 
 /** Who gets the signed bytes. `none`: what it means to choose nothing; absent: one has to be chosen. */
 export const SubmissionFields = ({

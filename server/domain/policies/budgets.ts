@@ -1,4 +1,4 @@
-import type { ApiKeyBudget, ApiKeyBudgetInput } from '../../../generated/openapi.ts'
+import type { ApiKeyBudget, ApiKeyBudgetPatch } from '../../../generated/openapi.ts'
 import type { HashedTypedData } from '../encoding/typed-data.ts'
 import { badRequest, errorOf, type Fault, refusedBy } from '../errors.ts'
 import type { RelayerRow } from '../rows.ts'
@@ -212,7 +212,7 @@ export function readBudget({
   max_fee_per_day: fee,
   max_transactions_per_hour: count,
   receivers,
-}: ApiKeyBudgetInput): Partial<ApiKeyBudget> {
+}: ApiKeyBudgetPatch): Partial<ApiKeyBudget> {
   const place = ['budget', 'assets']
   const read = assets?.map(({ asset, max_amount: most, max_amount_per_day }, index) => ({
     asset: readAsset(asset, [...place, index, 'asset']),

@@ -1,8 +1,8 @@
-import type { Authorization, PoolPolicies, Sponsorship } from '../../../generated/openapi.ts'
+import type { Authorization, Sponsorship } from '../../../generated/openapi.ts'
 import { type AccountCall, nonceKeyOf, readAccountBatch, readForwardRequest } from '../decoding/sponsored-data.ts'
 import { readSignedCall } from '../encoding/signed-calls.ts'
 import { badRequest, refusedBy } from '../errors.ts'
-import type { PoolRow, RelayerRow } from '../rows.ts'
+import type { PoolRow, RelayerRow, SharedPolicies } from '../rows.ts'
 import type { Spend } from '../transaction-rows.ts'
 import { selectorOf } from './token-calls.ts'
 import { checkPolicies, checkPoolPolicies, poolSpendingOf, spendingOf } from './transaction-policies.ts'
@@ -182,7 +182,7 @@ export function sponsoredSpending(
     throw refusedCall('user_limits', 'a plain call needs a user, which only an API key with the scope send may give')
   const own = usageKey(sponsorshipRowId, user)
   const { max_calls_per_day: count, max_fee_per_day: fee } = user_limits
-  if (fee !== undefined)
+  if (fee !== null)
     spending.push({
       policy: 'user_limits/max_fee_per_day',
       asset: 'fee',
@@ -190,7 +190,7 @@ export function sponsoredSpending(
       limit: fee,
       holder: own,
     })
-  if (count !== undefined)
+  if (count !== null)
     spending.push({
       policy: 'user_limits/max_calls_per_day',
       asset: 'calls',
@@ -219,7 +219,7 @@ export function valueSpending(
   return [...spending, ...poolSpendingOf(shared, moved)]
 }
 
-const valueLimits = ({ policies: { max_value, max_value_per_day } }: Pick<PoolRow, 'policies'>): PoolPolicies => ({
+const valueLimits = ({ policies: { max_value, max_value_per_day } }: Pick<PoolRow, 'policies'>): SharedPolicies => ({
   ...(max_value !== undefined && { max_value }),
   ...(max_value_per_day !== undefined && { max_value_per_day }),
 })

@@ -81,7 +81,7 @@ export function judgeTokenSignature(
   for (const [token, amount] of signature.amounts) {
     const limit = limitOf(limits, token)
     if (!limit) return uncounted(`token_limits do not count signatures of the token ${token}`)
-    if (limit.max_amount !== undefined && amount > BigInt(limit.max_amount)) {
+    if (limit.max_amount !== null && amount > BigInt(limit.max_amount)) {
       return {
         outcome: 'above_limit',
         reason: `${amount} of the token ${token} is above the limit of ${limit.max_amount}`,
@@ -96,15 +96,13 @@ export function signatureSpending({ token_limits = [] }: RelayerPolicies, docume
   const signature = readTokenSignature(document)
   if (signature.outcome === 'uncounted') return []
   return [...signature.amounts].flatMap(([token, amount]) => {
-    const limit = limitOf(token_limits, token)?.max_amount_per_day
-    return limit === undefined || amount === 0n
-      ? []
-      : [{ policy: 'token_limits', asset: token, amount: `${amount}`, limit }]
+    const limit = limitOf(token_limits, token)?.max_amount_per_day ?? null
+    return limit === null || amount === 0n ? [] : [{ policy: 'token_limits', asset: token, amount: `${amount}`, limit }]
   })
 }
 
 const limitOf = (limits: TokenLimits, token: string) =>
-  limits.find((limit) => limit.asset === token && limit.allow_signatures === true)
+  limits.find((limit) => limit.asset === token && limit.allow_signatures)
 
 const innerText = (type: Type): string | undefined =>
   type.kind === 'struct' ? type.text : type.kind === 'array' ? innerText(type.of) : undefined

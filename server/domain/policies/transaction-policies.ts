@@ -1,7 +1,7 @@
-import type { PoolPolicies, RelayerPolicies } from '../../../generated/openapi.ts'
+import type { RelayerPolicies } from '../../../generated/openapi.ts'
 import { type DomainError, type Fault, refusedBy, type Subject } from '../errors.ts'
 import { gwei } from '../fees.ts'
-import type { PoolRow, RelayerRow } from '../rows.ts'
+import type { PoolRow, RelayerRow, SharedPolicies } from '../rows.ts'
 import type { OverLimit, Spend } from '../transaction-rows.ts'
 import { budgetSpending, isOfKey, type KeyBudget } from './budgets.ts'
 import { feeSpending } from './fee-policies.ts'
@@ -37,7 +37,7 @@ export function checkPolicies(relayer: Policed, transaction: Judged): void {
   refuseFor([...broken, ...brokenRelayerRules(relayer.policies, transaction)])
 }
 
-/** Policies that a pool and a relayer can have, on a network. */
+/** What has policies that a pool and a relayer can have, on a network. */
 type Limited = Pick<PoolRow, 'policies' | 'coin_token'>
 
 /** The same for the policies of a pool. All others are judged for the relayer that sends. */
@@ -74,7 +74,7 @@ function brokenRules({ policies, coin_token: coin }: Limited, judged: Judged, of
   const { whitelist_receivers, max_value } = policies
   const { to, data } = judged
   const faults: Fault[] = []
-  const refuse = (policy: keyof PoolPolicies, message: string) => faults.push({ of, field: [policy], message })
+  const refuse = (policy: keyof SharedPolicies, message: string) => faults.push({ of, field: [policy], message })
 
   if (whitelist_receivers && (to === null || !whitelist_receivers.includes(to))) {
     const message = to === null ? 'A contract cannot be created' : `The receiver ${to} is not in whitelist_receivers`
@@ -107,7 +107,7 @@ function tokenRules({ policies, coin_token: coin }: Limited, judged: Judged): st
     const moved = tokenMoved(coin, token, judged)
     if (moved?.kind === 'malformed') return `The arguments of ${selectorOf(judged.data)} are malformed`
     if (moved?.kind === 'counted') {
-      if (max_amount === undefined || moved.amount <= BigInt(max_amount)) return []
+      if (max_amount === null || moved.amount <= BigInt(max_amount)) return []
       return `${moved.amount} of the token ${token} is above the limit of ${max_amount}`
     }
     if (moved === undefined || isListed(policies, judged)) return []
@@ -115,7 +115,7 @@ function tokenRules({ policies, coin_token: coin }: Limited, judged: Judged): st
   })
 }
 
-function isListed(policies: PoolPolicies, { to, data }: Judged): boolean {
+function isListed(policies: SharedPolicies, { to, data }: Judged): boolean {
   const selector = selectorOf(data)
   return selector !== undefined && functionsOf(policies, to)?.includes(selector) === true
 }
@@ -152,7 +152,7 @@ function valueSpending({ policies, coin_token: coin }: Limited, moving: Moving):
   }
   for (const { asset: token, max_amount_per_day } of token_limits) {
     const moved = tokenMoved(coin, token, moving)
-    if (max_amount_per_day === undefined || moved?.kind !== 'counted' || moved.amount === 0n) continue
+    if (max_amount_per_day === null || moved?.kind !== 'counted' || moved.amount === 0n) continue
     spending.push({ policy: 'token_limits', asset: token, amount: `${moved.amount}`, limit: max_amount_per_day })
   }
   return spending
@@ -186,5 +186,5 @@ export function overLimit({ spend, left, resets_at }: OverLimit): DomainError {
   ])
 }
 
-const functionsOf = ({ allowed_functions }: PoolPolicies, to: string | null) =>
+const functionsOf = ({ allowed_functions }: SharedPolicies, to: string | null) =>
   allowed_functions?.find(({ address }) => address === to)?.selectors

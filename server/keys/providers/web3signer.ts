@@ -40,10 +40,10 @@ export class Web3signer {
     return config.interface === 'json_rpc' ? byJsonRpc(call, address) : byRest(call, address)
   }
 
-  #connectionTo({ url, ca_certificate, client_certificate, client_key }: RemoteConfig): RestService {
+  #connectionTo({ url, ca_certificate, client_identity: identity }: RemoteConfig): RestService {
     const tls = {
       ...(ca_certificate !== undefined && { ca: ca_certificate }),
-      ...(client_certificate !== undefined && { cert: client_certificate, key: client_key }),
+      ...(identity && { cert: identity.certificate, key: identity.key }),
     }
     const of = JSON.stringify([new URL(url).origin, tls])
     return this.#connections.of(of, () => new RestService(name, this.#outbound, tls))

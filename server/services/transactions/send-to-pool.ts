@@ -5,6 +5,7 @@ import { checkOwnTransaction } from '../../domain/policies/budgets.ts'
 import { checkPoolPolicies, poolSpendingOf } from '../../domain/policies/transaction-policies.ts'
 import type { PendingAuditEntry, PoolRow, RelayerRow } from '../../domain/rows.ts'
 import { stateText } from '../../domain/statuses.ts'
+import { askedSubmission } from '../../domain/submission.ts'
 import { contentOfRow, readTransactionRequest, type TransactionRequest } from '../../domain/transaction-request.ts'
 import type { TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
 import { type Member, membersInOrder, noRelayer, type Order } from './pick-relayer.ts'
@@ -138,8 +139,7 @@ function requestOf(row: WholeTransactionRow): TransactionRequest {
     gas_price: isLegacy ? fee_ceiling : null,
     max_fee_per_gas: isLegacy ? null : fee_ceiling,
     max_priority_fee_per_gas: isLegacy ? null : tip_ceiling,
-    submission:
-      submission === null ? { mode: 'public' } : { mode: submission.mode, after_blocks: submission.after_blocks },
+    submission: askedSubmission(submission),
   }
 }
 

@@ -10,7 +10,7 @@ import type {
   PageRequest,
   PendingAuditEntry,
 } from '../../domain/rows.ts'
-import { mergePatch } from '../../domain/values.ts'
+import { mergePatch, readFilter } from '../../domain/values.ts'
 import { type Database, type Session, sql, type TableList } from './database.ts'
 import { beginBulkChange } from './deliveries.ts'
 import { hexOf } from './transaction-rows.ts'
@@ -143,9 +143,8 @@ export const updateNotification = (
     if (isTarget) await dbTransaction.run(updateTarget, { row_id, type, url })
     if (signing_key !== undefined) await dbTransaction.run(updateKey, { row_id, signing_key, former_until })
     if (filter !== undefined) {
-      const merged = mergePatch(before.filter ?? {}, filter)
-      const isEmpty = Object.keys(merged).length === 0
-      await dbTransaction.run(updateFilter, { row_id, filter: encodeFilter(isEmpty ? null : merged) })
+      const merged = readFilter(mergePatch(before.filter ?? {}, filter))
+      await dbTransaction.run(updateFilter, { row_id, filter: encodeFilter(merged) })
     }
     const after = await get(dbTransaction, id, creator)
     const key = before.has_signing_key ? 'former' : null

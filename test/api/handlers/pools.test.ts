@@ -51,6 +51,12 @@ async function start(count: number, { mining = false } = {}) {
 const counted = (ids: string[], of: { relayer_id: string }[]) =>
   ids.map((id) => of.filter(({ relayer_id }) => relayer_id === id).length)
 
+/** The policies of a pool that has none. */
+const unlimited = {
+  ...{ max_value: null, max_value_per_day: null, whitelist_receivers: null, allowed_functions: null },
+  token_limits: null,
+}
+
 test('keeps pools: create, list, change, weigh, delete; names what is wrong', async () => {
   const { client, relayer_ids, codeOf, accounts } = await start(2)
   const [first, second] = relayer_ids as [string, string]
@@ -60,7 +66,7 @@ test('keeps pools: create, list, change, weigh, delete; names what is wrong', as
     name: 'payouts',
     network: 'local',
     relayers,
-    policies: {},
+    policies: unlimited,
     is_funded: false,
     revision: expect.any(String),
     created_at: expect.any(String),
@@ -240,7 +246,10 @@ test('waits for a state, and estimates the gas', async () => {
 test('limits per day count over all relayers of the pool: 40 of 100 at once', async () => {
   const { client, send, codeOf } = await start(4)
   const limit = { max_value_per_day: '40', whitelist_receivers: [to] }
-  expect((await client.patch(base, { path, body: { policies: limit } })).data.policies).toEqual(limit)
+  expect((await client.patch(base, { path, body: { policies: limit } })).data.policies).toEqual({
+    ...unlimited,
+    ...limit,
+  })
   const outcomes = await Promise.all(Array.from({ length: 100 }, () => codeOf(send())))
   expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(40)
   expect(new Set(outcomes)).toEqual(new Set(['done', '403 policy_violation pool/policies/max_value_per_day']))

@@ -64,9 +64,9 @@ function referred(part: unknown, found = new Set<string>()): Set<string> {
   return found
 }
 
-/** What may be absent from a response: whole schemas whose members are limits or a filter, or have a form of their own, and members. */
+/** What may be absent from a response: the policies of a relayer, schemas that have a form of their own, and members. */
 const mayBeAbsent = new Set([
-  ...['RelayerPolicies', 'PoolPolicies', 'TokenLimit', 'PoolTokenLimit', 'UserLimits', 'NotificationFilter'],
+  'RelayerPolicies',
   ...[
     'TransactionSuggestionBody',
     'TransactionSuggestionPolicies',
@@ -79,7 +79,7 @@ const mayBeAbsent = new Set([
   ...['Transaction.warnings', 'Relayer.warnings', 'Network.warnings', 'ApiKey.budget_usage'],
 ])
 
-test('a member of a response is always present, and null without a value, but policies, filters and what is listed here', () => {
+test('a member of a response is always present, and null without a value, but the policies of a relayer and what is listed here', () => {
   const responses = Object.values(contract.paths).flatMap((item) =>
     Object.values(item as Record<string, { responses?: unknown }>).map(({ responses }) => responses),
   )

