@@ -316,8 +316,9 @@ for (const maxValue of ['7', null]) {
 }
 const notifications = new relayer.NotificationsApi(configuration)
 const url = 'http://127.0.0.1:9'
-const createNotificationRequest = { id: 'ops', type: 'webhook', url, filter: { statuses: ['confirmed'] } } as const
-const ops = await notifications.createNotification({ createNotificationRequest: structuredClone(createNotificationRequest) })
+const filter: relayer.NotificationFilterInput = { statuses: ['confirmed'] }
+const createNotificationRequest = { id: 'ops', type: 'webhook', url, filter } as const
+const ops = await notifications.createNotification({ createNotificationRequest })
 console.log(ops.data.filter?.statuses?.[0])
 const path = { notificationId: 'ops' }
 const changed = await notifications.updateNotification({ ...path, updateNotificationRequest: { url: url + '/b' } })
