@@ -113,8 +113,8 @@ public class Program {
   // A list or map that a PATCH leaves out is not sent, so that it stays.
   static void leaveLists() throws Exception {
     PoolsApi pools = new PoolsApi(client);
-    CreatePoolRequest pool = new CreatePoolRequest().id("payouts").network("local").relayerIds(List.of("demo"));
-    pool.policies(new PoolPoliciesInput().whitelistReceivers(Set.of("${receiver}")));
+    CreatePoolRequest pool = new CreatePoolRequest().id("payouts").network("local").relayerIds(Set.of("demo"));
+    pool.policies(new PoolPoliciesInput().whitelistReceivers(List.of("${receiver}")));
     pools.createPool(APICreatePoolRequest.newBuilder().createPoolRequest(pool).build());
     UpdatePoolRequest change = new UpdatePoolRequest().name("Payouts").policies(new PoolPoliciesPatch().maxValue("9"));
     pools.updatePool(APIUpdatePoolRequest.newBuilder().poolId("payouts").updatePoolRequest(change).build());
