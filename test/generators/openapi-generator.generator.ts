@@ -46,13 +46,17 @@ import org.openapitools.client.model.*;
 
 public class Program {
   static final ApiClient client = new ApiClient();
-  static final RelayersApi relayers = new RelayersApi(client);
-  static final TransactionsApi transactions = new TransactionsApi(client);
-  static final NotificationsApi notifications = new NotificationsApi(client);
+  // Each reads the address of the client when it is made.
+  static RelayersApi relayers;
+  static TransactionsApi transactions;
+  static NotificationsApi notifications;
 
   public static void main(String[] arguments) throws Exception {
     client.updateBaseUri(arguments[0]);
     client.setRequestInterceptor(request -> request.header("Authorization", "Bearer " + arguments[1]));
+    relayers = new RelayersApi(client);
+    transactions = new TransactionsApi(client);
+    notifications = new NotificationsApi(client);
     SignMessageRequest hello = new SignMessageRequest(new SignTextRequest().message("Hello"));
     var signing = APISignMessageRequest.newBuilder().relayerId("demo").signMessageRequest(hello).build();
     System.out.println(new SigningApi(client).signMessage(signing).getData().getSig());
