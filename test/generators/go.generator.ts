@@ -106,7 +106,7 @@ func main() {
 	filter := relayer.NotificationFilterInput{Statuses: &[]relayer.TransactionStatusInput{relayer.TransactionStatusInputConfirmed}}
 	ops, err := client.CreateNotificationWithResponse(ctx, relayer.CreateNotificationRequest{Id: &id, Url: "http://127.0.0.1:9", Filter: &filter})
 	check(err)
-	fmt.Println((*ops.JSON201.Data.Filter.MustGet().Statuses)[0])
+	fmt.Println(ops.JSON201.Data.Filter.MustGet().Statuses.MustGet()[0])
 	changed, err := client.UpdateNotificationWithResponse(ctx, id, nil, relayer.UpdateNotificationRequest{Url: &url})
 	check(err)
 	fmt.Println(changed.JSON200.Data.Url)
