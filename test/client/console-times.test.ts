@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { ageOrDate, rowTime, showUtc } from '../../client/console/data/times.ts'
+import { ageOrDate, gap, rowTime, showUtc } from '../../client/console/data/times.ts'
 
 const now = Date.parse('2031-07-20T12:00:00Z')
 const thisYear = new Date().getFullYear()
@@ -13,6 +13,16 @@ test.each([
 ])('shows %s as %s', (at, text) => {
   showUtc(true)
   expect(ageOrDate(at, now)).toMatch(text)
+})
+
+test.each([
+  [0, '< 0.01 s'],
+  [4, '< 0.01 s'],
+  [5, '0.01 s'],
+  [1_200, '1.20 s'],
+  [15_000, '15 s'],
+])('shows %i ms between two steps as %s', (ms, text) => {
+  expect(gap(ms)).toBe(text)
 })
 
 test('shows the date and the hour of a time of this year, and no year', () => {

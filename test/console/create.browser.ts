@@ -1,3 +1,4 @@
+import { getAddress } from 'ethers'
 import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { choose, named, openConsole, press, startStage } from './browser.ts'
@@ -167,5 +168,5 @@ test('links transactions and addresses to the explorer of the network', async ()
   await open(`/relayers/${account.relayer_id}/transactions/${sent?.id}`)
   const link = (name: string) => page.getByRole('link', { name: `${name} in the explorer` }).getAttribute('href')
   expect(await link('Transaction')).toBe(`https://explorer.example/tx/${sent?.hash}`)
-  expect(await link('Receiver')).toBe(`https://explorer.example/address/${sent?.to}`)
+  expect(await link('Receiver')).toBe(`https://explorer.example/address/${getAddress(sent?.to ?? '')}`)
 })
