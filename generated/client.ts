@@ -3185,7 +3185,7 @@ export interface components {
             v: number;
         };
         /**
-         * @description `pending`: accepted, not signed yet. `sent`: signed and stored. `submitted`: accepted by a node. `mined`: included in a block. `confirmed`: mined with the required confirmations. `failed`: mined and reverted, or cannot be sent. `canceled`: canceled. `expired`: in no block when `valid_until` passed, and its nonce is used by a transfer of 0 wei, or again. A later version may add values.
+         * @description `pending`: accepted, not signed yet. `sent`: signed and stored. `submitted`: accepted by a node. `mined`: included in a block. `confirmed`: mined with the required confirmations. `failed`: mined and reverted, or cannot be sent. `canceled`: canceled; if `moved_to_transaction_id` is set, another transaction carries out the same request. `expired`: in no block when `valid_until` passed, and its nonce is used by a transfer of 0 wei, or again. A later version may add values.
          * @enum {string}
          */
         TransactionStatus: "pending" | "sent" | "submitted" | "mined" | "confirmed" | "failed" | "canceled" | "expired";

@@ -9,7 +9,7 @@ const masked: ReadonlySet<PropertyKey> = new Set(['signing_key'])
 
 /**
  * Notes in the audit entry of a change what it changed, by the members of members too: a policy, not all of them. Secrets are masked: one
- * that was changed is named. What there was not before is created: its status is 201.
+ * that was changed is named. What there was not before is created: its status is 201. A database transaction that is repeated notes anew.
  */
 export function noteChanges<K extends Kind>(
   entry: PendingAuditEntry | undefined,
@@ -21,7 +21,8 @@ export function noteChanges<K extends Kind>(
   const names = members[kind] as readonly (keyof Members<K> & string)[]
   const changes = names.flatMap((name) => changesIn(name, before?.[name], after?.[name], name))
   if (changes.length > 0) entry.changes = changes.slice(0, maxChanges)
-  if (before === null && after !== null) entry.http_status = 201
+  else delete entry.changes
+  entry.http_status = before === null && after !== null ? 201 : 200
 }
 
 function changesIn(name: string, before: unknown, after: unknown, member: string): NonNullable<AuditEntry['changes']> {
