@@ -15,6 +15,7 @@ const contract = join(root, 'generated', 'openapi.json')
 interface Schema {
   type?: unknown
   properties?: object
+  required?: string[]
   oneOf?: { $ref: string }[]
 }
 
@@ -49,12 +50,13 @@ export function firstOf(schema: string): string {
   return nameIn(first)
 }
 
-/** The schemas of the bodies of all PATCH operations. */
+/** The schemas of the bodies of all PATCH operations, but those that require a member. */
 export const patchSchemas = Object.values(document.paths ?? {}).flatMap(({ patch }) => {
   const schema = (patch?.requestBody as Body | undefined)?.content['application/json']?.schema
   if (schema === undefined) return []
   const union = document.components.schemas[nameIn(schema)]?.oneOf
-  return union ? union.map(nameIn) : [nameIn(schema)]
+  const names = union ? union.map(nameIn) : [nameIn(schema)]
+  return names.filter((name) => document.components.schemas[name]?.required === undefined)
 })
 
 /** Those for which a generator makes a class. */
