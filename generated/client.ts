@@ -3339,21 +3339,30 @@ export interface components {
          *       "after_blocks": 25
          *     }
          */
-        SubmissionInput: components["schemas"]["ImmediateSubmissionInput"] | components["schemas"]["DelayedSubmissionInput"];
-        /** @description Public or private, without a later change. */
-        ImmediateSubmissionInput: {
+        SubmissionInput: components["schemas"]["PublicSubmissionInput"] | components["schemas"]["PrivateSubmissionInput"] | components["schemas"]["DelayedSubmissionInput"];
+        /** @description All nodes get the bytes. */
+        PublicSubmissionInput: {
             /**
              * @description Which nodes get the signed bytes.
-             * @enum {string}
+             * @constant
              */
-            mode: "public" | "private";
+            mode: "public";
+            after_blocks?: never;
+        };
+        /** @description Only the private relays get the bytes. */
+        PrivateSubmissionInput: {
+            /**
+             * @description Which nodes get the signed bytes.
+             * @constant
+             */
+            mode: "private";
             after_blocks?: never;
         };
         /** @description Private at first, and public after some blocks. */
         DelayedSubmissionInput: {
             /**
              * @description Which nodes get the signed bytes.
-             * @enum {string}
+             * @constant
              */
             mode: "private_then_public";
             /** @description After how many blocks it is made public. */
@@ -8597,7 +8606,8 @@ export type TransactionSpeed = components['schemas']['TransactionSpeed'];
 export type Transaction = components['schemas']['Transaction'];
 export type Submission = components['schemas']['Submission'];
 export type SubmissionInput = components['schemas']['SubmissionInput'];
-export type ImmediateSubmissionInput = components['schemas']['ImmediateSubmissionInput'];
+export type PublicSubmissionInput = components['schemas']['PublicSubmissionInput'];
+export type PrivateSubmissionInput = components['schemas']['PrivateSubmissionInput'];
 export type DelayedSubmissionInput = components['schemas']['DelayedSubmissionInput'];
 export type SubmissionMode = components['schemas']['SubmissionMode'];
 export type TransactionSubmission = components['schemas']['TransactionSubmission'];
@@ -12567,8 +12577,6 @@ export const speedValues: ReadonlyArray<FlattenedDeepRequired<components>["schem
 export const speedInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SpeedInput"]> = ["safe_low", "average", "fast", "fastest"];
 export const transactionTypeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionTypeInput"]> = [0, 1, 2, 4];
 export const transactionTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Transaction"]["type"]> = [0, 1, 2, 4];
-export const immediateSubmissionInputModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ImmediateSubmissionInput"]["mode"]> = ["public", "private"];
-export const delayedSubmissionInputModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["DelayedSubmissionInput"]["mode"]> = ["private_then_public"];
 export const submissionModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionMode"]> = ["public", "private", "private_then_public"];
 export const transactionWarningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWarning"]["code"]> = ["price_below_base_fee", "price_limited_by_cap", "low_balance_after", "long_queue", "cap_below_base_fee", "account_has_code", "balance_not_checked"];
 export const resourceWarningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ResourceWarning"]["code"]> = ["shared_address", "node_unhealthy"];

@@ -109,7 +109,7 @@ test('makes ten attempts at 0, 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 2
   await at(timeOf(again.next_attempt_at))
   expect(await attempted(waitsMs.length + 3)).toMatchObject({ status: 'delivered' })
   expect((await deliveries()).length).toBe(1)
-  expect(await health()).toMatchObject({ failing_since: null, failed: 0 })
+  expect(await health()).toMatchObject({ failing_since: null, failed_count: 0 })
 })
 
 const iso = (time: number) => new Date(time).toISOString()
@@ -152,18 +152,23 @@ test.each([
   target.answer = status(410)
   await pause(true)
   await expect.poll(async () => (await health()).status).toBe('disabled')
-  expect(await health()).toMatchObject({ failed: 1, disabled_reason: expect.stringContaining('410') })
+  expect(await health()).toMatchObject({ failed_count: 1, disabled_reason: expect.stringContaining('410') })
   await pause(false)
   await settle()
   expect(events()).toHaveLength(1)
 
   target.answer = status(204)
   await update(changesFor(receiver.url))
-  expect(await health()).toMatchObject({ status: 'enabled', disabled_reason: null, failing_since: null, failed: 2 })
+  expect(await health()).toMatchObject({
+    status: 'enabled',
+    disabled_reason: null,
+    failing_since: null,
+    failed_count: 2,
+  })
   expect(await redeliverSince(start)).toBe(2)
   await attempted(1)
   expect(events().map(({ event }) => event.sequence)).toEqual([1, 1, 2])
-  expect(await health()).toMatchObject({ failed: 0, pending: 0 })
+  expect(await health()).toMatchObject({ failed_count: 0, pending_count: 0 })
 })
 
 test('disables a notification with the reason after 120 hours of failures, and starts again after a success', async () => {
@@ -189,7 +194,7 @@ test('disables a notification with the reason after 120 hours of failures, and s
   expect(await health()).toMatchObject({
     status: 'disabled',
     disabled_reason: 'Every attempt has failed for 120 hours; the last failure: HTTP 500',
-    pending: 0,
+    pending_count: 0,
   })
 
   await pause(true)

@@ -157,7 +157,11 @@ test('disables after 410, enables with an update of the URL, and redelivers fail
   await pause(service, true)
   await expect.poll(async () => (await health()).status).toBe('disabled')
   await pause(service, false)
-  expect(await health()).toMatchObject({ failed: 2, pending: 0, disabled_reason: expect.stringContaining('410') })
+  expect(await health()).toMatchObject({
+    failed_count: 2,
+    pending_count: 0,
+    disabled_reason: expect.stringContaining('410'),
+  })
   const since = { since: '2020-01-01T00:00:00Z' }
   const again = () => client.post('/api/v1/notifications/{notification_id}/redeliver', { ...hook, body: since })
   await expect(again()).rejects.toMatchObject({ status: 409 })
