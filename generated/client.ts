@@ -3057,8 +3057,11 @@ export interface components {
              */
             resets_at?: components["schemas"]["Timestamp"];
         };
-        /** @description The kind of the failure, for programs. The meaning of a code never changes. Later versions may add codes. Known codes: `invalid_request`, `insufficient_funds`, `execution_reverted` (400), `unauthorized` (401), `forbidden`, `policy_violation`, `relayer_paused` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `already_exists`, `in_use`, `invalid_state`, `limit_reached`, `already_sent`, `possibly_sent` (409), `precondition_failed` (412), `payload_too_large` (413), `unsupported_media_type` (415), `expectation_failed` (417), `idempotency_mismatch`, `gas_limit_too_low`, `key_service_refused` (422), `precondition_required` (428), `rate_limited` (429), `header_too_large` (431), `internal` (500), `not_implemented` (501), `bad_gateway` (502), `unavailable`, `outcome_unknown` (503). */
-        FailureCode: string;
+        /**
+         * @description The kind of the failure, for programs. The meaning of a code never changes. Later versions may add codes. Known codes: `invalid_request`, `insufficient_funds`, `execution_reverted` (400), `unauthorized` (401), `forbidden`, `policy_violation`, `relayer_paused` (403), `not_found` (404), `method_not_allowed` (405), `request_timeout` (408), `already_exists`, `in_use`, `invalid_state`, `limit_reached`, `already_sent`, `possibly_sent` (409), `precondition_failed` (412), `payload_too_large` (413), `unsupported_media_type` (415), `expectation_failed` (417), `idempotency_mismatch`, `gas_limit_too_low`, `key_service_refused` (422), `precondition_required` (428), `rate_limited` (429), `header_too_large` (431), `internal` (500), `not_implemented` (501), `bad_gateway` (502), `unavailable`, `outcome_unknown` (503). A later version may add values.
+         * @enum {string}
+         */
+        FailureCode: "invalid_request" | "insufficient_funds" | "execution_reverted" | "unauthorized" | "forbidden" | "policy_violation" | "relayer_paused" | "not_found" | "method_not_allowed" | "request_timeout" | "already_exists" | "in_use" | "invalid_state" | "limit_reached" | "already_sent" | "possibly_sent" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "expectation_failed" | "idempotency_mismatch" | "gas_limit_too_low" | "key_service_refused" | "precondition_required" | "rate_limited" | "header_too_large" | "internal" | "not_implemented" | "bad_gateway" | "unavailable" | "outcome_unknown";
         /** @description Identifies the content of the resource, and changes with each change of it; not with its use. A single resource has it in the header `ETag` too. Give it in `If-Match` when you change what you have read. */
         Revision: string;
         /** @description An id in a path. An id that is not valid gets the same 404 as an unknown one. */
@@ -3857,7 +3860,7 @@ export interface components {
             /** @description The current state of the transaction in a sentence, for people. */
             summary: string;
             /** @description What the transaction waits for, in one word. Null when it has ended. */
-            wait_reason: components["schemas"]["ExplanationReason"] | null;
+            wait_reason: components["schemas"]["ExplanationWaitReason"] | null;
             /** @description The time of the last change of its status or of `wait_reason`. Of `block`: the time since which a node has it. */
             since: components["schemas"]["Timestamp"];
             /** @description The transaction with a lower nonce that blocks this one. Null when none does. */
@@ -4642,7 +4645,7 @@ export interface components {
          * @description A code of `WaitReason`, or: `signature`: the transaction is signed next. `acceptance`: it is signed, and no node has accepted it yet. `block`: a node has it, and it is not in a block yet. `confirmations`: it is in a block, and has fewer than the required confirmations. One of `price_cap`, `fee_multiplier`, `fee_budget`, `base_fee`, `fee_too_low`, `replacement_underpriced`, `funds`, `node`, `unreachable`, `nonce_conflict`, `uncertain_nonce`, `missing_receipt`, `awaiting_quorum`, `earlier_nonce`, `paused`, `disabled`, `key_service`, `private_relay`, `other`, `signature`, `acceptance`, `block`, `confirmations`. A later version may add values.
          * @enum {string}
          */
-        ExplanationReason: "price_cap" | "fee_multiplier" | "fee_budget" | "base_fee" | "fee_too_low" | "replacement_underpriced" | "funds" | "node" | "unreachable" | "nonce_conflict" | "uncertain_nonce" | "missing_receipt" | "awaiting_quorum" | "earlier_nonce" | "paused" | "disabled" | "key_service" | "private_relay" | "other" | "signature" | "acceptance" | "block" | "confirmations";
+        ExplanationWaitReason: "price_cap" | "fee_multiplier" | "fee_budget" | "base_fee" | "fee_too_low" | "replacement_underpriced" | "funds" | "node" | "unreachable" | "nonce_conflict" | "uncertain_nonce" | "missing_receipt" | "awaiting_quorum" | "earlier_nonce" | "paused" | "disabled" | "key_service" | "private_relay" | "other" | "signature" | "acceptance" | "block" | "confirmations";
         /** @description The body of a delivery. It is stored together with the change that it reports, and every attempt sends the same bytes. Read `event` first, and then the body by the schema of that event: `TransactionUpdateEvent`, `TransactionWaitingEvent`, `RelayerDisabledEvent`, `RelayerEnabledEvent`, `RelayerLowBalanceEvent`, `RelayerFundingEvent`, `PaymentSettledEvent`, `PaymentFailedEvent` or `TestEvent`. A later version may add some. */
         WebhookEvent: components["schemas"]["TransactionUpdateEvent"] | components["schemas"]["TransactionWaitingEvent"] | components["schemas"]["RelayerDisabledEvent"] | components["schemas"]["RelayerEnabledEvent"] | components["schemas"]["RelayerLowBalanceEvent"] | components["schemas"]["RelayerFundingEvent"] | components["schemas"]["PaymentSettledEvent"] | components["schemas"]["PaymentFailedEvent"] | components["schemas"]["TestEvent"];
         /** @description What the event is about. Its members depend on `event`: the schema of the event, such as `TransactionUpdateEvent`, has them. */
@@ -4658,7 +4661,7 @@ export interface components {
              * @enum {string}
              */
             event: "transaction_update";
-            payload: components["schemas"]["TransactionPayload"];
+            payload: components["schemas"]["TransactionUpdatePayload"];
             /** @description When the change happened. */
             timestamp: components["schemas"]["Timestamp"];
             /**
@@ -4812,7 +4815,7 @@ export interface components {
             sequence: number;
         };
         /** @description The transaction at the time of the change. */
-        TransactionPayload: {
+        TransactionUpdatePayload: {
             /**
              * @description The tag of the payload.
              * @constant
@@ -8703,7 +8706,7 @@ export type EventName = components['schemas']['EventName'];
 export type FilterEventName = components['schemas']['FilterEventName'];
 export type FilterEventNameInput = components['schemas']['FilterEventNameInput'];
 export type WaitReason = components['schemas']['WaitReason'];
-export type ExplanationReason = components['schemas']['ExplanationReason'];
+export type ExplanationWaitReason = components['schemas']['ExplanationWaitReason'];
 export type WebhookEvent = components['schemas']['WebhookEvent'];
 export type EventPayload = components['schemas']['EventPayload'];
 export type TransactionUpdateEvent = components['schemas']['TransactionUpdateEvent'];
@@ -8715,7 +8718,7 @@ export type RelayerFundingEvent = components['schemas']['RelayerFundingEvent'];
 export type PaymentSettledEvent = components['schemas']['PaymentSettledEvent'];
 export type PaymentFailedEvent = components['schemas']['PaymentFailedEvent'];
 export type TestEvent = components['schemas']['TestEvent'];
-export type TransactionPayload = components['schemas']['TransactionPayload'];
+export type TransactionUpdatePayload = components['schemas']['TransactionUpdatePayload'];
 export type TransactionWaitingPayload = components['schemas']['TransactionWaitingPayload'];
 export type RelayerDisabledPayload = components['schemas']['RelayerDisabledPayload'];
 export type RelayerEnabledPayload = components['schemas']['RelayerEnabledPayload'];
@@ -12569,6 +12572,7 @@ export const pathsApiV1RelayersRelayer_idTransactionsTransaction_idDeleteParamet
 export const pathsApiV1ActivityGetParametersQueryPeriodValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/activity"]["get"]["parameters"]["query"]["period"]> = ["hour", "day", "week", "month", "quarter"];
 export const pathsApiV1PoolsPool_idTransactionsPostParametersQueryWaitValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/pools/{pool_id}/transactions"]["post"]["parameters"]["query"]["wait"]> = ["none", "submitted", "mined", "confirmed"];
 export const pathsApiV1AuditGetParametersQueryOutcomeValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/audit"]["get"]["parameters"]["query"]["outcome"]> = ["succeeded", "refused"];
+export const failureCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FailureCode"]> = ["invalid_request", "insufficient_funds", "execution_reverted", "unauthorized", "forbidden", "policy_violation", "relayer_paused", "not_found", "method_not_allowed", "request_timeout", "already_exists", "in_use", "invalid_state", "limit_reached", "already_sent", "possibly_sent", "precondition_failed", "payload_too_large", "unsupported_media_type", "expectation_failed", "idempotency_mismatch", "gas_limit_too_low", "key_service_refused", "precondition_required", "rate_limited", "header_too_large", "internal", "not_implemented", "bad_gateway", "unavailable", "outcome_unknown"];
 export const networkTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkType"]> = ["evm"];
 export const networkTypeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkTypeInput"]> = ["evm"];
 export const transactionStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionStatus"]> = ["pending", "sent", "submitted", "mined", "confirmed", "failed", "canceled", "expired"];
@@ -12597,7 +12601,7 @@ export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["s
 export const filterEventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FilterEventName"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding", "payment_settled", "payment_failed"];
 export const filterEventNameInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FilterEventNameInput"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding", "payment_settled", "payment_failed"];
 export const waitReasonValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitReason"]> = ["price_cap", "fee_multiplier", "fee_budget", "base_fee", "fee_too_low", "replacement_underpriced", "funds", "node", "unreachable", "nonce_conflict", "uncertain_nonce", "missing_receipt", "awaiting_quorum", "earlier_nonce", "paused", "disabled", "key_service", "private_relay", "other"];
-export const explanationReasonValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ExplanationReason"]> = ["price_cap", "fee_multiplier", "fee_budget", "base_fee", "fee_too_low", "replacement_underpriced", "funds", "node", "unreachable", "nonce_conflict", "uncertain_nonce", "missing_receipt", "awaiting_quorum", "earlier_nonce", "paused", "disabled", "key_service", "private_relay", "other", "signature", "acceptance", "block", "confirmations"];
+export const explanationWaitReasonValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ExplanationWaitReason"]> = ["price_cap", "fee_multiplier", "fee_budget", "base_fee", "fee_too_low", "replacement_underpriced", "funds", "node", "unreachable", "nonce_conflict", "uncertain_nonce", "missing_receipt", "awaiting_quorum", "earlier_nonce", "paused", "disabled", "key_service", "private_relay", "other", "signature", "acceptance", "block", "confirmations"];
 export const transactionUpdateEventEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionUpdateEvent"]["event"]> = ["transaction_update"];
 export const transactionWaitingEventEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWaitingEvent"]["event"]> = ["transaction_waiting"];
 export const relayerDisabledEventEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerDisabledEvent"]["event"]> = ["relayer_disabled"];
@@ -12607,7 +12611,7 @@ export const relayerFundingEventEventValues: ReadonlyArray<FlattenedDeepRequired
 export const paymentSettledEventEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PaymentSettledEvent"]["event"]> = ["payment_settled"];
 export const paymentFailedEventEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PaymentFailedEvent"]["event"]> = ["payment_failed"];
 export const testEventEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TestEvent"]["event"]> = ["test"];
-export const transactionPayloadTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionPayload"]["type"]> = [0, 1, 2, 4];
+export const transactionUpdatePayloadTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionUpdatePayload"]["type"]> = [0, 1, 2, 4];
 export const transactionWaitingPayloadTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWaitingPayload"]["type"]> = [0, 1, 2, 4];
 export const scopeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ScopeInput"]> = ["sign", "send", "read", "notifications", "manage"];
 export const grantedScopesValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["GrantedScopes"]> = ["sign", "send", "read", "notifications", "manage", "relay", "settle"];

@@ -51,13 +51,17 @@ const nameOf = ({ name, $ref }: { name?: string; $ref?: string }) => name ?? $re
 /** What generated clients use of one object of a contract, and `redocly diff` does not compare. */
 function usedOf(node: Node, path: string[]): string[] {
   const name = path.at(-1)
-  const { tags, parameters, discriminator, default: value } = node
+  const { tags, parameters, required, discriminator, default: value } = node
   const listed = (values: unknown) => (Array.isArray(values) ? values : [])
   const mapping = isNode(discriminator) && isNode(discriminator.mapping) ? Object.keys(discriminator.mapping) : []
+  // What the service sends. A parameter of a request that is no longer required breaks nobody.
+  const isSent = path.includes('headers') || path[0] === 'webhooks'
   const isSchema = name !== 'properties' && name !== 'responses'
   return [
     ...(path.join('.') === 'components.schemas' ? Object.keys(node).map((schema) => `Schema \`${schema}\``) : []),
     ...('operationId' in node ? listed(tags).map((tag) => `Tag \`${tag}\` of \`${node.operationId}\``) : []),
+    ...('operationId' in node && !('x-audience' in node) ? [`Audience of \`${node.operationId}\``] : []),
+    ...(isSent && required === true ? [`Header \`${name}\` in every message`] : []),
     ...('operationId' in node && path[0] !== 'webhooks'
       ? listed(parameters).map(
           (its, index) => `Parameter \`${nameOf(its)}\` as number ${index + 1} of \`${node.operationId}\``,

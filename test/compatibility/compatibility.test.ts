@@ -26,6 +26,7 @@ interface Contract {
     schemas: Record<string, Schema>
     parameters: Record<string, { schema: { default?: unknown } }>
     responses: Record<string, { headers: object }>
+    headers: Record<string, { required?: boolean }>
   }
 }
 
@@ -67,6 +68,26 @@ const breaking: [string, (contract: Contract) => void, RegExp][] = [
       schema.required = schema.required.filter((name) => name !== 'name')
     },
     /no longer required: `name`/,
+  ],
+  [
+    'a promised operation of the console',
+    (its) => Object.assign(operationOf(its, 'get'), { 'x-audience': 'console' }),
+    /Audience of `listRelayers`/,
+  ],
+  [
+    'a header of every answer that may be absent now',
+    (its) => Object.assign(its.components.headers['X-Request-Id'] ?? {}, { required: false }),
+    /Header `X-Request-Id` in every message/,
+  ],
+  [
+    'a header of a webhook that may be absent now',
+    (its) => Object.assign(its.webhooks.event.post.parameters[0] ?? {}, { required: false }),
+    /in every message/,
+  ],
+  [
+    'a code that is no longer listed',
+    (its) => void schemaOf(its, 'FailureCode')['x-extensible-enum'].pop(),
+    /Value `outcome_unknown` of `FailureCode`/,
   ],
   [
     'another operationId',
