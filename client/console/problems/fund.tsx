@@ -1,8 +1,7 @@
 import type { Relayer } from '../../index.ts'
 import { Action } from '../components/action.tsx'
-import { Address } from '../components/address.tsx'
 import { Field, Select } from '../components/fields.tsx'
-import { CopyButton } from '../components/values.tsx'
+import { Copyable, CopyButton } from '../components/values.tsx'
 import { useForm, weiIn } from '../data/form.ts'
 import { useRelayers, useSymbols } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
@@ -42,7 +41,7 @@ export function Fund({ of }: { of: Relayer[] }) {
       {of.length > 1 && (
         <Select label="To" none="Choose a relayer" required values={of.map(({ id }) => id)} {...bind('to')} />
       )}
-      {receiver && <Address value={receiver.address} network={undefined} what="Receiver" whole isUnnamed />}
+      {receiver && <Copyable value={receiver.address} whole />}
       <Select label="From" none="Choose a relayer" required values={others.map(({ id }) => id)} {...bind('from')} />
       <Field kind="amount" label={`Amount in ${symbol}`} required {...bind('amount')} />
     </Action>
