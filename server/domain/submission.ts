@@ -137,7 +137,7 @@ export function afterHead(
 
 /** What a request asks for to get this one. */
 export function askedSubmission(submission: PrivateSubmission | null): SubmissionInput {
-  if (submission === null) return { mode: 'public' }
+  if (submission === null || submission.public_since !== null) return { mode: 'public' }
   const { after_blocks } = submission
   return after_blocks === null ? { mode: 'private' } : { mode: 'private_then_public', after_blocks }
 }

@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest'
-import { cancelTo, lackOfChange, type PriceChangeFigures } from '../../client/console/transactions/change-figures.ts'
+import {
+  cancelTo,
+  changeIn,
+  lackOfChange,
+  type PriceChangeFigures,
+} from '../../client/console/transactions/change-figures.ts'
+import type { Explanation, TransactionChange } from '../../client/index.ts'
 
-const signed: PriceChangeFigures = {
+const priced: TransactionChange = {
   operation: 'cancelTransaction',
   speed: 'fast',
   max_fee_per_gas: '2200000000',
@@ -9,30 +15,36 @@ const signed: PriceChangeFigures = {
   extra_fee: '4200000000000',
   is_mineable: true,
   reason: null,
-  now: '2000000000',
-  base_fee: '1000000000',
-  allowed_max_fee_per_gas: null,
 }
-const unpriced = { ...signed, max_fee_per_gas: null, max_fee: null, extra_fee: null, is_mineable: null }
+const unpriced = { ...priced, max_fee_per_gas: null, max_fee: null, extra_fee: null, is_mineable: null }
+const nothing = { ...unpriced, is_mineable: false }
 
-test.each<[string, Partial<PriceChangeFigures>, string | undefined]>([
-  ['a price is shown', signed, undefined],
-  ['a signed one is canceled at a price that no node tells', unpriced, 'No node tells its price now.'],
-  ['one that was never signed is canceled', { ...unpriced, now: null }, undefined],
+/** What the service says of a transaction. It names the prices of one that waits to be signed, too. */
+const figuresOf = (status: Explanation['status'], change: TransactionChange): PriceChangeFigures | undefined => {
+  const figures = { max_fee_per_gas: '2000000000', base_fee: '1000000000', allowed_max_fee_per_gas: null }
+  return changeIn({ status, changes: [change], figures } as Explanation, change.operation, change.speed as 'fast')
+}
+
+test.each<[string, Explanation['status'], TransactionChange, string | undefined]>([
+  ['a price is shown', 'submitted', priced, undefined],
+  ['a signed one is canceled at a price that no node tells', 'submitted', unpriced, 'No node tells its price now.'],
+  ['one that was never signed is canceled', 'pending', unpriced, undefined],
   [
     'it is sped up at a price that no node tells',
+    'submitted',
     { ...unpriced, operation: 'speedUpTransaction' },
     'No node tells its price now.',
   ],
   [
     'one that was never signed is sped up',
-    { ...unpriced, operation: 'speedUpTransaction', now: null, is_mineable: false },
+    'pending',
+    { ...nothing, operation: 'speedUpTransaction' },
     'Nothing would be signed.',
   ],
-])('says whether a change can be confirmed: %s', (_, its, lack) => {
-  expect(lackOfChange({ ...signed, ...its })).toBe(lack)
+])('says whether a change can be confirmed: %s', (_, status, change, lack) => {
+  expect(lackOfChange(figuresOf(status, change))).toBe(lack)
 })
 
 test('sends the price that was confirmed as the ceiling', () => {
-  expect(cancelTo(signed)).toEqual({ max_fee_per_gas: '2200000000' })
+  expect(cancelTo(figuresOf('submitted', priced))).toEqual({ max_fee_per_gas: '2200000000' })
 })

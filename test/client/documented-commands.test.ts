@@ -15,7 +15,7 @@ const blocksOf = (file: string): string[] =>
   [...readFileSync(join(root, file), 'utf8').matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block)
 
 /** Blocks that other tests run: client-package.test.ts installs, test:generators generates, test:tools runs cast; CI runs `npm ci`. */
-const elsewhere = /^(?:npm install |npm ci && npm start|openapi-python-client |export ETH_RPC_URL=)/
+const elsewhere = /^(?:npm install |npm ci && npm start|sh client\/generators\/|export ETH_RPC_URL=)/
 
 /** The folder of a reader: `data/api-key`, and the checkout's client. Its chain mines by itself, and `demo` has funds. */
 async function start() {

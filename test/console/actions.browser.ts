@@ -449,7 +449,7 @@ test('says in the audit trail what was changed, before and after, why a request 
     page.getByRole('row').filter({ hasText: account.relayer_id }).filter({ hasText: operation })
   const details = async (operation: string) => (await row(operation).locator('.changes').allTextContents()).join(' | ')
   await row('Edit relayer').first().waitFor()
-  expect(await details('Edit relayer')).toBe('policies, max value: 5 7 | policies, max value: none 5')
+  expect(await details('Edit relayer')).toBe('policies, max value: 5 7 | policies, max value: not set 5')
   expect(await details('Send transaction')).toMatch(/^8 wei is above the limit of 7 wei\.$/)
   await page.getByRole('link', { name: 'order-12' }).click()
   await page.getByRole('heading', { name: 'order-12' }).waitFor()

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { Proof } from '../../server/domain/proof.ts'
 import {
   afterHead,
+  askedSubmission,
   isDueToPublish,
   isPrivate,
   isSecret,
@@ -77,4 +78,34 @@ test.each([
   ['released', counting, 105, released],
 ])('after a proven height: %s', (_name, submission, head, expected) => {
   expect(afterHead(submission, new Proof({ head }), now)).toEqual(expected)
+})
+
+const submissionOf = (more: Partial<PrivateSubmission>) =>
+  ({ mode: 'private', after_blocks: null, from_block: null, public_since: null, ...more }) as PrivateSubmission
+
+test.each<[string, PrivateSubmission | null, unknown]>([
+  ['a public one', null, { mode: 'public' }],
+  ['a private one', submissionOf({}), { mode: 'private' }],
+  [
+    'one that becomes public later',
+    submissionOf({ mode: 'private_then_public', after_blocks: 3 }),
+    { mode: 'private_then_public', after_blocks: 3 },
+  ],
+  [
+    'one that was published',
+    submissionOf({ mode: 'public', public_since: '2026-01-01T00:00:00.000Z' }),
+    { mode: 'public' },
+  ],
+  [
+    'one that has become public',
+    submissionOf({
+      mode: 'private_then_public',
+      after_blocks: 3,
+      from_block: 7,
+      public_since: '2026-01-01T00:00:00.000Z',
+    }),
+    { mode: 'public' },
+  ],
+])('asks for the same way when a transaction moves: %s', (_, submission, asked) => {
+  expect(askedSubmission(submission)).toEqual(asked)
 })

@@ -2,7 +2,7 @@ import { ScrollText } from 'lucide-react'
 import { Link } from 'wouter'
 import type { AuditEntry, RelayerClient } from '../../index.ts'
 import { Csv } from '../components/csv.tsx'
-import { valueText } from '../components/edited.tsx'
+import { valueText, withoutLimit } from '../components/edited.tsx'
 import { ClearFilters, EmptyState, Loaded } from '../components/feedback.tsx'
 import { Select } from '../components/fields.tsx'
 import { Filters, LateField, Matches, PeriodFields, periodIn, Segments } from '../components/filters.tsx'
@@ -248,15 +248,16 @@ const Details = ({ failure, changes }: Pick<AuditEntry, 'failure' | 'changes'>) 
     {failure && <li>{sentence(failure.message || words(failure.code))}</li>}
     {changes.map(({ member, before, after }) => (
       <li key={member}>
-        {words(member.replaceAll('.', ', '))}: <del>{jsonText(before)}</del> <ins>{jsonText(after)}</ins>
+        {words(member.replaceAll('.', ', '))}: <del>{jsonText(member, before)}</del>{' '}
+        <ins>{jsonText(member, after)}</ins>
       </li>
     ))}
   </ul>
 )
 
-/** A value in words; a text that was cut is no JSON. */
-function jsonText(json: string | null): string {
-  if (json === null) return 'none'
+/** A value in words: none is an empty list, which allows nothing. A text that was cut is no JSON. */
+function jsonText(member: string, json: string | null): string {
+  if (json === null) return withoutLimit[member] ?? 'not set'
   try {
     return valueText(JSON.parse(json))
   } catch {

@@ -23,7 +23,7 @@ export function useEdited<Resource extends { revision: string }>(current: Resour
 }
 
 /** What null means. */
-const withoutLimit: Record<string, string> = { relayer_ids: 'all', allowed_cidrs: 'any', expires_at: 'never' }
+export const withoutLimit: Record<string, string> = { relayer_ids: 'all', allowed_cidrs: 'any', expires_at: 'never' }
 
 /** Nobody has changed these. */
 const unsaid = new Set(['revision', 'budget_usage', 'usage', 'last_used_at'])

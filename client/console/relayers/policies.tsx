@@ -75,6 +75,8 @@ function Policy({ name, form: { title, unit, list, words, none, needs }, relayer
   // An empty list allows nothing, where no list is no limit.
   const textIn = (its: string | undefined) =>
     its === undefined ? none : its === '' ? 'Nothing is allowed: the list is empty.' : words(its, symbol)
+  const mayBeEmpty = name !== 'allowed_functions' && name !== 'token_limits'
+  const isEmpty = !mayBeEmpty && isLimited && typed.trim() === ''
   const body = { policies: { [name]: value } as RelayerPoliciesPatch }
   const said = value === undefined ? shown : value === null ? undefined : typed.trim()
   const isSame = typed === (shown ?? '') && (!list || isLimited === (current !== undefined))
@@ -93,7 +95,7 @@ function Policy({ name, form: { title, unit, list, words, none, needs }, relayer
           title={`Change ${title}`}
           message={about(`The ${title} of`, <RelayerLink id={relayer.id} />, 'is changed.')}
           opened={open}
-          lack={lack ?? (isSame ? 'Nothing is changed.' : undefined)}
+          lack={lack ?? (isSame ? 'Nothing is changed.' : isEmpty ? 'Enter at least one.' : undefined)}
           effect={`${textIn(said)} This applies to all transactions of ${relayer.id}.`}
           run={(client) => {
             if (value === undefined) throw new FormError(name, expected[unit](symbol))
@@ -112,7 +114,7 @@ function Policy({ name, form: { title, unit, list, words, none, needs }, relayer
                 value={isLimited ? 'yes' : 'no'}
                 onChange={({ target }) => setLimited(target.value === 'yes')}
               />
-              {isLimited && <Entries label={`${label} (empty: none)`} {...list} {...field} />}
+              {isLimited && <Entries label={mayBeEmpty ? `${label} (empty: none)` : label} {...list} {...field} />}
             </>
           ) : unit === 'yes' ? (
             <Select label={named} none="default" values={['yes', 'no']} {...field} />

@@ -4,7 +4,7 @@ export type Operation = TransactionChange['operation']
 
 /** What another version would pay beside what the transaction pays now, as the service says it. */
 export interface PriceChangeFigures extends TransactionChange {
-  /** The highest price of the present version. */
+  /** The highest price of the present version; null: none is signed. */
   now: string | null
   base_fee: string | null
   allowed_max_fee_per_gas: string | null
@@ -12,11 +12,13 @@ export interface PriceChangeFigures extends TransactionChange {
 
 /** Undefined: the transaction cannot be changed so any more. */
 export function changeIn(
-  { changes, figures: { max_fee_per_gas: now, base_fee, allowed_max_fee_per_gas } }: Explanation,
+  { status, changes, figures: { max_fee_per_gas, base_fee, allowed_max_fee_per_gas } }: Explanation,
   operation: Operation,
   speed: Speed,
 ): PriceChangeFigures | undefined {
   const change = changes.find((one) => one.operation === operation && (one.speed === speed || operation !== speedUp))
+  // One that is not signed yet has the prices at which it would be.
+  const now = status === 'pending' ? null : max_fee_per_gas
   return change && { ...change, now, base_fee, allowed_max_fee_per_gas }
 }
 

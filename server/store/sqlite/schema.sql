@@ -119,6 +119,7 @@ CREATE TABLE relayers (
   address                TEXT NOT NULL,
   signer_id              TEXT NOT NULL REFERENCES signers (id),
   notification_id        TEXT REFERENCES notifications (id),
+  -- As the contract has them: `allowed_functions` by `address`, `token_limits` by `asset`.
   policies               TEXT NOT NULL CHECK (json_valid(policies)),
   custom_rpc_urls        TEXT NOT NULL CHECK (json_valid(custom_rpc_urls)),
   system_disabled        INTEGER NOT NULL CHECK (system_disabled IN (0, 1)),
@@ -163,7 +164,7 @@ CREATE TABLE pools (
   id             TEXT NOT NULL UNIQUE,
   name           TEXT NOT NULL,
   network        TEXT NOT NULL,
-  -- The limits of the pool, as JSON.
+  -- The limits of the pool, as JSON, with the members of a relayer's.
   policies       TEXT NOT NULL DEFAULT '{}',
   -- From which relayer its relayers get funds, and when, as JSON; NULL: from none.
   funding        TEXT,
@@ -181,7 +182,8 @@ CREATE TABLE pool_relayers (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX pool_relayers_by_relayer ON pool_relayers (relayer_row_id);
 
--- What is paid for callers of others, and under which limits. `rules`: JSON. A relayer or a pool sends the calls; its row id tells it
+-- What is paid for callers of others, and under which limits. `rules`: JSON (`max_fee_per_call`, `user_limits`
+-- and others of the contract). A relayer or a pool sends the calls; its row id tells it
 -- from a later one with the same id. The API key is removed with it.
 CREATE TABLE sponsorships (
   row_id         INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -200,7 +202,8 @@ CREATE TABLE sponsorships (
   rights_mac     BLOB
 ) STRICT;
 
--- Whose payments of x402 a pool settles, and under which limits. `rules`: JSON. The API key is removed with it.
+-- Whose payments of x402 a pool settles, and under which limits. `rules`: JSON (`max_fee_per_payment` and
+-- others of the contract). The API key is removed with it.
 CREATE TABLE facilitators (
   row_id         INTEGER PRIMARY KEY AUTOINCREMENT,
   id             TEXT NOT NULL UNIQUE,
