@@ -156,7 +156,7 @@ test('shows no secret in any response, log line, metric, span or file, in succes
   }
   await until('the webhooks have gone', async () => {
     const { answer } = await ask('GET', `${api}/notifications/hook/health`)
-    return answer.includes('"pending":0')
+    return answer.includes('"pending_count":0')
   })
   answers.push({ to: 'a scrape', text: await (await fetch(metrics)).text() })
   service.signal('SIGTERM')

@@ -68,7 +68,10 @@ test('redelivers failed deliveries in batches, and resumes after a restart with 
     count - since,
     since,
   ])
-  expect(await second.store.notificationHealth(rowId)).toMatchObject({ pending: count - since, failed: since })
+  expect(await second.store.notificationHealth(rowId)).toMatchObject({
+    pending_count: count - since,
+    failed_count: since,
+  })
   expect(await second.total('other', ['failed']), 'of somebody else').toBe(1)
   second.store.close()
 })

@@ -40,7 +40,7 @@ test.each(Object.entries(kinds))(
     }
     const hook = '/notifications/hook'
     const url = receiver.url
-    const deliveredTwice = async () => (await ask('GET', `${hook}/health`)).answer.includes('"pending":0')
+    const deliveredTwice = async () => (await ask('GET', `${hook}/health`)).answer.includes('"pending_count":0')
 
     expect((await ask('POST', '/notifications', { id: 'hook', url, signing_key: key })).status).toBe(201)
     await ask('PATCH', '/relayers/demo', { notification_id: 'hook' })
