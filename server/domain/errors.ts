@@ -208,11 +208,7 @@ const missingErrors = {
   notification_id: notificationNotFound,
   api_key_id: apiKeyNotFound,
   pool_id: poolNotFound,
-  network_id(id: string) {
-    // The id of a network begins with its type.
-    const hint = id.startsWith('evm:') ? '' : `; did you mean evm:${id}?`
-    return namedError('not_found', 'network_id', `no network has this id${hint}`)
-  },
+  network_id: noId('network_id', 'network'),
   signer_id: noId('signer_id', 'signer'),
   abi_id: noId('abi_id', 'ABI'),
   problem_id: noId('problem_id', 'present problem'),

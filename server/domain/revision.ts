@@ -97,14 +97,22 @@ export function checkRevision(kind: Kind, current: string, ifMatch: IfMatch | un
   )
 }
 
-/** Throws DomainError (428) when a body has one of these members and no revision: they replace what the caller has not read. */
-export function requireRevision(ifMatch: IfMatch | undefined, body: object, names: readonly string[]): void {
+/**
+ * Throws DomainError (428) when a body, or the object at `of` in it, has one of these members and there is no revision: they
+ * replace what the caller has not read.
+ */
+export function requireRevision(
+  ifMatch: IfMatch | undefined,
+  body: object,
+  names: readonly string[],
+  of: string[] = [],
+): void {
   if (ifMatch !== undefined) return
   const given = names.filter((name) => (body as Record<string, unknown>)[name] !== undefined)
   if (given.length === 0) return
   const message = 'must be given: the revision that the change was made from, or * for any'
   throw new DomainError('precondition_required', [
     { of: 'if_match', field: [], message },
-    ...given.map((name) => inputFault([name], 'replaces what may have been changed since it was read')),
+    ...given.map((name) => inputFault([...of, name], 'replaces what may have been changed since it was read')),
   ])
 }

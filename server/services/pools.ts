@@ -54,7 +54,7 @@ export async function updatePool(
 ): Promise<Pool | undefined> {
   const { ifMatch } = conditions
   requireRevision(ifMatch, body, body.policies === null ? ['relayer_ids', 'policies'] : ['relayer_ids'])
-  requireRevision(ifMatch, body.policies ?? {}, listPolicies)
+  requireRevision(ifMatch, body.policies ?? {}, listPolicies, ['policies'])
   const { policies, ...others } = body
   const changes = {
     ...others,

@@ -70,7 +70,7 @@ export async function updateRelayer(
   { body, auditEntry, ifMatch }: Conditions & { body: UpdateRelayerRequest },
 ): Promise<Relayer> {
   requireRevision(ifMatch, body, body.policies === null ? ['notification_ids', 'policies'] : ['notification_ids'])
-  requireRevision(ifMatch, body.policies ?? {}, listPolicies)
+  requireRevision(ifMatch, body.policies ?? {}, listPolicies, ['policies'])
   const { policies, custom_rpc_urls, notification_id, notification_ids, ...rest } = body
   const reports = reportsTo(notification_id, notification_ids)
   const urls = custom_rpc_urls === undefined ? {} : { custom_rpc_urls: readUrls(context, custom_rpc_urls ?? []) }

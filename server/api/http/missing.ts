@@ -70,6 +70,7 @@ async function nearestTo(name: string, id: unknown, { relayer_ids: own }: Caller
   const table = tables[name as keyof typeof tables]
   const ids = own === undefined ? await someIds(table) : table === 'relayers' ? [...own] : []
   // The id of a network is its type and its name.
+  if (name === 'network_id' && !id.startsWith('evm:')) return nearestOf(`evm:${id}`, ids)
   const names = name === 'network' ? ids.map((its) => its.replace('evm:', '')) : ids
   return names.includes(id) ? undefined : nearestOf(id, names)
 }

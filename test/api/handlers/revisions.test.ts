@@ -85,7 +85,9 @@ test('relayer: notifications and a list of a policy that were changed since stay
   const { revision: second } = await client.relayers.get('demo')
   await client.relayers.update('demo', { policies: { whitelist_receivers: [one] } }, { revision: second })
   const list = { policies: { whitelist_receivers: [one, two], gas_price_cap: '1' } }
-  expect(await refused(client.relayers.update('demo', list))).toMatchObject(needsRevision('whitelist_receivers'))
+  expect(await refused(client.relayers.update('demo', list))).toMatchObject(
+    needsRevision('policies/whitelist_receivers'),
+  )
   expect(await refused(client.relayers.update('demo', list, { revision: second }))).toMatchObject(
     changedSince('policies'),
   )

@@ -206,5 +206,7 @@ test('names the nearest path, and the form of the id of a network', async () => 
     'there is no such path; the nearest path is /api/v1/relayers/demo/transactions',
   )
   expect(await told('/xmlrpc.php?a=1')).toBe('there is no such path; GET /docs lists all paths')
-  expect(await told('/api/v1/networks/dead')).toBe('no network has this id; did you mean evm:dead?')
+  expect(await told('/api/v1/networks/dead')).toBe('no network has this id')
+  expect(await told('/api/v1/networks/local')).toBe('there is no local; did you mean evm:local?')
+  expect(await told('/api/v1/networks/locl')).toBe('there is no locl; did you mean evm:local?')
 })
