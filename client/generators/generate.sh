@@ -2,7 +2,11 @@
 # Generates a client of the service: sh generate.sh NAME CONTRACT FOLDER. NAME is that of a configuration beside this script, CONTRACT is
 # openapi.json, and FOLDER is made. Versions and options are those that the tests of the service generate, compile and call.
 set -eu
-name=$1 contract=$(realpath "$2") folder=$(realpath -m "$3") here=$(dirname "$(realpath "$0")")
+name=$1 contract=$(realpath "$2") here=$(dirname "$(realpath "$0")")
+case $3 in
+/*) folder=$3 ;;
+*) folder=$PWD/$3 ;;
+esac
 tools=$(mktemp -d)
 trap 'rm -rf "$tools"' EXIT
 
