@@ -3534,10 +3534,10 @@ export interface components {
             /** @description The highest priority fee per unit of gas, in wei, as `max_fee_per_gas`. */
             max_priority_fee_per_gas?: components["schemas"]["AmountInput"];
         };
-        /** @description A transaction with `data`, or with `call` in its place. */
-        SendTransactionRequest: components["schemas"]["SendDataRequest"] | components["schemas"]["SendCallRequest"];
+        /** @description A transaction. The two forms differ in one member: `data` or `call`. One with neither, a transfer of the coin, is a `SendTransactionWithDataRequest` without it. */
+        SendTransactionRequest: components["schemas"]["SendTransactionWithDataRequest"] | components["schemas"]["SendTransactionWithCallRequest"];
         /** @description A transaction whose call data is given as bytes, if it has any. */
-        SendDataRequest: {
+        SendTransactionWithDataRequest: {
             /** @description The recipient: 20 bytes of hex with 0x. Absent or null creates a contract from `data`. */
             to?: string | null;
             /** @description The amount of the coin to send, in wei. If absent, 0. */
@@ -3583,7 +3583,7 @@ export interface components {
             call?: never;
         };
         /** @description A transaction that calls a function of a contract by name. */
-        SendCallRequest: {
+        SendTransactionWithCallRequest: {
             /** @description The contract. */
             to: components["schemas"]["AddressInput"];
             /** @description The call of the contract by name. */
@@ -3628,10 +3628,10 @@ export interface components {
             blob_versioned_hashes?: string[] | null;
             data?: never;
         };
-        /** @description A transaction in the place of another one, with `data`, or with `call` in its place. */
-        ReplaceTransactionRequest: components["schemas"]["ReplaceDataRequest"] | components["schemas"]["ReplaceCallRequest"];
+        /** @description A transaction in the place of another one. The two forms differ in one member: `data` or `call`. One with neither is a `ReplaceTransactionWithDataRequest` without it. */
+        ReplaceTransactionRequest: components["schemas"]["ReplaceTransactionWithDataRequest"] | components["schemas"]["ReplaceTransactionWithCallRequest"];
         /** @description A replacement whose call data is given as bytes, if it has any. */
-        ReplaceDataRequest: {
+        ReplaceTransactionWithDataRequest: {
             /** @description The recipient: 20 bytes of hex with 0x. Absent or null creates a contract from `data`. */
             to?: string | null;
             /** @description Call data, at most 130,848 bytes of hex, with or without 0x. Nodes accept transactions of at most 131,072 bytes; the other fields and the signature take up to 224 of them. */
@@ -3673,7 +3673,7 @@ export interface components {
             call?: never;
         };
         /** @description A replacement that calls a function by name. */
-        ReplaceCallRequest: {
+        ReplaceTransactionWithCallRequest: {
             /** @description The contract. */
             to: components["schemas"]["AddressInput"];
             /** @description The call of the contract by name. */
@@ -5479,10 +5479,10 @@ export interface components {
             /** @description The highest total fee of the calls of one user in any 24 hours, in wei. Null: no limit. */
             max_fee_per_day?: components["schemas"]["AmountInput"] | null;
         };
-        /** @description A sponsorship whose calls a relayer sends, or a pool. */
-        CreateSponsorshipRequest: components["schemas"]["CreateRelayerSponsorshipRequest"] | components["schemas"]["CreatePoolSponsorshipRequest"];
+        /** @description A sponsorship. The two forms differ in who sends the calls: the relayer of `relayer_id`, or the relayers of `pool_id`. */
+        CreateSponsorshipRequest: components["schemas"]["CreateSponsorshipWithRelayerIdRequest"] | components["schemas"]["CreateSponsorshipWithPoolIdRequest"];
         /** @description A sponsorship whose calls a relayer sends. */
-        CreateRelayerSponsorshipRequest: {
+        CreateSponsorshipWithRelayerIdRequest: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /** @description The relayer that sends the calls and pays for them. */
@@ -5512,7 +5512,7 @@ export interface components {
             pool_id?: never;
         };
         /** @description A sponsorship whose calls the relayers of a pool send. */
-        CreatePoolSponsorshipRequest: {
+        CreateSponsorshipWithPoolIdRequest: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /** @description The pool whose relayers send the calls and pay for them. */
@@ -6933,10 +6933,10 @@ export interface components {
         };
         /** @description The notifications that receive the relayer's events, each those that its `filter` allows. */
         NotificationIds: components["schemas"]["Id"][];
-        /** @description A relayer with at most one notification, or with a list of them. */
-        CreateRelayerRequest: components["schemas"]["CreateBasicRelayerRequest"] | components["schemas"]["CreateMultiNotificationRelayerRequest"];
-        /** @description A relayer that reports to one notification, or to none. */
-        CreateBasicRelayerRequest: {
+        /** @description A relayer. The two forms differ in one member: `notification_id` or `notification_ids`. One that names no notification is a `CreateRelayerWithNotificationIdRequest` without it. */
+        CreateRelayerRequest: components["schemas"]["CreateRelayerWithNotificationIdRequest"] | components["schemas"]["CreateRelayerWithNotificationIdsRequest"];
+        /** @description A relayer that reports to the notification of `notification_id`, or to none without it. */
+        CreateRelayerWithNotificationIdRequest: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /** @description What people call the relayer. */
@@ -6956,8 +6956,8 @@ export interface components {
             custom_rpc_urls?: components["schemas"]["RpcUrlInput"][];
             notification_ids?: never;
         };
-        /** @description A relayer that reports to a list of notifications. */
-        CreateMultiNotificationRelayerRequest: {
+        /** @description A relayer that reports to the notifications of `notification_ids`. */
+        CreateRelayerWithNotificationIdsRequest: {
             /** @description The id. If absent, the service generates a UUIDv7. */
             id?: components["schemas"]["Id"];
             /** @description What people call the relayer. */
@@ -6976,10 +6976,10 @@ export interface components {
             custom_rpc_urls?: components["schemas"]["RpcUrlInput"][];
             notification_id?: never;
         };
-        /** @description Changes of a relayer, with at most one notification or with a list of them. */
-        UpdateRelayerRequest: components["schemas"]["UpdateRelayerSettingsRequest"] | components["schemas"]["UpdateRelayerNotificationsRequest"];
-        /** @description Changes of a relayer, with at most one notification. */
-        UpdateRelayerSettingsRequest: {
+        /** @description Changes of a relayer. The two forms differ in one member: `notification_id` or `notification_ids`. One that changes neither, such as a new name, is an `UpdateRelayerWithNotificationIdRequest` without it. */
+        UpdateRelayerRequest: components["schemas"]["UpdateRelayerWithNotificationIdRequest"] | components["schemas"]["UpdateRelayerWithNotificationIdsRequest"];
+        /** @description Changes of a relayer, of its notification too where `notification_id` is there. */
+        UpdateRelayerWithNotificationIdRequest: {
             /** @description What people call the relayer. */
             name?: components["schemas"]["Name"];
             /** @description Whether it signs and sends nothing for now. */
@@ -6992,8 +6992,8 @@ export interface components {
             custom_rpc_urls?: components["schemas"]["RpcUrlInput"][] | null;
             notification_ids?: never;
         };
-        /** @description Changes of a relayer, with a list of notifications. */
-        UpdateRelayerNotificationsRequest: {
+        /** @description Changes of a relayer, and the notifications of `notification_ids` in the place of all. */
+        UpdateRelayerWithNotificationIdsRequest: {
             /** @description What people call the relayer. */
             name?: components["schemas"]["Name"];
             /** @description Whether it signs and sends nothing for now. */
@@ -8630,11 +8630,11 @@ export type TransactionWarning = components['schemas']['TransactionWarning'];
 export type ResourceWarning = components['schemas']['ResourceWarning'];
 export type SpeedUpTransactionRequest = components['schemas']['SpeedUpTransactionRequest'];
 export type SendTransactionRequest = components['schemas']['SendTransactionRequest'];
-export type SendDataRequest = components['schemas']['SendDataRequest'];
-export type SendCallRequest = components['schemas']['SendCallRequest'];
+export type SendTransactionWithDataRequest = components['schemas']['SendTransactionWithDataRequest'];
+export type SendTransactionWithCallRequest = components['schemas']['SendTransactionWithCallRequest'];
 export type ReplaceTransactionRequest = components['schemas']['ReplaceTransactionRequest'];
-export type ReplaceDataRequest = components['schemas']['ReplaceDataRequest'];
-export type ReplaceCallRequest = components['schemas']['ReplaceCallRequest'];
+export type ReplaceTransactionWithDataRequest = components['schemas']['ReplaceTransactionWithDataRequest'];
+export type ReplaceTransactionWithCallRequest = components['schemas']['ReplaceTransactionWithCallRequest'];
 export type ContractCall = components['schemas']['ContractCall'];
 export type AbiEntry = components['schemas']['AbiEntry'];
 export type AbiObject = components['schemas']['AbiObject'];
@@ -8769,8 +8769,8 @@ export type Origin = components['schemas']['Origin'];
 export type UserLimitsInput = components['schemas']['UserLimitsInput'];
 export type UserLimitsPatch = components['schemas']['UserLimitsPatch'];
 export type CreateSponsorshipRequest = components['schemas']['CreateSponsorshipRequest'];
-export type CreateRelayerSponsorshipRequest = components['schemas']['CreateRelayerSponsorshipRequest'];
-export type CreatePoolSponsorshipRequest = components['schemas']['CreatePoolSponsorshipRequest'];
+export type CreateSponsorshipWithRelayerIdRequest = components['schemas']['CreateSponsorshipWithRelayerIdRequest'];
+export type CreateSponsorshipWithPoolIdRequest = components['schemas']['CreateSponsorshipWithPoolIdRequest'];
 export type UpdateSponsorshipRequest = components['schemas']['UpdateSponsorshipRequest'];
 export type FacilitatorAssetInput = components['schemas']['FacilitatorAssetInput'];
 export type FacilitatorAsset = components['schemas']['FacilitatorAsset'];
@@ -8863,11 +8863,11 @@ export type PoolPoliciesPatch = components['schemas']['PoolPoliciesPatch'];
 export type Relayer = components['schemas']['Relayer'];
 export type NotificationIds = components['schemas']['NotificationIds'];
 export type CreateRelayerRequest = components['schemas']['CreateRelayerRequest'];
-export type CreateBasicRelayerRequest = components['schemas']['CreateBasicRelayerRequest'];
-export type CreateMultiNotificationRelayerRequest = components['schemas']['CreateMultiNotificationRelayerRequest'];
+export type CreateRelayerWithNotificationIdRequest = components['schemas']['CreateRelayerWithNotificationIdRequest'];
+export type CreateRelayerWithNotificationIdsRequest = components['schemas']['CreateRelayerWithNotificationIdsRequest'];
 export type UpdateRelayerRequest = components['schemas']['UpdateRelayerRequest'];
-export type UpdateRelayerSettingsRequest = components['schemas']['UpdateRelayerSettingsRequest'];
-export type UpdateRelayerNotificationsRequest = components['schemas']['UpdateRelayerNotificationsRequest'];
+export type UpdateRelayerWithNotificationIdRequest = components['schemas']['UpdateRelayerWithNotificationIdRequest'];
+export type UpdateRelayerWithNotificationIdsRequest = components['schemas']['UpdateRelayerWithNotificationIdsRequest'];
 export type NetworkNode = components['schemas']['NetworkNode'];
 export type RelayerQueue = components['schemas']['RelayerQueue'];
 export type QueueHead = components['schemas']['QueueHead'];
@@ -12584,10 +12584,10 @@ export const transactionTypeValues: ReadonlyArray<FlattenedDeepRequired<componen
 export const submissionModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionMode"]> = ["public", "private", "private_then_public"];
 export const transactionWarningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWarning"]["code"]> = ["price_below_base_fee", "price_limited_by_cap", "low_balance_after", "long_queue", "cap_below_base_fee", "account_has_code", "balance_not_checked"];
 export const resourceWarningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ResourceWarning"]["code"]> = ["shared_address", "node_unhealthy"];
-export const sendDataRequestSpeedAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendDataRequest"]["speed"]> = ["safeLow"];
-export const sendCallRequestSpeedAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendCallRequest"]["speed"]> = ["safeLow"];
-export const replaceDataRequestSpeedAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ReplaceDataRequest"]["speed"]> = ["safeLow"];
-export const replaceCallRequestSpeedAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ReplaceCallRequest"]["speed"]> = ["safeLow"];
+export const sendTransactionWithDataRequestSpeedAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendTransactionWithDataRequest"]["speed"]> = ["safeLow"];
+export const sendTransactionWithCallRequestSpeedAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendTransactionWithCallRequest"]["speed"]> = ["safeLow"];
+export const replaceTransactionWithDataRequestSpeedAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ReplaceTransactionWithDataRequest"]["speed"]> = ["safeLow"];
+export const replaceTransactionWithCallRequestSpeedAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ReplaceTransactionWithCallRequest"]["speed"]> = ["safeLow"];
 export const redeliverPendingRequestStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RedeliverPendingRequest"]["status"]> = ["pending"];
 export const transactionAttemptPurposeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionAttempt"]["purpose"]> = ["send", "cancel"];
 export const transactionHistoryEntryEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionHistoryEntry"]["event"]> = ["replaced", "sped_up", "canceled", "reorganized"];

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { type SendDataRequest, speedValues } from '../../generated/client.ts'
+import { type SendTransactionWithDataRequest, speedValues } from '../../generated/client.ts'
 import { readWei } from './amounts.ts'
 
 export interface PriceOptions {
@@ -9,7 +9,10 @@ export interface PriceOptions {
   priorityFee?: string
 }
 
-type Prices = Pick<SendDataRequest, 'speed' | 'gas_price' | 'max_fee_per_gas' | 'max_priority_fee_per_gas'>
+type Prices = Pick<
+  SendTransactionWithDataRequest,
+  'speed' | 'gas_price' | 'max_fee_per_gas' | 'max_priority_fee_per_gas'
+>
 
 export const addPrices = (command: Command): Command =>
   command

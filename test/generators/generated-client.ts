@@ -43,13 +43,6 @@ export const schemaNames = schemas.map(([name]) => name)
 
 const nameIn = ({ $ref }: { $ref: string }) => $ref.split('/').at(-1) as string
 
-/** The first schema of a body that is one of several. */
-export function firstOf(schema: string): string {
-  const [first] = document.components.schemas[schema]?.oneOf ?? []
-  if (first === undefined) throw new Error(`${schema} is no union`)
-  return nameIn(first)
-}
-
 /** The schemas of the bodies of all PATCH operations, but those that require a member. */
 export const patchSchemas = Object.values(document.paths ?? {}).flatMap(({ patch }) => {
   const schema = (patch?.requestBody as Body | undefined)?.content['application/json']?.schema

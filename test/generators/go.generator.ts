@@ -2,7 +2,6 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
-  firstOf,
   found,
   generate,
   receiver,
@@ -13,8 +12,6 @@ import {
   unknownModels,
   writeLater,
 } from './generated-client.ts'
-
-const [createRelayer, updateRelayer] = [firstOf('CreateRelayerRequest'), firstOf('UpdateRelayerRequest')]
 
 const program = `package main
 
@@ -58,13 +55,13 @@ func main() {
 
 	to, key, value := "${receiver}", "one", "1"
 	var transfer relayer.SendTransactionRequest
-	check(transfer.FromSendDataRequest(relayer.SendDataRequest{To: nullable.NewNullableWithValue(to), Value: &value}))
+	check(transfer.FromSendTransactionWithDataRequest(relayer.SendTransactionWithDataRequest{To: nullable.NewNullableWithValue(to), Value: &value}))
 	sent, err := client.SendTransactionWithResponse(ctx, "demo", &relayer.SendTransactionParams{IdempotencyKey: &key}, transfer)
 	check(err)
 	fmt.Println(sent.JSON201.Data.Id)
 	args := []interface{}{to, "1"}
-	approve := relayer.SendCallRequest{To: to, Call: relayer.ContractCall{Function: "approve(address,uint256)", Args: &args}}
-	check(transfer.FromSendCallRequest(approve))
+	approve := relayer.SendTransactionWithCallRequest{To: to, Call: relayer.ContractCall{Function: "approve(address,uint256)", Args: &args}}
+	check(transfer.FromSendTransactionWithCallRequest(approve))
 	sent, err = client.SendTransactionWithResponse(ctx, "demo", nil, transfer)
 	check(err)
 	fmt.Println(sent.JSON201.Data.Id)
@@ -80,7 +77,7 @@ func main() {
 	check(err)
 	fmt.Println(extraKey.JSON201.Data.Type)
 	var made relayer.CreateRelayerRequest
-	check(made.From${createRelayer}(relayer.${createRelayer}{
+	check(made.FromCreateRelayerWithNotificationIdRequest(relayer.CreateRelayerWithNotificationIdRequest{
 		Id: &extra, Name: "Extra", Network: "local", NetworkType: relayer.NetworkTypeInputEvm, SignerId: extra,
 		Policies: &relayer.RelayerPoliciesInput{MaxValue: &limit},
 	}))
@@ -90,7 +87,7 @@ func main() {
 	limit = "7"
 	set := func(value nullable.Nullable[string]) *relayer.Relayer {
 		var change relayer.UpdateRelayerRequest
-		check(change.From${updateRelayer}(relayer.${updateRelayer}{
+		check(change.FromUpdateRelayerWithNotificationIdRequest(relayer.UpdateRelayerWithNotificationIdRequest{
 			Policies: nullable.NewNullableWithValue(relayer.RelayerPoliciesPatch{MaxValue: value}),
 		}))
 		updated, err := client.UpdateRelayerWithResponse(ctx, extra, nil, change)

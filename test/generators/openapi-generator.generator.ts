@@ -4,7 +4,6 @@ import { expect, test } from 'vitest'
 import {
   answerExamples,
   answerSchemas,
-  firstOf,
   found,
   generate,
   patchSchemas,
@@ -16,8 +15,6 @@ import {
   unknownModels,
   writeLater,
 } from './generated-client.ts'
-
-const [createRelayer, updateRelayer] = [firstOf('CreateRelayerRequest'), firstOf('UpdateRelayerRequest')]
 
 /** It makes a method of the webhook too. */
 const own = ['receiveEvent']
@@ -60,16 +57,16 @@ public class Program {
     SignMessageRequest hello = new SignMessageRequest(new SignTextRequest().message("Hello"));
     var signing = APISignMessageRequest.newBuilder().relayerId("demo").signMessageRequest(hello).build();
     System.out.println(new SigningApi(client).signMessage(signing).getData().getSig());
-    var transfer = new SendTransactionRequest(new SendDataRequest().to("${receiver}").value("1"));
+    var transfer = new SendTransactionRequest(new SendTransactionWithDataRequest().to("${receiver}").value("1"));
     System.out.println(send(APISendTransactionRequest.newBuilder().sendTransactionRequest(transfer).idempotencyKey("one")));
     ContractCall call = new ContractCall().function("approve(address,uint256)").args(List.of("${receiver}", "1"));
-    SendTransactionRequest approve = new SendTransactionRequest(new SendCallRequest().to("${receiver}").call(call));
+    SendTransactionRequest approve = new SendTransactionRequest(new SendTransactionWithCallRequest().to("${receiver}").call(call));
     System.out.println(send(APISendTransactionRequest.newBuilder().sendTransactionRequest(approve)));
     System.out.println(relayers.listRelayers(APIListRelayersRequest.newBuilder().build()).getData().get(0).getId());
     GeneratedSignerRequest key = new GeneratedSignerRequest().type(GeneratedSignerRequest.TypeEnum.GENERATED).id("extra");
     var signer = APICreateSignerRequest.newBuilder().createSignerRequest(new CreateSignerRequest(key)).build();
     System.out.println(new SignersApi(client).createSigner(signer).getData().getType());
-    ${createRelayer} extra = new ${createRelayer}().id("extra").name("Extra");
+    CreateRelayerWithNotificationIdRequest extra = new CreateRelayerWithNotificationIdRequest().id("extra").name("Extra");
     extra.network("local").networkType(NetworkTypeInput.EVM).paused(false).signerId("extra");
     extra.policies(new RelayerPoliciesInput().maxValue("5"));
     var creation = APICreateRelayerRequest.newBuilder().createRelayerRequest(new CreateRelayerRequest(extra)).build();
@@ -104,7 +101,7 @@ public class Program {
   }
 
   static String limit(RelayerPoliciesPatch policies) throws Exception {
-    var change = new UpdateRelayerRequest(new ${updateRelayer}().policies(policies));
+    var change = new UpdateRelayerRequest(new UpdateRelayerWithNotificationIdRequest().policies(policies));
     var request = APIUpdateRelayerRequest.newBuilder().relayerId("extra").updateRelayerRequest(change).build();
     return relayers.updateRelayer(request).getData().getPolicies().getMaxValue();
   }
@@ -170,13 +167,13 @@ async fn main() {
     let hello = SignMessageRequest::SignTextRequest(Box::new(SignTextRequest::new("Hello".to_string())));
     let signing = SignMessageParams { relayer_id: "demo".to_string(), sign_message_request: hello };
     println!("{}", sign_message(&client, signing).await.unwrap().data.sig);
-    let mut transfer = SendDataRequest::new();
+    let mut transfer = SendTransactionWithDataRequest::new();
     transfer.to = Some(Some("${receiver}".to_string()));
     transfer.value = Some("1".to_string());
-    println!("{}", send(&client, SendTransactionRequest::SendDataRequest(Box::new(transfer)), Some("one".to_string())).await);
+    println!("{}", send(&client, SendTransactionRequest::SendTransactionWithDataRequest(Box::new(transfer)), Some("one".to_string())).await);
     let mut call = ContractCall::new("approve(address,uint256)".to_string());
     call.args = Some(vec![serde_json::json!("${receiver}"), serde_json::json!("1")]);
-    let approve = SendTransactionRequest::SendCallRequest(Box::new(SendCallRequest::new("${receiver}".to_string(), call)));
+    let approve = SendTransactionRequest::SendTransactionWithCallRequest(Box::new(SendTransactionWithCallRequest::new("${receiver}".to_string(), call)));
     println!("{}", send(&client, approve, None).await);
     let first_page = ListRelayersParams { page: None, per_page: None };
     println!("{}", list_relayers(&client, first_page).await.unwrap().data[0].id);
@@ -185,12 +182,12 @@ async fn main() {
     let create_signer_request = CreateSignerRequest::GeneratedSignerRequest(Box::new(key));
     println!("{}", create_signer(&client, CreateSignerParams { create_signer_request }).await.unwrap().data.r#type);
     let name = || "extra".to_string();
-    let mut extra = ${createRelayer}::new(name(), "local".to_string(), NetworkTypeInput::Evm, false, name());
+    let mut extra = CreateRelayerWithNotificationIdRequest::new(name(), "local".to_string(), NetworkTypeInput::Evm, false, name());
     extra.id = Some(name());
     let mut policies = RelayerPoliciesInput::new();
     policies.max_value = Some("5".to_string());
     extra.policies = Some(Box::new(policies));
-    let create_relayer_request = CreateRelayerRequest::${createRelayer}(Box::new(extra));
+    let create_relayer_request = CreateRelayerRequest::CreateRelayerWithNotificationIdRequest(Box::new(extra));
     let made = create_relayer(&client, CreateRelayerParams { create_relayer_request }).await.unwrap().data;
     println!("{} {}", made.id, made.policies.max_value.unwrap());
     println!("extra {}", limit(&client, Some("7".to_string())).await.unwrap());
@@ -233,9 +230,9 @@ async fn send(client: &Configuration, send_transaction_request: SendTransactionR
 async fn limit(client: &Configuration, max_value: Option<String>) -> Option<String> {
     let mut policies = RelayerPoliciesPatch::new();
     policies.max_value = Some(max_value);
-    let mut change = ${updateRelayer}::new();
+    let mut change = UpdateRelayerWithNotificationIdRequest::new();
     change.policies = Some(Some(Box::new(policies)));
-    let update_relayer_request = UpdateRelayerRequest::${updateRelayer}(Box::new(change));
+    let update_relayer_request = UpdateRelayerRequest::UpdateRelayerWithNotificationIdRequest(Box::new(change));
     let params = UpdateRelayerParams { relayer_id: "extra".to_string(), update_relayer_request, if_match: None };
     update_relayer(client, params).await.unwrap().data.policies.max_value
 }

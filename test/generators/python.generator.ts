@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
   block,
-  firstOf,
   found,
   generate,
   objectSchemas,
@@ -16,8 +15,6 @@ import {
   writeLater,
 } from './generated-client.ts'
 
-const [createRelayer, updateRelayer] = [firstOf('CreateRelayerRequest'), firstOf('UpdateRelayerRequest')]
-
 const program = `
 import compileall, importlib, json, os, pathlib, pkgutil, sys
 import relayer
@@ -28,10 +25,10 @@ from relayer.api.signing import sign_message
 from relayer.api.transactions import send_transaction
 from relayer.api.relayers import create_relayer, update_relayer
 from relayer.api.signers import create_signer
-from relayer.models import ContractCall, CreateNotificationRequest, ${createRelayer}, WebhookEvent
-from relayer.models import GeneratedSignerRequest, NetworkTypeInput, RelayerPoliciesInput, SendCallRequest, SendDataRequest
+from relayer.models import ContractCall, CreateNotificationRequest, CreateRelayerWithNotificationIdRequest, WebhookEvent
+from relayer.models import GeneratedSignerRequest, NetworkTypeInput, RelayerPoliciesInput, SendTransactionWithCallRequest, SendTransactionWithDataRequest
 from relayer.models import SignTextRequest, TransactionUpdateEvent, TransactionResponse, UpdateNotificationRequest
-from relayer.models import NotificationFilterInput, RelayerPoliciesPatch, TransactionStatusInput, ${updateRelayer}
+from relayer.models import NotificationFilterInput, RelayerPoliciesPatch, TransactionStatusInput, UpdateRelayerWithNotificationIdRequest
 
 assert compileall.compile_dir("relayer", quiet=1)
 for module in pkgutil.walk_packages(relayer.__path__, "relayer."):
@@ -56,23 +53,23 @@ assert later.data.status == "resting"
 client = AuthenticatedClient(base_url=sys.argv[1], token=os.environ["API_KEY"])
 answer = sign_message.sync(relayer_id="demo", client=client, body=SignTextRequest(message="Hello"))
 print(answer.data.sig)
-transfer = SendDataRequest(to="${receiver}", value="1")
+transfer = SendTransactionWithDataRequest(to="${receiver}", value="1")
 print(send_transaction.sync(relayer_id="demo", client=client, body=transfer, idempotency_key="one").data.id)
 call = ContractCall(function="approve(address,uint256)", args=["${receiver}", "1"])
-approve = SendCallRequest(to="${receiver}", call=call)
+approve = SendTransactionWithCallRequest(to="${receiver}", call=call)
 print(send_transaction.sync(relayer_id="demo", client=client, body=approve).data.id)
 print(list_relayers.sync(client=client).data[0].id)
 key = GeneratedSignerRequest(type_="generated", id="extra")
 print(create_signer.sync(client=client, body=key).data.type_)
-extra = ${createRelayer}(
+extra = CreateRelayerWithNotificationIdRequest(
     id="extra", name="Extra", network="local", network_type=NetworkTypeInput.EVM, paused=False, signer_id="extra",
     policies=RelayerPoliciesInput(max_value="5"),
 )
 made = create_relayer.sync(client=client, body=extra).data
 print(made.id, made.policies.max_value)
-higher = ${updateRelayer}(policies=RelayerPoliciesPatch(max_value="7"))
+higher = UpdateRelayerWithNotificationIdRequest(policies=RelayerPoliciesPatch(max_value="7"))
 print("extra", update_relayer.sync(relayer_id="extra", client=client, body=higher).data.policies.max_value)
-lifted = ${updateRelayer}(policies=RelayerPoliciesPatch(max_value=None))
+lifted = UpdateRelayerWithNotificationIdRequest(policies=RelayerPoliciesPatch(max_value=None))
 print("extra", update_relayer.sync(relayer_id="extra", client=client, body=lifted).data.policies.max_value or "none")
 confirmed = NotificationFilterInput(statuses=[TransactionStatusInput.CONFIRMED])
 ops = CreateNotificationRequest(id="ops", url="http://127.0.0.1:9", filter_=confirmed)

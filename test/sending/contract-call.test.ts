@@ -1,12 +1,16 @@
 import { Interface } from 'ethers'
 import { expect, test } from 'vitest'
-import type { SendCallRequest, SendDataRequest, SendTransactionRequest } from '../../client/index.ts'
+import type {
+  SendTransactionRequest,
+  SendTransactionWithCallRequest,
+  SendTransactionWithDataRequest,
+} from '../../client/index.ts'
 import { counterAbi, counterBytecode } from '../support/counter.ts'
 import { rowsOf } from '../support/service-database.ts'
 import { testRig } from '../support/test-rig.ts'
 
 const path = '/api/v1/relayers/{relayer_id}/transactions'
-const abi = counterAbi as unknown as SendCallRequest['call']['abi'] & object
+const abi = counterAbi as unknown as SendTransactionWithCallRequest['call']['abi'] & object
 const data = (name: string, args: unknown[] = []) => new Interface(counterAbi).encodeFunctionData(name, args)
 
 async function start() {
@@ -15,7 +19,7 @@ async function start() {
   await account.send(1, { to: null, data: counterBytecode })
   await account.finished(rig.chain.mine)
   const to = (await account.transactions())[0]?.receipt?.contract_address as string
-  const send = async (body: Partial<SendCallRequest> | Partial<SendDataRequest>) => {
+  const send = async (body: Partial<SendTransactionWithCallRequest> | Partial<SendTransactionWithDataRequest>) => {
     const { data: answer, error } = await rig
       .client()
       .post(path, { path: { relayer_id: account.relayer_id }, body: { to, ...body } as SendTransactionRequest })

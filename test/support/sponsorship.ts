@@ -13,7 +13,7 @@ import {
 } from 'ethers'
 import {
   type AuthorizationInput,
-  type CreateRelayerSponsorshipRequest,
+  type CreateSponsorshipWithRelayerIdRequest,
   createRelayerClient,
   type RelayerClient,
   type Sponsorship,
@@ -42,7 +42,7 @@ export interface Game {
   authorize(user: Wallet, code: string, nonce?: number): Promise<AuthorizationInput>
   balanceOf(address: string): Promise<bigint>
   /** What a sponsorship pays for in this game. */
-  rules: Omit<CreateRelayerSponsorshipRequest, 'relayer_id' | 'pool_id'>
+  rules: Omit<CreateSponsorshipWithRelayerIdRequest, 'relayer_id' | 'pool_id'>
 }
 
 /** What a test does with one sponsorship. */
@@ -195,7 +195,7 @@ export async function deployGame(chain: Anvil, mine?: () => Promise<void>): Prom
 
 /** A chain with a game, a service, and a sponsorship of the game with its key. */
 export async function sponsoredRig(
-  rules: Partial<CreateRelayerSponsorshipRequest> = {},
+  rules: Partial<CreateSponsorshipWithRelayerIdRequest> = {},
   options: RigOptions = {},
 ): Promise<SponsoredRig> {
   const rig = await testRig(options)

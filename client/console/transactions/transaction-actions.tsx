@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import type { Explanation, SendDataRequest, Speed, Transaction } from '../../index.ts'
+import type { Explanation, SendTransactionWithDataRequest, Speed, Transaction } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { Field, Select } from '../components/fields.tsx'
 import { Receiver, TransactionLink, transactionName } from '../components/values.tsx'
@@ -143,12 +143,19 @@ function Changes({ transaction, why, isPriced }: TransactionActionsProps) {
   )
 }
 
-const contentOf = ({ to, value, data, gas_limit, access_list, authorization_list }: Transaction): SendDataRequest => ({
+const contentOf = ({
+  to,
+  value,
+  data,
+  gas_limit,
+  access_list,
+  authorization_list,
+}: Transaction): SendTransactionWithDataRequest => ({
   ...{ to, value, data, gas_limit, access_list, authorization_list },
 })
 
 /** The price of a replacement, which is signed at it. */
-const priceOf = ({ gas_price }: Transaction, price: string | null | undefined): SendDataRequest =>
+const priceOf = ({ gas_price }: Transaction, price: string | null | undefined): SendTransactionWithDataRequest =>
   price == null ? {} : gas_price === null ? { max_fee_per_gas: price } : { gas_price: price }
 
 /** A transaction that went through a pool, and was never signed, can go to another relayer of the pool. */
