@@ -3212,12 +3212,6 @@ export interface components {
          * @enum {integer}
          */
         TransactionTypeInput: 0 | 1 | 2 | 4;
-        /** @description A fee tier, and its percentile in eth_feeHistory. */
-        TransactionSpeed: {
-            tier: components["schemas"]["Speed"];
-            /** @description The percentile of recent priority fees that the tier pays. */
-            percentile: number;
-        };
         /** @description A transaction of a relayer. */
         Transaction: {
             /**
@@ -3227,7 +3221,7 @@ export interface components {
             revision: components["schemas"]["Revision"];
             /** @description The id of the transaction, which never changes. */
             id: components["schemas"]["Id"];
-            /** @description The call that `data` is. Null: its ABI is not known, or there is no data. */
+            /** @description The call that `data` is. Null: its ABI is not known, or there is no data. Always null in events, which are the same for every ABI. */
             call: components["schemas"]["DecodedCall"] | null;
             /** @description The name of the network that it is on. */
             network: components["schemas"]["NetworkName"];
@@ -3297,8 +3291,13 @@ export interface components {
             ended_at: string | null;
             /** @description The signature of the last signed version. Null before the first signature. */
             signature: components["schemas"]["TransactionSignature"] | null;
-            /** @description The fee tier, and its percentile in eth_feeHistory. */
-            speed: components["schemas"]["TransactionSpeed"] | null;
+            /** @description The fee tier. Null where none was chosen, as for a transaction that fills a nonce. */
+            speed: components["schemas"]["Speed"] | null;
+            /**
+             * Format: int32
+             * @description The percentile of recent priority fees (eth_feeHistory) that `speed` pays. Null where `speed` is.
+             */
+            speed_percentile: number | null;
             /** @description The receipt of the transaction with `hash`. Null while the transaction is not in a block, also after a reorganization removed its block. A `canceled` transaction has the receipt of the transfer that used its nonce, if there was one. */
             receipt: components["schemas"]["TransactionReceipt"] | null;
             /** @description The error of a transaction that reverted or failed. Null on other transactions. */
@@ -3870,7 +3869,7 @@ export interface components {
             /** @description The name of that API key, also after it was deleted. Null when it has none. */
             caller_name: string | null;
             figures: components["schemas"]["ExplanationFigures"];
-            /** @description The call that `data` is. Null: its ABI is not known, or there is no data. */
+            /** @description The call that `data` is. Null: its ABI is not known, or there is no data. Always null in events, which are the same for every ABI. */
             call: components["schemas"]["DecodedCall"] | null;
             /** @description What a speed-up at each speed, and a cancellation, would be signed at now. Empty when the transaction is in a block, being canceled or finished. */
             changes: components["schemas"]["TransactionChange"][];
@@ -4039,7 +4038,7 @@ export interface components {
             relayer_id: components["schemas"]["Id"];
             /** @description Whether [Send a transaction](#/transactions/sendtransaction) would accept the transaction now. */
             accepted: boolean;
-            /** @description The call that `data` is. Null: its ABI is not known, or there is no data. */
+            /** @description The call that `data` is. Null: its ABI is not known, or there is no data. Always null in events, which are the same for every ABI. */
             call: components["schemas"]["DecodedCall"] | null;
             /** @description Every refusal. [Send a transaction](#/transactions/sendtransaction) responds with the first. */
             refusals: components["schemas"]["DryRunRefusal"][];
@@ -4898,8 +4897,13 @@ export interface components {
             ended_at: string | null;
             /** @description The signature of the last signed version. Null before the first signature. */
             signature: components["schemas"]["TransactionSignature"] | null;
-            /** @description The fee tier, and its percentile in eth_feeHistory. */
-            speed: components["schemas"]["TransactionSpeed"] | null;
+            /** @description The fee tier. Null where none was chosen, as for a transaction that fills a nonce. */
+            speed: components["schemas"]["Speed"] | null;
+            /**
+             * Format: int32
+             * @description The percentile of recent priority fees (eth_feeHistory) that `speed` pays. Null where `speed` is.
+             */
+            speed_percentile: number | null;
             /** @description The receipt of the transaction with `hash`. Null while the transaction is not in a block, also after a reorganization removed its block. A `canceled` transaction has the receipt of the transfer that used its nonce, if there was one. */
             receipt: components["schemas"]["TransactionReceipt"] | null;
             /** @description The error of a transaction that reverted or failed. Null on other transactions. */
@@ -4921,112 +4925,15 @@ export interface components {
             /** @description The authorizations (EIP-7702). Null when none were given. */
             authorization_list: components["schemas"]["AuthorizationList"] | null;
         };
-        /** @description The transaction makes no progress; `wait_reason` and `status_reason` give the reason. Sent once per transaction and value of `wait_reason`, and only for the relayer's unmined transaction with the lowest nonce: later transactions wait for it. */
+        /** @description The transaction makes no progress; its `wait_reason` and `status_reason` give the reason. Sent once per transaction and value of `wait_reason`, and only for the relayer's unmined transaction with the lowest nonce: later transactions wait for it. */
         TransactionWaitingPayload: {
             /**
              * @description The tag of the payload.
              * @constant
              */
             payload_type: "transaction_waiting";
-            /**
-             * @description Changes with each replacement of the content, and with nothing that the service does by itself. Give it in `If-Match`
-             *     of [Replace a transaction](#/transactions/replacetransaction).
-             */
-            revision: components["schemas"]["Revision"];
-            /** @description The id of the transaction, which never changes. */
-            id: components["schemas"]["Id"];
-            /** @description Always null in events, which are the same for every ABI. Read the transaction for its decoded call. */
-            call: components["schemas"]["DecodedCall"] | null;
-            /** @description The name of the network that it is on. */
-            network: components["schemas"]["NetworkName"];
-            /** @description The relayer that sends it. */
-            relayer_id: components["schemas"]["Id"];
-            /** @description The hash of the version that was signed last, or that is in a block. Null until it is signed. Earlier hashes keep leading to the transaction. */
-            hash: string | null;
-            /** @description The relayer's address. */
-            from: components["schemas"]["Address"];
-            /** @description The recipient. Null when the transaction creates a contract. */
-            to: string | null;
-            /** @description The amount of the coin that it moves, in wei, as a decimal string. */
-            value: components["schemas"]["Amount"];
-            /** @description The call data, or the code of the contract that it creates, as hex with 0x. Null: none. */
-            data: string | null;
-            /**
-             * Format: int64
-             * @description The nonce. Null when it ended before it was signed, so that its nonce was given to another.
-             */
-            nonce: number | null;
-            /**
-             * @description The type (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. One of `0`, `1`, `2`, `4`. A later version may add values.
-             * @enum {integer}
-             */
-            type: 0 | 1 | 2 | 4;
-            /**
-             * Format: int64
-             * @description The gas limit. Null while it is not known.
-             */
-            gas_limit: number | null;
-            /** @description The price per unit of gas of a transaction of type 0 or 1, in wei. Null for others. */
-            gas_price: string | null;
-            /** @description The highest price per unit of gas of a transaction of type 2 or 4, in wei. Null for others. */
-            max_fee_per_gas: string | null;
-            /** @description The highest priority fee per unit of gas of a transaction of type 2 or 4, in wei. Null for others. */
-            max_priority_fee_per_gas: string | null;
-            status: components["schemas"]["TransactionStatus"];
-            /** @description The reason why the transaction ended or was canceled, or, after "Waits: ", why it makes no progress. If an earlier nonce of the relayer blocks it, the text names that transaction and its reason. This text is for people: programs use `wait_reason`. */
-            status_reason: string | null;
-            /** @description Why it makes no progress. */
-            wait_reason: components["schemas"]["WaitReason"];
-            /** @description Whether a transfer of 0 wei is to use its nonce: from the request to cancel, from `valid_until`, or since the transaction cannot be sent, until it has ended or is mined nevertheless. */
-            is_canceling: boolean;
-            /**
-             * Format: date-time
-             * @description The time after which it is not mined, as the caller gave it. Null when it gave none.
-             */
-            valid_until: string | null;
-            /** @description The transaction that another relayer of the pool sends in its place ([Move a waiting transaction to another relayer](#/pools/movepooltransaction)). Null when it was not moved. */
-            moved_to_transaction_id: string | null;
-            /** @description When it was accepted. */
-            created_at: components["schemas"]["Timestamp"];
-            /**
-             * Format: date-time
-             * @description When it was first signed and stored. Null until then.
-             */
-            sent_at: string | null;
-            /**
-             * Format: date-time
-             * @description When it had the required confirmations. Null until then.
-             */
-            confirmed_at: string | null;
-            /**
-             * Format: date-time
-             * @description When it became final. Null until then.
-             */
-            ended_at: string | null;
-            /** @description The signature of the last signed version. Null before the first signature. */
-            signature: components["schemas"]["TransactionSignature"] | null;
-            /** @description The fee tier, and its percentile in eth_feeHistory. */
-            speed: components["schemas"]["TransactionSpeed"] | null;
-            /** @description The receipt of the transaction with `hash`. Null while the transaction is not in a block, also after a reorganization removed its block. A `canceled` transaction has the receipt of the transfer that used its nonce, if there was one. */
-            receipt: components["schemas"]["TransactionReceipt"] | null;
-            /** @description The error of a transaction that reverted or failed. Null on other transactions. */
-            error: components["schemas"]["TransactionError"] | null;
-            /** @description The reference that the caller gave, or null. */
-            reference: string | null;
-            /** @description The `deduplication_id` that the caller gave. Null when it gave none. */
-            deduplication_id: string | null;
-            /** @description The `ordering_key` that the caller gave, or null. */
-            ordering_key: string | null;
-            /** @description The pool that it was sent through. Null when it was sent to its relayer. */
-            pool_id: string | null;
-            /** @description The metadata that the caller gave. Null when none was given. */
-            metadata: components["schemas"]["Metadata"] | null;
-            /** @description How it reaches the chain. Null when it was public from the beginning. */
-            submission: components["schemas"]["TransactionSubmission"] | null;
-            /** @description The access list (EIP-2930). Null when none was given. */
-            access_list: components["schemas"]["AccessList"] | null;
-            /** @description The authorizations (EIP-7702). Null when none were given. */
-            authorization_list: components["schemas"]["AuthorizationList"] | null;
+            /** @description The transaction, with `wait_reason`. */
+            transaction: components["schemas"]["Transaction"];
         };
         /** @description The relayer was paused, or the service disabled it. */
         RelayerDisabledPayload: {
@@ -8605,7 +8512,6 @@ export type TransactionStatusInput = components['schemas']['TransactionStatusInp
 export type Speed = components['schemas']['Speed'];
 export type SpeedInput = components['schemas']['SpeedInput'];
 export type TransactionTypeInput = components['schemas']['TransactionTypeInput'];
-export type TransactionSpeed = components['schemas']['TransactionSpeed'];
 export type Transaction = components['schemas']['Transaction'];
 export type Submission = components['schemas']['Submission'];
 export type SubmissionInput = components['schemas']['SubmissionInput'];
@@ -12616,7 +12522,6 @@ export const paymentSettledEventEventValues: ReadonlyArray<FlattenedDeepRequired
 export const paymentFailedEventEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PaymentFailedEvent"]["event"]> = ["payment_failed"];
 export const testEventEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TestEvent"]["event"]> = ["test"];
 export const transactionUpdatePayloadTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionUpdatePayload"]["type"]> = [0, 1, 2, 4];
-export const transactionWaitingPayloadTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWaitingPayload"]["type"]> = [0, 1, 2, 4];
 export const scopeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ScopeInput"]> = ["sign", "send", "read", "notifications", "manage"];
 export const grantedScopesValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["GrantedScopes"]> = ["sign", "send", "read", "notifications", "manage", "relay", "settle"];
 export const privateMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PrivateMethod"]> = ["eth_sendRawTransaction", "eth_sendPrivateTransaction"];

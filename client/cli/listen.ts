@@ -101,7 +101,12 @@ async function forward(url: string, key: string, id: string, body: string): Prom
 }
 
 function brief({ payload }: WebhookEvent): string {
-  if (payload.payload_type === 'transaction' || payload.payload_type === 'transaction_waiting')
-    return `${payload.id} ${payload.status} ${payload.hash ?? ''}`
+  const transaction =
+    payload.payload_type === 'transaction'
+      ? payload
+      : payload.payload_type === 'transaction_waiting'
+        ? payload.transaction
+        : undefined
+  if (transaction) return `${transaction.id} ${transaction.status} ${transaction.hash ?? ''}`
   return 'relayer' in payload ? payload.relayer.id : ''
 }

@@ -2,7 +2,7 @@
 
 export type Tier = 'safe_low' | 'average' | 'fast' | 'fastest'
 
-export const tierOf = ({ speed }: { speed: { tier: Tier } | null }): Tier => speed?.tier ?? 'average'
+export const tierOf = ({ speed }: { speed: Tier | null }): Tier => speed ?? 'average'
 
 /** The percentile of recent tips that each tier pays. */
 export const percentileOf = { safe_low: 30, average: 50, fast: 85, fastest: 99 } as const satisfies Record<Tier, number>

@@ -1,4 +1,5 @@
 import type { Relayer, Transaction, TransactionReceipt } from '../../generated/openapi.ts'
+import { percentileOf } from './fees.ts'
 import { firstWindow } from './nonce-window.ts'
 import type { RelayerRow } from './rows.ts'
 import { isFinal, isUnmined } from './statuses.ts'
@@ -56,6 +57,7 @@ export const shownTransaction = (row: ShownColumns): Transaction => ({
   ended_at: isFinal(row.status) ? (row.confirmed_at ?? row.changed_at) : null,
   signature: row.signature,
   speed: row.speed,
+  speed_percentile: row.speed && percentileOf[row.speed],
   receipt: currentReceipt(row),
   error: row.status === 'failed' || row.status === 'mined' ? row.error : null,
   reference: row.reference,

@@ -34,7 +34,15 @@ export interface TransactionFilter {
 }
 
 /** What of a transaction is made from its row, or has another form in it. */
-export type Derived = 'call' | 'metadata' | 'ended_at' | 'is_canceling' | 'submission' | 'wait_reason' | 'revision'
+export type Derived =
+  | 'call'
+  | 'metadata'
+  | 'ended_at'
+  | 'is_canceling'
+  | 'speed_percentile'
+  | 'submission'
+  | 'wait_reason'
+  | 'revision'
 
 /** A transaction row without `data`, which may be large. */
 export interface TransactionRow extends Omit<Transaction, 'data' | Derived> {

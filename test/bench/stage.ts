@@ -70,5 +70,5 @@ const insert = `
     format('0x%064x', sequence), address, address, '1000000000000000000', sequence - 1, 21000, '2000000000',
     '1000000000', 'confirmed', '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:01.000Z', '2026-01-01T00:00:02.000Z',
     format('{"r":"0x%064x","s":"0x%064x","sig":"0x%0130x","v":27}', sequence, sequence, sequence),
-    '{"tier":"average","percentile":50}'
+    'average'
   FROM counted, relayers WHERE relayers.id = $id`

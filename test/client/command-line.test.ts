@@ -84,7 +84,7 @@ test('speeds up, explains and cancels a transaction, and returns the outcome as 
   const sent = await json<Transaction>(['send', '--to', to, '--value', '0.1ether', '--max-fee', '3gwei'])
   await expect.poll(async () => (await json<Transaction>(['tx', 'show', sent.id])).status).toBe('submitted')
   const faster = await json<Transaction>(['tx', 'speed-up', sent.id, '--max-fee', '9gwei', '--priority-fee', '3gwei'])
-  expect(faster).toMatchObject({ id: sent.id, value: '100000000000000000', speed: { tier: 'fastest' } })
+  expect(faster).toMatchObject({ id: sent.id, value: '100000000000000000', speed: 'fastest' })
   expect([3_300_000_000, 9_000_000_000].map((price) => Number(faster.max_fee_per_gas) >= price)).toEqual([true, false])
   const prices = ['--max-fee', '12gwei', '--priority-fee', '5gwei']
   const named = ['--metadata', 'order=8', '--metadata', 'purpose=a=b']

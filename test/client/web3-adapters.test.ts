@@ -95,7 +95,7 @@ test('ethers: deploys, calls and signs with the signer', async () => {
   expect(verifyMessage(bytes, await signer.signMessage(bytes))).toBe(address)
   expect(verifyTypedData(domain, types, order, await signer.signTypedData(domain, types, order))).toBe(address)
   const [newest] = await account.transactions()
-  expect(newest?.speed).toEqual({ tier: 'fast', percentile: 85 })
+  expect(newest).toMatchObject({ speed: 'fast', speed_percentile: 85 })
 })
 
 test('ethers: distinguishes a receipt, a revert, a cancellation and a timeout by ethers’ error codes', async () => {

@@ -181,7 +181,7 @@ test('replaces with exact prices when they are at least 10 % higher, and refuses
   ]
   for (const body of short) expect(await refusal(replace(sent, body))).toMatchObject({ status: 400 })
   const replaced = await replace(sent, { ...dearer, to: other, data: '0x', speed: 'fastest' })
-  const speed = { tier: 'fastest', percentile: 99 } as const
+  const speed = 'fastest' as const
   const shown = { ...dearer, id: sent.id, nonce: 0, to: other, value: '2000', speed }
   expect(replaced).toMatchObject(shown)
   const [maxFeePerGas, maxPriorityFeePerGas] = [toQuantity(11n * gwei), toQuantity((gwei * 11n) / 10n)]

@@ -221,7 +221,7 @@ test('tells what relays have dropped by their rules, and gives it to them again'
     suggestions: [{ operation: 'publishTransaction', body: null }, {}],
   })
   const [last] = (await events(({ payload_type }) => payload_type === 'transaction_waiting')).slice(-1)
-  expect(last).toMatchObject({ wait_reason: 'private_relay' })
+  expect(last).toMatchObject({ transaction: { wait_reason: 'private_relay' } })
   expect(isPublic(sent.hash)).toBe(false)
   await relay.build()
   await become(sent, { status: 'confirmed' })

@@ -193,7 +193,8 @@ test('sets the tips of the tiers to percentiles of recent tips, and covers a dou
   const quoted = async (speed?: string) => {
     const { data } = await post(relayerId, { speed })
     const tip = BigInt(data.max_priority_fee_per_gas ?? 0)
-    return { ...data.speed, tip: Number(tip / gwei), room: BigInt(data.max_fee_per_gas ?? 0) - tip }
+    const { speed: tier, speed_percentile: percentile } = data
+    return { tier, percentile, tip: Number(tip / gwei), room: BigInt(data.max_fee_per_gas ?? 0) - tip }
   }
   const room = 2n * baseFee
   expect(await quoted('safe_low')).toEqual({ tier: 'safe_low', percentile: 30, tip: 6, room })

@@ -44,7 +44,8 @@ async function start() {
       const events = await columnOf<string>({ data_dir }, waits)
       const codes = events.map((body) => {
         const { payload } = JSON.parse(body) as WebhookEvent
-        return payload.payload_type === 'transaction_waiting' ? [payload.nonce, payload.wait_reason] : payload
+        if (payload.payload_type !== 'transaction_waiting') return payload
+        return [payload.transaction.nonce, payload.transaction.wait_reason]
       })
       const lines = logged.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'transaction waiting')
       expect(lines.map(({ level, nonce, wait_reason }) => [level, nonce, wait_reason])).toEqual(

@@ -33,6 +33,7 @@ test('returns every member of a transaction, null while it is unknown', async ()
       ended_at: '2026-01-01T00:00:00.000Z',
       signature: null,
       speed: null,
+      speed_percentile: null,
       receipt: null,
       error: null,
       reference: null,
@@ -55,7 +56,7 @@ test('returns every member of a transaction, null while it is unknown', async ()
   ])
 })
 
-test('returns known members: amounts as decimal strings, signature and speed as objects', async () => {
+test('returns known members: amounts as decimal strings, the signature as an object', async () => {
   const service = await startTestService()
   await insertTransactions(service, 'demo', 1)
   const hash = `0x${'ab'.repeat(32)}`
@@ -73,7 +74,7 @@ test('returns known members: amounts as decimal strings, signature and speed as 
     sent_at: '2026-01-01T00:00:01.000Z',
     confirmed_at: '2026-01-01T00:00:02.000Z',
     signature: { r: hash, s: hash, sig: `0x${'cd'.repeat(65)}`, v: 1 },
-    speed: { tier: 'safe_low', percentile: 10 },
+    speed: 'safe_low',
   }
   await changeTransaction(service, transactionId('demo', 1), known)
   const { data } = await service.client.get(listPath, { path: { relayer_id: 'demo' } })

@@ -66,7 +66,10 @@ type Group = [newest: WebhookEvent, ...before: WebhookEvent[]]
 
 const groupsOf = (events: WebhookEvent[]) => [...Map.groupBy(events, (event) => idOf([event])).values()] as Group[]
 
-const transactionOf = ({ payload }: WebhookEvent) => ('nonce' in payload ? payload : undefined)
+function transactionOf({ payload }: WebhookEvent): Omit<Transaction, 'warnings'> | undefined {
+  if (payload.payload_type === 'transaction') return payload
+  return payload.payload_type === 'transaction_waiting' ? payload.transaction : undefined
+}
 
 const idOf = ([event]: Group): string => transactionOf(event)?.id ?? event.id
 
@@ -118,9 +121,10 @@ function wordOf({ payload }: WebhookEvent): string {
     case 'relayer_disabled':
     case 'relayer_enabled':
       return `relayer ${relayerState(payload.relayer)}`
+    case 'transaction_waiting':
+      return `waited (${words(payload.transaction.wait_reason ?? 'other')})`
     default:
-      if (payload.payload_type === 'transaction_waiting') return `waited (${words(payload.wait_reason)})`
-      return 'nonce' in payload ? stateOf(payload) : words(payload.payload_type)
+      return payload.payload_type === 'transaction' ? stateOf(payload) : words(payload.payload_type)
   }
 }
 
@@ -138,15 +142,17 @@ function Status({ event }: { event: WebhookEvent }) {
   }
 }
 
-const hasReason = ([{ payload }]: Group): boolean =>
-  'status_reason' in payload ? payload.status_reason !== null : !('nonce' in payload)
+function hasReason([event]: Group): boolean {
+  const its = transactionOf(event) ?? event.payload
+  return !('status_reason' in its) || its.status_reason !== null
+}
 
-function Why({ event: { payload } }: { event: WebhookEvent }) {
+function Why({ event }: { event: WebhookEvent }) {
   const symbolOf = useSymbolsOfRelayers()
+  const { payload } = event
+  const its = transactionOf(event)
+  if (its) return its.status_reason === null ? null : <ReasonOf text={its.status_reason} of={its} />
   switch (payload.payload_type) {
-    case 'transaction':
-    case 'transaction_waiting':
-      return payload.status_reason === null ? null : <ReasonOf text={payload.status_reason} of={payload} />
     case 'relayer_disabled':
       return reasonText(payload.disabled_reason, symbolOf(payload.relayer.id))
     case 'relayer_funding':

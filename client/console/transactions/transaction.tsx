@@ -155,7 +155,7 @@ function Content({
             <Moment at={transaction.submission.public_since} />
           </Figure>
         )}
-        <Figure name="Speed">{transaction.speed ? words(transaction.speed.tier) : 'custom prices'}</Figure>
+        <Figure name="Speed">{transaction.speed ? words(transaction.speed) : 'custom prices'}</Figure>
         {transaction.reference !== null && <Figure name="Reference">{transaction.reference}</Figure>}
         {transaction.valid_until !== null && (
           <Figure name="Valid until">

@@ -25,7 +25,6 @@ import {
   most,
   noCeiling,
   type Prices,
-  percentileOf,
   priceByTier,
   priceColumns,
   pricesOf,
@@ -198,7 +197,7 @@ function updateOf(
       // Prices at a nonce that another sender uses in the pool: the caller's word to pay more than that one.
       replaces_external: row.replaces_external || (row.wait_reason === 'nonce_conflict' && isPriced),
       ...priceColumns(quote.prices),
-      speed: { tier, percentile: percentileOf[tier] },
+      speed: tier,
       status_reason: null,
     },
   }

@@ -135,7 +135,7 @@ function requestOf(row: WholeTransactionRow): TransactionRequest {
     ...contentOfRow(row),
     ...{ valid_until, reference, metadata, deduplication_id },
     type: null,
-    tier: row.speed?.tier ?? null,
+    tier: row.speed,
     gas_price: isLegacy ? fee_ceiling : null,
     max_fee_per_gas: isLegacy ? null : fee_ceiling,
     max_priority_fee_per_gas: isLegacy ? null : tip_ceiling,

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { SendTransactionRequest, Transaction, TransactionWarning } from '../../../generated/openapi.ts'
 import { readCall } from '../../domain/decoding/decoded-call.ts'
 import { alreadySent, conflict, DomainError, errorOf, relayerNotFound, wrongNonce } from '../../domain/errors.ts'
-import { ceilingColumns, gwei, most, percentileOf, priceByTier, priceColumns } from '../../domain/fees.ts'
+import { ceilingColumns, gwei, most, priceByTier, priceColumns } from '../../domain/fees.ts'
 import type {
   InsertRefusal,
   InsertResult,
@@ -202,7 +202,7 @@ export function newTransaction(
     type: quote.type,
     ...ceilingColumns(requestedCeiling(request)),
     ...priceColumns(quote.prices),
-    speed: { tier, percentile: percentileOf[tier] },
+    speed: tier,
     valid_until: request.valid_until ?? null,
     reference: request.reference ?? null,
     deduplication_id: request.deduplication_id,

@@ -1,4 +1,10 @@
-import type { FundingStatus, NotificationFilter, WaitReason, WebhookEvent } from '../../../generated/openapi.ts'
+import type {
+  FundingStatus,
+  NotificationFilter,
+  Transaction,
+  WaitReason,
+  WebhookEvent,
+} from '../../../generated/openapi.ts'
 import { type EventRow, maxEventCharacters, type RelayerRow } from '../../domain/rows.ts'
 import { shownTransaction, showRelayer } from '../../domain/show.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
@@ -147,9 +153,15 @@ const deliver = sql({
 })
 
 type Event = Omit<NewEvent, 'payload'> & ReturnType<typeof serializeEvent> & { sequence: number }
+/** The transaction that an event is about. */
+function transactionIn(payload: WebhookEvent['payload']): Transaction | undefined {
+  if (payload.payload_type === 'transaction') return payload
+  return payload.payload_type === 'transaction_waiting' ? payload.transaction : undefined
+}
+
 /** Of the transaction that an event is about. */
-const statusIn = (payload: WebhookEvent['payload']): string | null =>
-  payload.payload_type === 'transaction' || payload.payload_type === 'transaction_waiting' ? payload.status : null
+const statusIn = (payload: WebhookEvent['payload']): Transaction['status'] | null =>
+  transactionIn(payload)?.status ?? null
 
 type Delivery = { place: number; notification_row_id: number; delivery_id: string }
 
@@ -251,8 +263,8 @@ function isWanted(filter: string | null, { event, payload }: Pick<NewEvent, 'eve
   if (filter === null) return true
   const { events, statuses }: NotificationFilter = JSON.parse(filter)
   if (events && !events.some((name) => name === event)) return false
-  const isOfTransaction = payload.payload_type === 'transaction' || payload.payload_type === 'transaction_waiting'
-  return !statuses || !isOfTransaction || statuses.includes(payload.status)
+  const status = statusIn(payload)
+  return !statuses || status === null || statuses.includes(status)
 }
 
 /** The status of a transaction has changed. */
@@ -266,7 +278,7 @@ const transactionEvent = (row: TransactionRow): NewEvent => ({
 const waitEvent = (row: TransactionRow & { wait_reason: WaitReason | null }): NewEvent => ({
   ...ofTransaction(row),
   event: 'transaction_waiting',
-  payload: { payload_type: 'transaction_waiting', ...withoutData(row), wait_reason: row.wait_reason ?? 'other' },
+  payload: { payload_type: 'transaction_waiting', transaction: withoutData(row) },
 })
 
 /** The event of a relayer that was disabled or enabled; undefined: it was neither. */

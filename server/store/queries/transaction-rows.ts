@@ -90,7 +90,7 @@ const table = {
   sent_at: { kind: 'text', shown: true, initial: null },
   confirmed_at: { kind: 'text', shown: true, initial: null },
   signature: { kind: 'json', shown: true, initial: null },
-  speed: { kind: 'json', shown: true },
+  speed: { kind: 'text', shown: true },
   receipt: { kind: 'json', shown: true, initial: null },
   error: { kind: 'json', shown: true, initial: null },
   reference: { kind: 'text', shown: true, initial: null },

@@ -370,7 +370,7 @@ CREATE TABLE transactions (
   -- The prices that the request gave: repricing never exceeds them. NULL: the service chooses.
   fee_ceiling              TEXT,
   tip_ceiling              TEXT,
-  speed                    TEXT CHECK (speed IS NULL OR json_valid(speed)),
+  speed                    TEXT CHECK (speed IN ('safe_low', 'average', 'fast', 'fastest')),
   -- Whether the value is all that the highest fee leaves.
   is_sweep                 INTEGER NOT NULL DEFAULT 0 CHECK (is_sweep IN (0, 1)),
   -- What a rollup charges besides the gas, in wei, by the estimate at the acceptance; NULL: nothing.

@@ -62,7 +62,7 @@ const wanted: Omit<NewTransaction, 'id' | keyof ReturnType<typeof of>> = {
   gas_price: null,
   max_fee_per_gas: '2000000000',
   max_priority_fee_per_gas: '1000000000',
-  speed: { tier: 'average', percentile: 50 },
+  speed: 'average',
   valid_until: null,
   intent: 'send',
   status_reason: null,

@@ -112,7 +112,7 @@ function store(file: string): Record<string, [method: string, path: RegExp, Work
         const to = last - (page - 1) * per_page
         const rows = range.all(rowId, Math.max(first, to - per_page + 1), to) as Row[]
         // As text in a column they would be text in the answer.
-        const data = rows.map((row) => ({ ...row, signature: JSON.parse(row.signature), speed: JSON.parse(row.speed) }))
+        const data = rows.map((row) => ({ ...row, signature: JSON.parse(row.signature) }))
         return list(data, page, per_page, last - first + 1)
       },
     ],

@@ -185,7 +185,8 @@ onEveryStore((opened) => {
     ])
     const events = (await store.events(relayer.row_id, before, 100)).map(({ event, body }) => {
       const { payload } = JSON.parse(body)
-      return `${event} ${payload.id} ${payload.status}`
+      const { id, status } = payload.transaction ?? payload
+      return `${event} ${id} ${status}`
     })
     const states = ['moved-0 sent', 'moved-0 submitted', 'moved-0 mined', 'moved-0 confirmed', 'moved-1 sent']
     expect(events).toEqual([

@@ -102,7 +102,7 @@ export function history(seed: number): () => Call {
       ...pick([{}, {}, { data: data() }]),
       ...pick([{}, {}, { gas_price: amount(), value: amount() }]),
       ...pick([{}, {}, { reference: 'moved', to: `0x${'11'.repeat(20)}` }]),
-      ...pick([{}, { speed: { tier: 'fast', percentile: 50 } as TransactionRow['speed'] }]),
+      ...pick([{}, { speed: 'fast' as TransactionRow['speed'] }]),
     }
     const [spends, signs, takes] = [spending(), below(2) === 0, below(2) === 0]
     return async (opened, relayers) => {
