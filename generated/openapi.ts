@@ -3524,14 +3524,11 @@ export interface components {
         /** @description The body of [Speed up a transaction](#/transactions/speeduptransaction). */
         SpeedUpTransactionRequest: {
             /** @description The fee tier. If absent, `fastest`. */
-            speed?: components["schemas"]["SpeedInput"];
-            /**
-             * @description The highest price per unit of gas, in wei; of a transaction with a gas price, the highest gas price. It holds for
-             *     this version and later ones. If absent, the policies limit the price.
-             */
-            max_fee_per_gas?: components["schemas"]["AmountInput"];
+            speed?: components["schemas"]["SpeedInput"] | null;
+            /** @description The highest price per unit of gas, in wei; of a transaction with a gas price, the highest gas price. It holds for this version and later ones. If absent, the policies limit the price. */
+            max_fee_per_gas?: components["schemas"]["AmountInput"] | null;
             /** @description The highest priority fee per unit of gas, in wei, as `max_fee_per_gas`. */
-            max_priority_fee_per_gas?: components["schemas"]["AmountInput"];
+            max_priority_fee_per_gas?: components["schemas"]["AmountInput"] | null;
         };
         /** @description A transaction. The two forms differ in one member: `data` or `call`. One with neither, a transfer of the coin, is a `SendTransactionWithDataRequest` without it. */
         SendTransactionRequest: components["schemas"]["SendTransactionWithDataRequest"] | components["schemas"]["SendTransactionWithCallRequest"];
@@ -3540,7 +3537,7 @@ export interface components {
             /** @description The recipient: 20 bytes of hex with 0x. Absent or null creates a contract from `data`. */
             to?: string | null;
             /** @description The amount of the coin to send, in wei. If absent, 0. */
-            value?: components["schemas"]["AmountInput"];
+            value?: components["schemas"]["AmountInput"] | null;
             /** @description Call data, at most 130,848 bytes of hex, with or without 0x. Nodes accept transactions of at most 131,072 bytes; the other fields and the signature take up to 224 of them. */
             data?: string | null;
             /**
@@ -3588,7 +3585,7 @@ export interface components {
             /** @description The call of the contract by name. */
             call: components["schemas"]["ContractCall"];
             /** @description The amount of the coin to send, in wei. If absent, 0. */
-            value?: components["schemas"]["AmountInput"];
+            value?: components["schemas"]["AmountInput"] | null;
             /**
              * Format: int64
              * @description The gas limit. If absent, the nodes estimate it, and the service raises it when they require more before the transaction is mined. A given limit is tried at a node, and never changed: 422 (`gas_limit_too_low`) if the transaction needs more.
@@ -3636,7 +3633,7 @@ export interface components {
             /** @description Call data, at most 130,848 bytes of hex, with or without 0x. Nodes accept transactions of at most 131,072 bytes; the other fields and the signature take up to 224 of them. */
             data?: string | null;
             /** @description The amount of the coin to send, in wei. If absent, 0. */
-            value?: components["schemas"]["AmountInput"];
+            value?: components["schemas"]["AmountInput"] | null;
             /**
              * Format: int64
              * @description The gas limit. If absent, the nodes estimate it, and the service raises it when they require more before the transaction is mined. A given limit is tried at a node, and never changed: 422 (`gas_limit_too_low`) if the transaction needs more.
@@ -3678,7 +3675,7 @@ export interface components {
             /** @description The call of the contract by name. */
             call: components["schemas"]["ContractCall"];
             /** @description The amount of the coin to send, in wei. If absent, 0. */
-            value?: components["schemas"]["AmountInput"];
+            value?: components["schemas"]["AmountInput"] | null;
             /**
              * Format: int64
              * @description The gas limit. If absent, the nodes estimate it, and the service raises it when they require more before the transaction is mined. A given limit is tried at a node, and never changed: 422 (`gas_limit_too_low`) if the transaction needs more.
@@ -4463,7 +4460,7 @@ export interface components {
             statuses: components["schemas"]["TransactionStatus"][] | null;
         };
         /**
-         * @description The events that the notification receives. An absent member allows every value; `[]` is refused. A test event is always delivered.
+         * @description The events that the notification receives. An absent member, and null, allow every value; `[]` is refused. A test event is always delivered.
          * @example {
          *       "events": [
          *         "transaction_update"
@@ -4478,9 +4475,9 @@ export interface components {
          */
         NotificationFilterInput: {
             /** @description Only events of these names. */
-            events?: components["schemas"]["FilterEventNameInput"][];
+            events?: components["schemas"]["FilterEventNameInput"][] | null;
             /** @description Of the events of transactions, only those whose transaction has one of these states. */
-            statuses?: components["schemas"]["TransactionStatusInput"][];
+            statuses?: components["schemas"]["TransactionStatusInput"][] | null;
         };
         /** @description The events that the notification receives. An absent member stays, null allows every value, and `[]` is refused. */
         NotificationFilterPatch: {
@@ -4499,7 +4496,7 @@ export interface components {
             url: components["schemas"]["HttpUrl"];
             /** @description The secret that signs deliveries. If absent or empty, deliveries are not signed. */
             signing_key?: components["schemas"]["SigningKeyInput"];
-            filter?: components["schemas"]["NotificationFilterInput"];
+            filter?: components["schemas"]["NotificationFilterInput"] | null;
         };
         /** @description Any text, or `whsec_` and a key in base64 with padding (Standard Webhooks), which the libraries of that standard take as it is. They cannot decode another text after `whsec_`, so it is refused. */
         SigningKeyInput: string;
@@ -5187,8 +5184,8 @@ export interface components {
             scopes: components["schemas"]["ScopesInput"];
             /** @description The relayers that the key may use. Null: all, also later ones. `[]`: none. Absent: all, or none when `pool_ids` is given. */
             relayer_ids?: components["schemas"]["Id"][] | null;
-            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. Absent or `[]`: none. */
-            pool_ids?: components["schemas"]["Id"][];
+            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. Absent, null or `[]`: none. */
+            pool_ids?: components["schemas"]["Id"][] | null;
             /** @description The client addresses from which the key is accepted. Absent or null: any. `[]` is refused. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
             /** @description Absent or null: the limit of the service applies. */
@@ -5208,8 +5205,8 @@ export interface components {
             scopes?: components["schemas"]["ScopesInput"];
             /** @description The relayers that the key may use, in the place of all that it may. Null: all, also later ones. `[]`: none. */
             relayer_ids?: components["schemas"]["Id"][] | null;
-            /** @description The pools that the key may use, in the place of all that it may. `[]`: none. */
-            pool_ids?: components["schemas"]["Id"][];
+            /** @description The pools that the key may use, in the place of all that it may. Null or `[]`: none. */
+            pool_ids?: components["schemas"]["Id"][] | null;
             /** @description The client addresses from which the key is accepted, in the place of all. Null: any. `[]` is refused. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
             /** @description It is replaced whole. Null: the limit of the service applies. */
@@ -5375,9 +5372,9 @@ export interface components {
         /** @description Limits of one user in any 24 hours. Whose call it is comes from a signature: of the forward request, or of the account. With these limits, a plain call needs `user`, which only an API key with the scope `send` may give. */
         UserLimitsInput: {
             /** @description The most calls of one user in any 24 hours. */
-            max_calls_per_day?: number;
+            max_calls_per_day?: number | null;
             /** @description The highest total fee of the calls of one user in any 24 hours, in wei. */
-            max_fee_per_day?: components["schemas"]["AmountInput"];
+            max_fee_per_day?: components["schemas"]["AmountInput"] | null;
         };
         /** @description Limits of one user in any 24 hours. An absent limit stays, and null removes one. */
         UserLimitsPatch: {
@@ -5415,7 +5412,7 @@ export interface components {
             origins?: components["schemas"]["Origin"][];
             /** @description Whether it accepts nothing for now. Default: false. */
             paused?: boolean;
-            user_limits?: components["schemas"]["UserLimitsInput"];
+            user_limits?: components["schemas"]["UserLimitsInput"] | null;
             pool_id?: never;
         };
         /** @description A sponsorship whose calls the relayers of a pool send. */
@@ -5445,7 +5442,7 @@ export interface components {
             origins?: components["schemas"]["Origin"][];
             /** @description Whether it accepts nothing for now. Default: false. */
             paused?: boolean;
-            user_limits?: components["schemas"]["UserLimitsInput"];
+            user_limits?: components["schemas"]["UserLimitsInput"] | null;
             relayer_id?: never;
         };
         /** @description The body of [Update a sponsorship](#/sponsorships/updatesponsorship). */
@@ -5781,11 +5778,8 @@ export interface components {
             data: components["schemas"]["CallDataInput"];
             /** @description The user's authorization (EIP-7702), if `to` is an account that does not run the code yet. */
             authorization_list?: components["schemas"]["AuthorizationInput"][];
-            /**
-             * @description Whose plain call it is, in the words of your server. Only with an API key that has the scope `send`; the user of a
-             *     forward request or of an account is known by its signature.
-             */
-            user?: components["schemas"]["AddressInput"];
+            /** @description Whose plain call it is, in the words of your server. Only with an API key that has the scope `send`; the user of a forward request or of an account is known by its signature. */
+            user?: components["schemas"]["AddressInput"] | null;
         };
         /** @description A call of a user, and what became of it. */
         SponsoredCall: {
@@ -5999,7 +5993,7 @@ export interface components {
             /** @description For how long, at most 30 days. */
             minutes: number;
             /** @description What the person wants to say of it. */
-            note?: components["schemas"]["Name"];
+            note?: components["schemas"]["Name"] | null;
         };
         /** @description A resource that was found. */
         SearchResult: {
@@ -6089,11 +6083,11 @@ export interface components {
             /** @description The nodes, at most 20. */
             rpc_urls: components["schemas"]["RpcUrlInput"][];
             /** @description The symbol of the coin, for example `ETH`. */
-            symbol?: components["schemas"]["Label"];
+            symbol?: components["schemas"]["Label"] | null;
             /** @description The number of blocks, including its own, that confirm a transaction. If absent, the default of the chain id: 1 on the development chains 1337 and 31337; 12 on Ethereum and unknown chains; 256 on Polygon; 15 on BNB Smart Chain; 3 on Avalanche; about 40 seconds of blocks on rollups with one sequencer. An existing network keeps its number. */
             required_confirmations?: number;
             /** @description The usual time between blocks, in milliseconds. If absent or null, it is measured. */
-            average_blocktime_ms?: number;
+            average_blocktime_ms?: number | null;
             /** @description Whether the coin has no worth. Default: false. */
             is_testnet?: boolean;
             /** @description The addresses of block explorers. */
@@ -6774,24 +6768,18 @@ export interface components {
             /** @description The highest total amount in any 24 hours, in the smallest unit of the token. Absent or null: no limit. */
             max_amount_per_day?: components["schemas"]["AmountInput"] | null;
         };
-        /** @description Limits on what is sent through the pool, beside those of each relayer; see the policies of relayers. Amounts per day count over all relayers of the pool, when a transaction is accepted. One that ends unsigned counts no longer. */
+        /** @description Limits on what is sent through the pool, beside those of each relayer; see the policies of relayers. An absent member, and null, mean no limit. Amounts per day count over all relayers of the pool, when a transaction is accepted. One that ends unsigned counts no longer. */
         PoolPoliciesInput: {
             /** @description The highest value of one transaction, in wei. Gas is not counted. */
-            max_value?: components["schemas"]["AmountInput"];
-            /**
-             * @description The highest total value of all transactions in any 24 hours, in wei, counted when they are accepted, in
-             *     steps of five minutes (so up to five minutes longer than a day). Transactions that fail, or are canceled
-             *     after they were signed, stay counted; transactions that are canceled earlier are subtracted. A replacement
-             *     counts the increase over the highest value counted for its transaction. Counting starts when the policy is
-             *     set.
-             */
-            max_value_per_day?: components["schemas"]["AmountInput"];
+            max_value?: components["schemas"]["AmountInput"] | null;
+            /** @description The highest total value of all transactions in any 24 hours, in wei, counted when they are accepted, in steps of five minutes (so up to five minutes longer than a day). Transactions that fail, or are canceled after they were signed, stay counted; transactions that are canceled earlier are subtracted. A replacement counts the increase over the highest value counted for its transaction. Counting starts when the policy is set. */
+            max_value_per_day?: components["schemas"]["AmountInput"] | null;
             /** @description The only allowed recipients. If set, contracts cannot be created. Not set: any recipient. `[]`: none. */
-            whitelist_receivers?: components["schemas"]["AddressInput"][];
+            whitelist_receivers?: components["schemas"]["AddressInput"][] | null;
             /** @description The functions of a recipient that may be called. Recipients that are not listed are not limited. The selector `0x` allows a call without data, a plain transfer. Each recipient may appear once. Not set: any function of any recipient. */
-            allowed_functions?: components["schemas"]["ContractFunctionsInput"][];
+            allowed_functions?: components["schemas"]["ContractFunctionsInput"][] | null;
             /** @description Limits on ERC-20 tokens, in the smallest unit of the token. The amounts of `transfer`, `transferFrom`, `approve` and `increaseAllowance` are counted, per day as in `max_value_per_day`. Calls of these with malformed arguments, and all other calls of the token, are refused, except functions that `allowed_functions` lists for it; those are not counted. Existing allowances of others, and tokens that another contract holds, are not considered. Each token may appear once. */
-            token_limits?: components["schemas"]["PoolTokenLimitInput"][];
+            token_limits?: components["schemas"]["PoolTokenLimitInput"][] | null;
         };
         /** @description Absent policies stay. Null removes one. */
         PoolPoliciesPatch: {
@@ -6857,7 +6845,7 @@ export interface components {
             /** @description The signer that holds its key. */
             signer_id: components["schemas"]["Id"];
             /** @description One notification, in the place of `notification_ids`. */
-            notification_id?: components["schemas"]["Id"];
+            notification_id?: components["schemas"]["Id"] | null;
             policies?: components["schemas"]["RelayerPoliciesInput"];
             /** @description RPC endpoints of this relayer, in place of those of its network. */
             custom_rpc_urls?: components["schemas"]["RpcUrlInput"][];

@@ -158,10 +158,11 @@ const unknown = (limit: UnknownLimit) =>
 
 /** The given members in stored form. Throws DomainError (400). */
 function readChanges(body: CreateApiKeyRequest | UpdateApiKeyRequest): ApiKeyChanges {
-  const { expires_at, budget, ...others } = body
+  const { expires_at, budget, pool_ids, ...others } = body
   body.allowed_cidrs?.forEach(checkCidr)
   return {
     ...others,
+    ...(pool_ids !== undefined && { pool_ids: pool_ids ?? [] }),
     ...(expires_at !== undefined && { expires_at: expires_at && readTime(expires_at, ['expires_at']) }),
     ...(budget !== undefined && { budget: budget && readBudget(budget) }),
   }

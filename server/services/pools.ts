@@ -1,7 +1,7 @@
 import type { CreatePoolRequest, Pool, PoolPolicies, UpdatePoolRequest } from '../../generated/openapi.ts'
 import { conflict, type Field, namedError, poolNotFound, unknownNetwork, unknownReference } from '../domain/errors.ts'
 import type { Caller } from '../domain/operation.ts'
-import { listPolicies, mergePolicies, readPolicies } from '../domain/policies/read-policies.ts'
+import { listPolicies, mergePolicies } from '../domain/policies/read-policies.ts'
 import { requireRevision } from '../domain/revision.ts'
 import type { Conditions, PendingAuditEntry, PoolRow, SharedPolicies } from '../domain/rows.ts'
 import type { ServicesContext } from './context.ts'
@@ -39,7 +39,7 @@ export async function createPool(
   auditEntry: PendingAuditEntry,
 ): Promise<Pool> {
   auditEntry.subject = id
-  const outcome = await store.createPool({ ...body, id, name, policies: readPolicies(policies) }, auditEntry)
+  const outcome = await store.createPool({ ...body, id, name, policies: mergePolicies({}, policies) }, auditEntry)
   if (outcome === 'unknown_network') throw unknownNetwork()
   if (outcome === 'id_taken') throw conflict('already_exists', ['id'], 'a pool with this id already exists')
   return shown(outcome)

@@ -43,7 +43,7 @@ interface GivenCall {
   to: string
   data: string
   authorization_list?: Authorization[]
-  user?: string
+  user?: string | null
 }
 
 type CallContext = Pick<ServicesContext, 'store' | 'keyring' | 'chains'>
@@ -101,9 +101,9 @@ export async function sendCall(
   const judged = judgeCall(sponsorship, asked, now())
   const { kind, signed } = judged
   await checkReceivers(judged, isRelayer)
-  if (call.user !== undefined && kind !== 'plain')
+  if (call.user != null && kind !== 'plain')
     throw badRequest(['user'], 'cannot be given here: the signature says whose call it is')
-  const user = call.user === undefined ? judged.user : readAddress(call.user, ['user'])
+  const user = call.user == null ? judged.user : readAddress(call.user, ['user'])
   // An early check, before the chain is asked. The commit counts.
   sponsoredSpending(sponsorship.row_id, sponsorship, user)
   if (sponsorship.paused) throw refusedCall('paused', 'the sponsorship is paused')

@@ -98,7 +98,7 @@ function readUserLimits({ max_calls_per_day = null, max_fee_per_day = null }: Us
   return { max_calls_per_day, max_fee_per_day: fee }
 }
 
-type Changes = Omit<UpdateSponsorshipRequest, 'user_limits'> & { user_limits?: UserLimitsPatch }
+type Changes = Omit<UpdateSponsorshipRequest, 'user_limits'> & { user_limits?: UserLimitsPatch | null }
 type Given<Body> = Pick<Body, Extract<keyof Body, keyof SponsorshipRules | 'paused'>>
 type Read<Body> = Body extends CreateSponsorshipRequest
   ? Pick<SponsorshipRules, 'max_gas_per_call' | 'max_fee_per_call' | 'max_fee_per_day'> &
@@ -133,7 +133,7 @@ function readRules<Body extends CreateSponsorshipRequest | Changes>(body: Body):
     ...(max_gas_per_call !== undefined && { max_gas_per_call }),
     ...(max_fee_per_call !== undefined && { max_fee_per_call: readAmount(max_fee_per_call, ['max_fee_per_call']) }),
     ...(max_fee_per_day !== undefined && { max_fee_per_day: readAmount(max_fee_per_day, ['max_fee_per_day']) }),
-    ...(user_limits !== undefined && { user_limits: readUserLimits(user_limits) }),
+    ...(user_limits !== undefined && { user_limits: user_limits && readUserLimits(user_limits) }),
     ...(origins && { origins }),
     ...(paused !== undefined && { paused }),
   }

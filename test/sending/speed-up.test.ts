@@ -47,7 +47,7 @@ test('keeps the receiver that another operator has put in the place of the first
   await replace({ to: other, value: '2000', data: '0x', gas_limit: 30_000, ...dearer })
   await signed(2)
   const faster = await speedUp()
-  expect(faster).toMatchObject({ to: other, value: '2000', gas_limit: 30_000, speed: { tier: 'fastest' } })
+  expect(faster).toMatchObject({ to: other, value: '2000', gas_limit: 30_000, speed: 'fastest' })
   expect(BigInt(faster.max_fee_per_gas ?? 0)).toBeGreaterThanOrEqual(BigInt(gwei(22)))
   await signed(3)
   await chain.mine()
@@ -72,7 +72,7 @@ test('prices the content of another replacement that came while the chain answer
   await replace({ to: other, value: '2000', data: '0x', gas_limit: 30_000, ...dearer })
   mayAnswer.resolve()
   expect(await faster).toMatchObject({ to: other, value: '2000', gas_limit: 30_000 })
-  expect(await get()).toMatchObject({ to: other, value: '2000', speed: { tier: 'fastest' } })
+  expect(await get()).toMatchObject({ to: other, value: '2000', speed: 'fastest' })
 })
 
 test('signs at most at the price that was confirmed, now and later', async () => {

@@ -243,7 +243,7 @@ function SendIt({ relayer_id, relayer, transaction, symbol, asUsual, isReady }: 
               From: `${relayer_id} (${relayer?.address ?? 'unknown address'})`,
               Network: relayer?.network ?? 'unknown',
               To: to ?? 'nobody: it creates a contract',
-              Value: amount(value.toString(), symbol),
+              Value: amount((value ?? 0).toString(), symbol),
               Submission: submission ? submissionText(submission) : asUsual,
               Calls: call && `${call.function} with ${JSON.stringify(call.args)}`,
               Data: !call && bytesOf(data ?? ''),

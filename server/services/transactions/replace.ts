@@ -414,17 +414,17 @@ export function speedUp(
 /** Throws DomainError (400). */
 function readCeiling({ max_fee_per_gas, max_priority_fee_per_gas }: SpeedUpTransactionRequest): Ceiling {
   const read = (amount: SpeedUpTransactionRequest['max_fee_per_gas'], name: string) =>
-    amount === undefined ? undefined : BigInt(readAmount(amount, [name]))
+    amount == null ? undefined : BigInt(readAmount(amount, [name]))
   const fee = read(max_fee_per_gas, 'max_fee_per_gas')
   const tip = read(max_priority_fee_per_gas, 'max_priority_fee_per_gas')
   if (fee !== undefined && tip !== undefined) checkPriorityFee(fee, tip)
   return { fee, tip }
 }
 
-const requestOf = (row: WholeTransactionRow, { speed = 'fastest' }: SpeedUpTransactionRequest): TransactionRequest => ({
+const requestOf = (row: WholeTransactionRow, { speed }: SpeedUpTransactionRequest): TransactionRequest => ({
   ...contentOfRow(row),
   type: row.type,
-  tier: speed,
+  tier: speed ?? 'fastest',
   gas_price: null,
   max_fee_per_gas: null,
   max_priority_fee_per_gas: null,

@@ -183,3 +183,48 @@ test('every object with members has a name of its own, which no generator invent
     )
   expect(Object.entries(schemas).flatMap(([name, schema]) => unnamed(name, schema))).toEqual([])
 })
+
+const isNull = (schema: Schema): boolean => isNullable(schema) || schema.type === 'null'
+/** The objects that a schema may be. */
+const objectsOf = (schema: Schema): Schema[] => [lookUp(schema), ...branchesOf(lookUp(schema)).flatMap(objectsOf)]
+
+/** The optional members of a request that refuse null, where the answer has null. */
+function refusesNull(request: Schema, answer: Schema, name: string): string[] {
+  return objectsOf(request).flatMap((asked) =>
+    objectsOf(answer).flatMap((answered) => {
+      const inItems = asked.items && answered.items ? refusesNull(asked.items, answered.items, name) : []
+      const inMembers = Object.entries(asked.properties ?? {}).flatMap(([member, its]) => {
+        const same = answered.properties?.[member]
+        if (same === undefined) return []
+        const place = `${name}.${member}`
+        const isOptional = !asked.required?.includes(member)
+        return [...(isOptional && isNull(same) && !isNull(its) ? [place] : []), ...refusesNull(its, same, place)]
+      })
+      return [...inItems, ...inMembers]
+    }),
+  )
+}
+
+test('a request takes null for every optional member that its answer may have as null', () => {
+  interface Operation {
+    operationId: string
+    requestBody?: { content: Record<string, { schema: Schema }> }
+    responses: Record<string, unknown>
+  }
+  const operations = Object.values(contract.paths)
+    .flatMap((item) => Object.values(item as Record<string, Operation>))
+    .filter(({ operationId }) => operationId)
+  const compared = operations.flatMap(({ operationId, requestBody, responses }) => {
+    const body = requestBody?.content['application/json']?.schema
+    const answered = Object.entries(responses).flatMap(([status, its]) =>
+      status.startsWith('2') ? [...referred(its)] : [],
+    )
+    const envelopes = answered.filter((ref) => ref.includes('/schemas/')).map((ref) => lookUp({ $ref: ref }))
+    const data = envelopes.flatMap(({ properties }) => properties?.data ?? [])
+    // A new key is answered beside what it is of.
+    const held = data.flatMap((its) => Object.values(lookUp(its).properties ?? {}).filter(({ $ref }) => $ref))
+    return body ? [...data, ...held].map((answer) => refusesNull(body, answer, operationId)) : []
+  })
+  expect(compared.length).toBeGreaterThan(40)
+  expect([...new Set(compared.flat())]).toEqual([])
+})

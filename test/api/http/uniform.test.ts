@@ -326,3 +326,22 @@ test('a PATCH keeps what it does not name, also in the objects of a resource, an
   expect(await perUser(null)).toBeNull()
   expect((await client.sponsorships.update('game', {})).max_gas_per_call).toBe(21_000)
 })
+
+test('null in a request that creates or sends is the same as an absent member', async () => {
+  const { client } = await startTestService()
+  const urls = { network_type: 'evm' as const, chain_id: 31_337, rpc_urls: ['http://127.0.0.1:9'] }
+  const network = { symbol: null, average_blocktime_ms: null }
+  expect(await client.networks.create({ name: 'other', ...urls, ...network })).toMatchObject(network)
+  const relayer = await createRelayer(client, { id: 'a', notification_id: null })
+  expect(relayer.notification_ids).toEqual([])
+  const pool = { id: 'pool', network: 'local', relayer_ids: ['a'] }
+  expect((await client.pools.create({ ...pool, policies: unlimited })).policies).toEqual(unlimited)
+  const hook = { id: 'hook', url: 'http://127.0.0.1:9', filter: { events: null, statuses: null } }
+  expect((await client.notifications.create(hook)).filter).toBeNull()
+  expect((await client.notifications.create({ ...hook, id: 'other', filter: null })).filter).toBeNull()
+  const rules = { relayer_id: 'a', max_gas_per_call: 21_000, max_fee_per_call: '1', max_fee_per_day: '1' }
+  for (const [id, limits] of Object.entries({ one: null, two: { max_calls_per_day: null, max_fee_per_day: null } }))
+    expect((await client.sponsorships.create({ id, ...rules, user_limits: limits })).sponsorship.user_limits).toBeNull()
+  const key = { name: 'key', scopes: ['read' as const], pool_ids: null }
+  expect((await client.apiKeys.create(key)).api_key).toMatchObject({ relayer_ids: null, pool_ids: [] })
+})
