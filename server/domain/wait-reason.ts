@@ -163,7 +163,7 @@ export const reasonToWait = (
 ): WaitReason | null =>
   wait_reason !== null && status === 'submitted' && ofRaise.has(wait_reason) && standsStill(pace) ? null : wait_reason
 
-/** Which step comes next for the first in line, without a known reason to wait. `text` completes the sentence "It waits: …". */
+/** Which step comes next for the first in line, without a known reason to wait. `text` completes the sentence "Waiting: …". */
 export function nextStep(
   row: Pick<TransactionRow, 'status' | 'sent_at' | 'created_at'>,
   { now, head_at, average_blocktime_ms }: ChainPace,

@@ -97,7 +97,7 @@ test('speeds up, explains and cancels a transaction, and returns the outcome as 
     code: 8,
     err: expect.stringContaining(`relayer why ${sent.id}`),
   })
-  expect((await run(['why', sent.id])).out).toMatch(/^(?:sent|submitted) since \S+ \((?:acceptance|block)\): It waits/)
+  expect((await run(['why', sent.id])).out).toMatch(/^(?:sent|submitted) since \S+ \((?:acceptance|block)\): Waiting/)
   await json(['relayers', 'change', 'demo', '--set', 'paused=true'])
   expect((await run(['why', sent.id])).out).toMatch(
     / \(paused\): .*\n- .*\n {4}relayer relayers change demo --set paused=false\n/,

@@ -33,10 +33,10 @@ test.each(abi)('reads from the bytes what it reads from the text: %s', (fragment
     type === 'address' ? [payer, other, other][index] : BigInt(index + 7),
   )
   const data = encodeErrorResult({ abi: parseAbi([fragment]), errorName: item.name, args } as never)
-  const unknown = `It failed: unknown custom error ${toFunctionSelector(fragment.replace('error ', ''))} (${args.length * 32} bytes of arguments).`
+  const unknown = `Failed: unknown custom error ${toFunctionSelector(fragment.replace('error ', ''))} (${args.length * 32} bytes of arguments).`
   const signature = `${item.name}(${item.inputs.map(({ name }, index) => `${name}: ${args[index]}`).join(', ')})`
   expect(contractErrorIn(unknown, data)).toMatchObject({ signature, part: unknown.slice(11, -1) })
-  expect(said(unknown, data)).toBe(said(`It failed: ${signature}.`))
+  expect(said(unknown, data)).toBe(said(`Failed: ${signature}.`))
   expect(said(unknown, data)).not.toMatch(/absent|[{}]/)
 })
 
@@ -50,7 +50,7 @@ test('says the error of a token in words', () => {
 })
 
 test('says a panic in words, and writes errors as Solidity does', () => {
-  expect(said('It failed: panic 0x11 (arithmetic overflow or underflow).')).toBe(
+  expect(said('Failed: panic 0x11 (arithmetic overflow or underflow).')).toBe(
     'arithmetic overflow or underflow in the contract',
   )
   expect(said('panic 0x99 (no known code)')).toBe('a fault in the contract')

@@ -257,7 +257,7 @@ test('cancels all transactions of a relayer', async () => {
   await account.send(3, { gas_limit: 50_000 })
   await expect.poll(async () => (await account.transactions()).every(({ status }) => status === 'submitted')).toBe(true)
   const { page } = await at(`/relayers/${account.relayer_id}`)
-  const button = named(page, 'Cancel all pending')
+  const button = named(page, 'Cancel all unfinished')
   for (const width of [1024, 1280, 1366]) {
     await page.setViewportSize({ width, height: 900 })
     // Nothing lies over it.
@@ -267,8 +267,8 @@ test('cancels all transactions of a relayer', async () => {
   }
   await page.keyboard.press('Control+k')
   await page.getByLabel(/^Find by ID/).fill(`cancel all of ${account.relayer_id}`)
-  await page.getByRole('option', { name: `Cancel all pending of ${account.relayer_id}` }).click()
-  await page.getByRole('dialog', { name: `Cancel all pending of ${account.relayer_id}` }).waitFor()
+  await page.getByRole('option', { name: `Cancel all unfinished of ${account.relayer_id}` }).click()
+  await page.getByRole('dialog', { name: `Cancel all unfinished of ${account.relayer_id}` }).waitFor()
   expect((await account.transactions()).every(({ status }) => status === 'submitted')).toBe(true)
   await named(page, 'Keep them').click()
   await act(page, button)
@@ -276,7 +276,7 @@ test('cancels all transactions of a relayer', async () => {
   await replaced(account)
   await finished(account)
   expect((await account.transactions()).map(({ status }) => status)).toEqual(['canceled', 'canceled', 'canceled'])
-  await expect.poll(() => named(page, 'Cancel all pending').count()).toBe(0)
+  await expect.poll(() => named(page, 'Cancel all unfinished').count()).toBe(0)
 })
 
 test('signs, simulates and sends in the sandbox, and sends once although the response was lost', async () => {
@@ -377,7 +377,7 @@ test('chooses nothing that is out of sight after another filter', async () => {
   const account = await stage.rig.addAccount()
   await account.send(2)
   const { page } = await at('/transactions/unfinished')
-  await page.getByRole('button', { name: /^Select \d+ pending$/ }).click()
+  await page.getByRole('button', { name: /^Select \d+ changeable$/ }).click()
   await named(page, 'Cancel selected').waitFor()
   await named(page, 'failed').click()
   await expect.poll(() => named(page, 'Cancel selected').count()).toBe(0)

@@ -86,13 +86,13 @@ test('shows the parts of a transaction of one moment only', async () => {
     const answer = await route.fetch()
     const whole = await answer.json()
     asked += 1
-    if (asked === 1) Object.assign(whole.data, { status: 'submitted', summary: 'It waits: an old answer.' })
+    if (asked === 1) Object.assign(whole.data, { status: 'submitted', summary: 'Waiting: an old answer.' })
     await route.fulfill({ response: answer, json: whole })
   })
   await open(`/relayers/${account.relayer_id}/transactions/${sent?.id}`)
   const explanation = page.getByRole('region', { name: 'Explanation' })
   await explanation.waitFor()
-  expect(await explanation.locator('.summary').textContent()).toMatch(/^It is confirmed/)
+  expect(await explanation.locator('.summary').textContent()).toMatch(/^Confirmed in block/)
 })
 
 test('keeps the heading while a page loads, and says since when a list fails, with a button to load it again', async () => {

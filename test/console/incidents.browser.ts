@@ -348,7 +348,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
   },
   'a transaction fails': async () => {
     const { relayer_id: id } = await failed(1)
-    return { seen: new RegExp(`${id}: a transaction failed`), named: /It failed|reverted/i, end: acknowledge(id) }
+    return { seen: new RegExp(`${id}: a transaction failed`), named: /failed|reverted/i, end: acknowledge(id) }
   },
   'several transactions fail': async () => {
     const { relayer_id: id } = await failed(3)

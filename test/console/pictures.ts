@@ -7,7 +7,7 @@ import { startBrowser } from './start-browser.ts'
 
 const maxLoadMs = 15_000
 const maxHeight = 2_400
-const folder = join(import.meta.dirname, 'pictures')
+const folder = process.env.PICTURES ?? join(import.meta.dirname, 'pictures')
 const looks = {
   light: { width: 1280, colorScheme: 'light' },
   dark: { width: 1280, colorScheme: 'dark' },
@@ -42,8 +42,8 @@ const searches = {
 }
 
 /**
- * `npm run console:pictures [-- WORD...]`: writes pictures of every page to test/console/pictures, for people to look at. A word leaves out
- * the pictures without it in their names: `sixty`, `dark`, `overview`.
+ * `npm run console:pictures [-- WORD...]`: writes pictures of every page to test/console/pictures, or to the folder of the environment variable
+ * PICTURES, for people to look at. A word leaves out the pictures without it in their names: `sixty`, `dark`, `overview`.
  */
 const words = process.argv.slice(2)
 const isWanted = (name: string) => words.every((word) => name.includes(word))

@@ -153,7 +153,7 @@ test('a reverted transaction: shows the decoded reason, and sends again when the
   await finished(account)
   const page = await overview()
   await trouble(page, new RegExp(`${account.relayer_id}: a transaction failed`)).click()
-  await shown(page, /It failed: paused by the owner/)
+  await shown(page, /Failed: paused by the owner/)
   await stage.rig.chain.rpc('anvil_setCode', [to, '0x'])
   await page.getByRole('link', { name: 'Simulate again' }).click()
   await remedy(page, 'Send it')

@@ -3,11 +3,14 @@ const maxLetters = 64
 const texts: Record<string, string> = {
   createAbi: 'Add ABI',
   deleteApiKey: 'Revoke API key',
-  deleteRelayerFunding: 'End refills',
+  deleteRelayerFunding: 'Stop refills',
+  deletePoolFunding: 'Stop refills of a pool',
   reconcileRelayerNonce: 'Repair nonces',
   acknowledgeExternalTransactions: 'Mark as compared',
   updateProblem: 'Acknowledge problem',
   replaceRelayerFunding: 'Set up refills',
+  replacePoolFunding: 'Set up refills of a pool',
+  cancelPendingTransactions: 'Cancel all unfinished',
 }
 
 /** The id of an operation in words, as its button says: `createApiKey` is `Create API key`. */

@@ -42,7 +42,7 @@ const toned: Partial<Record<Tone, string[]>> = {
     ...['canceling', 'expired', 'paused', 'failing', 'rate_limited', 'leaving', 'blocked', 'gap', 'chain_ahead'],
     ...['fee_too_high', 'warning', 'not refilled', 'refusing', 'slow', 'no new block'],
   ],
-  busy: ['pending', 'sent', 'submitted', 'in_flight'],
+  busy: ['pending', 'sent', 'submitted', 'unfinished'],
 }
 const tones = new Map(Object.entries(toned).flatMap(([tone, all]) => all.map((one) => [one, tone as Tone])))
 

@@ -16,7 +16,7 @@ import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
 import { useRelayers, useStatus, useSymbols } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
-import { age, duration } from '../data/times.ts'
+import { age, span } from '../data/times.ts'
 import { TokenAmount } from '../transactions/token-amount.tsx'
 
 /** Without refills there is nothing to follow. */
@@ -211,9 +211,9 @@ function FundingFigures({ network, known: { funding, usage }, more }: FiguresPro
       of={{
         'Refilled below': <Amount of={funding.min_balance} {...unit} />,
         'Refilled to': <Amount of={funding.target_balance} {...unit} />,
-        'Used in 24 h': (
+        'Refilled in 24 h': (
           <span title="Each refill counts with the highest fee that it may have.">
-            <Amount of={usage.used} {...unit} />, with the highest fees
+            <Amount of={usage.used} {...unit} />
           </span>
         ),
         'Left of the daily limit': (
@@ -249,7 +249,7 @@ function State({ network, known }: { network: string; known: FundingState }) {
   const more = {
     ...(funding.asset !== 'coin' && { Balance: <Amount of={known.balance} {...unit} /> }),
     ...(known.runway_seconds !== null && {
-      'Empty in': `${duration(known.runway_seconds * 1_000)}, at the rate of the last 24 h`,
+      'Empty in': `${span(known.runway_seconds * 1_000)}, at the rate of the last 24 h`,
     }),
   }
   return (

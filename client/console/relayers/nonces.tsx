@@ -34,8 +34,8 @@ export function Nonces({ relayer: { id: relayerId } }: { relayer: Relayer }) {
       {(state) => (
         <>
           <div className="bar">
-            <p className="summary">
-              <Badge state={stepOf(state)} /> {state.summary}
+            <p className="summary stated">
+              <Badge state={stepOf(state)} /> <span>{state.summary}</span>
             </p>
             {may('send') && (
               <Action
@@ -66,7 +66,7 @@ export function Nonces({ relayer: { id: relayerId } }: { relayer: Relayer }) {
           <Figures
             of={{
               'Next nonce on chain': state.chain_latest ?? 'no node responds',
-              'Including pending': state.chain_pending ?? 'unknown',
+              'With the pending of nodes': state.chain_pending ?? 'unknown',
               'Next nonce of the service': state.next_nonce,
               Gaps: state.gaps.length === 0 ? 'none' : state.gaps.slice(0, 20).join(', '),
             }}
@@ -89,7 +89,7 @@ export function Nonces({ relayer: { id: relayerId } }: { relayer: Relayer }) {
 /** Green is said only when both counts are equal. */
 const stepOf = ({ status, blocking, chain_latest, next_nonce }: NonceState): string => {
   if (status !== 'in_step' || chain_latest === next_nonce) return status
-  return blocking ? 'blocked' : 'in_flight'
+  return blocking ? 'blocked' : 'unfinished'
 }
 
 /** What a nonce without a transaction is; the cell itself has the word only. */

@@ -74,7 +74,14 @@ function Policy({ name, form: { title, unit, list, words, none, needs }, relayer
   const value = list ? (isLimited ? listIn(name, typed) : null) : typed.trim() === '' ? null : valueIn(unit, typed)
   // An empty list allows nothing, where no list is no limit.
   const textIn = (its: string | undefined) =>
-    its === undefined ? none : its === '' ? 'Nothing is allowed: the list is empty.' : words(its, symbol)
+    its === undefined
+      ? typeof none === 'string'
+        ? none
+        : none(relayer.policies)
+      : its === ''
+        ? 'Nothing is allowed: the list is empty.'
+        : words(its, symbol)
+  const isIdle = needs !== undefined && !relayer.policies[needs]
   const mayBeEmpty = name !== 'allowed_functions' && name !== 'token_limits'
   const isEmpty = !mayBeEmpty && isLimited && typed.trim() === ''
   const body = { policies: { [name]: value } as RelayerPoliciesPatch }
@@ -84,8 +91,8 @@ function Policy({ name, form: { title, unit, list, words, none, needs }, relayer
     <li className={shown === undefined ? undefined : 'set'}>
       <div>
         <span>
-          {needs && !relayer.policies[needs] && 'Not in effect: '}
-          {textIn(shown)}
+          {(shown !== undefined || !isIdle) && textIn(shown)}
+          {isIdle && ' Without effect while no authorizations are signed.'}
         </span>
         <code className="hint">{name}</code>
       </div>
@@ -186,7 +193,7 @@ interface PolicyForm {
   list?: { one: string; parts: readonly EntryPart[]; hint?: string }
   /** `unit`: of amounts, the currency of the network. */
   words: (value: string, unit: string) => string
-  none: string
+  none: string | ((policies: RelayerPolicies) => string)
   /** It has an effect only while this one is set to yes. */
   needs?: PolicyName
 }
@@ -198,6 +205,15 @@ const permission = (
   what: string,
   none: string,
 ): PolicyForm => ({ title, unit: 'yes', words: (value) => `${value === 'yes' ? does : doesNot} ${what}`, none })
+
+/** Which contracts an authorization may be for without a list of them. */
+function delegatesOf({ whitelist_receivers, ...its }: RelayerPolicies): string {
+  if (whitelist_receivers !== undefined) return 'Signs authorizations for the allowed receivers only.'
+  const isLimited = its.max_value ?? its.max_value_per_day ?? its.token_limits ?? its.allowed_functions
+  return isLimited === undefined
+    ? 'Signs authorizations for any contract.'
+    : 'Signs no authorizations: values, tokens or functions are limited, and no contract is allowed.'
+}
 
 const contract = (label: string): EntryPart => ({ label, placeholder: '0x…', isAddress: true })
 
@@ -329,8 +345,8 @@ const policyForms: Record<string, Partial<Record<PolicyName, PolicyForm>>> = {
       title: 'allowed delegates',
       unit: 'lines',
       list: { one: 'delegate', parts: [contract('Delegate')] },
-      words: (value) => `Authorizations for ${linesText(value, 'contract')} only.`,
-      none: 'Authorizations for the allowed receivers; without them, and without limits on values, tokens and functions, for any contract.',
+      words: (value) => `Signs authorizations for ${linesText(value, 'contract')} only.`,
+      none: delegatesOf,
       needs: 'allow_authorizations',
     },
     allow_blind_typed_data: permission(

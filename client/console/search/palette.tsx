@@ -127,8 +127,13 @@ export function Palette({ targets, text, setText, close }: PaletteProps) {
       )}
       {total > found.length && (
         <More>
-          The first {count(found.length)} of at least {count(total)} results.{' '}
-          {lists.length > 0 ? 'The last line leads to all of them.' : 'Type more to see the others.'}
+          {lists[0] === undefined ? (
+            `The first ${count(found.length)} of at least ${count(total)} results. Type more to see the others.`
+          ) : (
+            <a href={`#${lists[0].to}`} onClick={close}>
+              The first {count(found.length)} of at least {count(total)} results: show all
+            </a>
+          )}
         </More>
       )}
       {q === '' && <p className="told hint">{searched}</p>}

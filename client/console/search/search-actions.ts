@@ -50,7 +50,7 @@ export function useSearchActions(): SearchAction[] {
     ...(may('manage') ? [[paused ? 'Resume' : 'Pause'] as const] : []),
     ...(may('send') ? [['Send from', '', paths.sandboxOf(id)] as const] : []),
     ...(mayManageAll ? [refill(paths.relayer(id), id, 'refill top up balance')] : []),
-    ...(may('send') && queue?.unfinished_count ? [['Cancel all pending of', 'withdraw'] as const] : []),
+    ...(may('send') && queue?.unfinished_count ? [['Cancel all unfinished of', 'withdraw'] as const] : []),
     ...(may('manage') ? [edit, ['Drain'] as const, remove] : []),
   ]
   const shared = <Row>(rows: Row[] | undefined, actionsOf: (row: Row) => SearchAction[]) =>

@@ -101,7 +101,7 @@ const KeyServices = ({ key_services }: ServiceState) => (
       rows={key_services}
       columns={keyColumns}
       idOf={({ type }) => type}
-      none={<p className="hint">None was asked for a signature since this server started. Add one with a signer.</p>}
+      none={<p className="hint">No key service has signed since this server started. Add one with a signer.</p>}
     />
   </section>
 )

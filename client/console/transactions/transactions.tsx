@@ -134,9 +134,9 @@ function CancelPending({ relayer_id }: { relayer_id: string }) {
   if (!data?.pending_transactions_count) return null
   return (
     <Action
-      label="Cancel all pending"
-      title={`Cancel all pending of ${relayer_id}`}
-      message={`The pending transactions of ${relayer_id} are being canceled.`}
+      label="Cancel all unfinished"
+      title={`Cancel all unfinished of ${relayer_id}`}
+      message={`The unfinished transactions of ${relayer_id} are being canceled.`}
       dismiss="Keep them"
       tone="danger"
       effect={`Cancels every transaction of ${relayer_id} that is not mined, from the highest nonce down. Signed ones are replaced by transfers of 0, which cost fees.`}
@@ -153,7 +153,7 @@ function Chosen({ choice, rows }: { choice: Choice; rows: Transaction[] }) {
     <section className="bar chosen" aria-label="Selected transactions">
       <span>
         {count(choice.size)} selected
-        {changed.length < choice.size && `, ${count(changed.length)} still pending`}
+        {changed.length < choice.size && `, ${count(changed.length)} still to change`}
       </span>
       <ChangeChosen operation="speedUpTransaction" choice={choice} changeable={changed} />
       <ChangeChosen operation="cancelTransaction" choice={choice} changeable={changed} />
@@ -244,8 +244,12 @@ function List({
           <>
             <Matches total={total} of={['transaction', 'transactions']}>
               {choice && !changed.every(({ id }) => choice.has(id)) && (
-                <button type="button" onClick={() => choice.set(changed.map(({ id }) => id))}>
-                  Select {count(changed.length)} pending
+                <button
+                  type="button"
+                  title="Those in no block: they can be sped up or canceled."
+                  onClick={() => choice.set(changed.map(({ id }) => id))}
+                >
+                  Select {count(changed.length)} changeable
                 </button>
               )}
               {actions}

@@ -116,7 +116,10 @@ export class Nonces {
     const open = await this.gaps.of(relayer, latest)
     if (open.length > 0) return { ...base, gaps: open, status: 'gap', summary: gap }
     const waiting = next_nonce - latest
-    const summary = waiting === 0 ? 'Store and chain agree.' : `${waiting} accepted transactions are not mined yet.`
+    const summary =
+      waiting === 0
+        ? 'The service and the chain have the same next nonce.'
+        : `${waiting} accepted transactions are not mined yet.`
     return { ...base, status: 'in_step', summary: why(summary) }
   }
 }

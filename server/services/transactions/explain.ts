@@ -149,7 +149,7 @@ type Code = Explanation['wait_reason']
 
 interface Cause {
   wait_reason: Code
-  /** The end of the sentence "It waits: …". */
+  /** The end of the sentence "Waiting: …". */
   text: string
 }
 
@@ -202,23 +202,23 @@ function causeOf(row: WholeTransactionRow, facts: Facts, figures: Figures): Caus
   if (ended !== undefined) return { wait_reason: null, text: ended }
   if (row.block_number !== null) {
     const wanted = facts.required_confirmations ?? 'the required'
-    const what = row.intent === 'send' ? 'It' : 'The transfer that uses its nonce'
+    const what = row.intent === 'send' ? 'In' : 'The transfer that uses its nonce is in'
     if (row.wait_reason === 'awaiting_quorum')
-      return { wait_reason: 'awaiting_quorum', text: `It waits: ${reasonOf(row)}.` }
-    const text = `${what} is in block ${row.block_number}, with ${figures.confirmations} of ${wanted} confirmations.`
+      return { wait_reason: 'awaiting_quorum', text: `Waiting: ${reasonOf(row)}.` }
+    const text = `${what} block ${row.block_number}, with ${figures.confirmations} of ${wanted} confirmations.`
     return { wait_reason: 'confirmations', text }
   }
   const { wait_reason, text } = waitOf(row, facts, figures)
-  const withdrawn = row.intent === 'send' ? '' : 'It is being canceled. '
-  return { wait_reason, text: `${withdrawn}It waits: ${text.replace(/\.?$/, '.')}` }
+  const withdrawn = row.intent === 'send' ? '' : 'Being canceled. '
+  return { wait_reason, text: `${withdrawn}Waiting: ${text.replace(/\.?$/, '.')}` }
 }
 
 function endOf({ status, status_reason, block_number, error }: WholeTransactionRow): string | undefined {
   const because = status_reason ? `: ${status_reason.replace(/\.?$/, '.')}` : '.'
-  if (status === 'confirmed') return `It is confirmed, in block ${block_number}.`
-  if (status === 'failed') return `It failed${error ? `: ${error.message.replace(/\.?$/, '.')}` : because}`
-  if (status === 'canceled') return `It was canceled${because}`
-  return status === 'expired' ? `It expired${because}` : undefined
+  if (status === 'confirmed') return `Confirmed in block ${block_number}.`
+  if (status === 'failed') return `Failed${error ? `: ${error.message.replace(/\.?$/, '.')}` : because}`
+  if (status === 'canceled') return `Canceled${because}`
+  return status === 'expired' ? `Expired${because}` : undefined
 }
 
 /** Why a transaction that is in no block makes no progress, or which step comes next. */

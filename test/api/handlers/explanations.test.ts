@@ -55,7 +55,7 @@ test('explains a transaction from its block to its end', async () => {
   const waiting = await waitsFor('block')
   const { sent_at } = await byNonce(0)
   expect(waiting).toMatchObject({ status: 'submitted', blocking_transaction_id: null, suggestions: [] })
-  expect(waiting.summary).toBe('It waits: a node has it, and one of the next blocks includes it.')
+  expect(waiting.summary).toBe('Waiting: a node has it, and one of the next blocks includes it.')
   expect(waiting.since >= String(sent_at).slice(0, 19)).toBe(true)
   expect(waiting.figures).toMatchObject({
     nonce: 0,
@@ -69,7 +69,7 @@ test('explains a transaction from its block to its end', async () => {
   })
   // Long after, the problem says the same.
   clock.passed_ms += 10 * 60_000
-  await until('the wait is long', async () => /^It waits: no block/.test((await waitsFor('block')).summary))
+  await until('the wait is long', async () => /^Waiting: no block/.test((await waitsFor('block')).summary))
   const long = await waitsFor('block')
   const reason = /[Nn]o block has included it for 1\d min; the chain's last block is \d+ \w+ old\.$/
   expect(long.summary).toMatch(reason)
@@ -86,7 +86,7 @@ test('explains a transaction from its block to its end', async () => {
   await chain.mine()
   expect(await waitsFor(null)).toMatchObject({
     status: 'confirmed',
-    summary: 'It is confirmed, in block 1.',
+    summary: 'Confirmed in block 1.',
     suggestions: [],
   })
 })
@@ -100,7 +100,7 @@ test('explains a cap below the base fee, also for later transactions and dry run
   await send(1, { gas_limit: 21_000, reference: 'order-1' })
   const [second] = await send(1, { gas_limit: 21_000 })
   const first = await waitsFor('price_cap')
-  expect(first.summary).toMatch(/^It waits: the policy gas_price_cap \(5 gwei\) is below the .+\.$/)
+  expect(first.summary).toMatch(/^Waiting: the policy gas_price_cap \(5 gwei\) is below the .+\.$/)
   expect(first.figures).toMatchObject({ max_fee_per_gas: `${cap}`, allowed_max_fee_per_gas: `${cap}` })
   expect(BigInt(first.figures.base_fee ?? 0)).toBeGreaterThan(cap)
   expect(first.suggestions.map(({ operation }) => operation)).toEqual(['updateRelayer'])
@@ -194,7 +194,7 @@ test('names no limit of the price as the reason while the chain makes no blocks'
   const explained = await waitsFor('block')
   expect(explained.suggestions).toEqual([])
   expect(explained.summary).toMatch(
-    /^It waits: no block has included it for \d+ min; the chain's last block is \d+ \w+ old\.$/,
+    /^Waiting: no block has included it for \d+ min; the chain's last block is \d+ \w+ old\.$/,
   )
   expect((await waitsFor('earlier_nonce', 1)).summary).not.toContain('max_fee_multiplier')
   await until('the problem says the same', async () => {
