@@ -51,14 +51,24 @@ export function Figures({ of, isWide = false, isHead = false }: FiguresProps) {
 
 const shownCharacters = 400
 
-/** Data may have a megabyte: shows a part of it, and copies all of it. `isClosed`: at first, where its meaning is shown beside it. */
-export function Bytes({ name, value, isClosed = false }: { name: string; value: string; isClosed?: boolean }) {
+interface BytesProps {
+  name: string
+  value: string
+  /** At first, where its meaning is shown beside it. */
+  isClosed?: boolean
+  /** What the data say. */
+  children?: ReactNode
+}
+
+/** Data may have a megabyte: shows a part of it, and copies all of it. */
+export function Bytes({ name, value, isClosed = false, children }: BytesProps) {
   const bytes = (value.length - 2) / 2
   return (
     <details className="bytes" open={!isClosed}>
       <summary>
         {name} ({counted(bytes, 'byte')})
       </summary>
+      {children}
       <code>
         {value.slice(0, shownCharacters)}
         {value.length > shownCharacters && '…'}

@@ -26,7 +26,6 @@ export function Fund({ of }: { of: Relayer[] }) {
       label="Fund"
       title={of.length === 1 ? `Fund relayer ${receiver?.id}` : 'Fund a relayer'}
       confirm="Send"
-      tone="quiet"
       opened={reset}
       effect="Send coins to the address of the relayer from any wallet, or here from another relayer of its network."
       run={async (client, key) =>

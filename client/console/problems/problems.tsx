@@ -161,7 +161,9 @@ function Group({ problems, isPart }: { problems: Problem[]; isPart: boolean }) {
         <div className="about">
           <button type="button" className="unfold" aria-expanded={isShown} onClick={() => show(!isShown)}>
             <strong>
-              {groupText(problems)} <Chevron className="icon" aria-hidden />
+              {groupText(problems)}
+              {'\u00a0'}
+              <Chevron className="icon" aria-hidden />
             </strong>
           </button>
           <span className="detail">

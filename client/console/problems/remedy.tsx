@@ -21,7 +21,6 @@ export function Remedy({ problem, symbol, to }: { problem: Problem; symbol: stri
       <Action
         label="Redeliver now"
         title={`Redeliver the deliveries of ${notification_id}`}
-        tone="quiet"
         effect="Redelivers every waiting delivery now, in the order of the events."
         run={(client) => client.notifications.redeliverDeliveries(notification_id, { status: 'pending' })}
         message={({ redelivered_count }) =>
@@ -32,7 +31,7 @@ export function Remedy({ problem, symbol, to }: { problem: Problem; symbol: stri
   if (kind === 'transaction_waiting' && transaction_id !== null)
     return (
       <Suspense fallback={null}>
-        <WaitingRemedy transaction_id={transaction_id} />
+        <WaitingRemedy transaction_id={transaction_id} to={to} />
       </Suspense>
     )
   if (kind === 'external_transactions' && relayer_id !== null && may('manage'))
@@ -43,7 +42,6 @@ export function Remedy({ problem, symbol, to }: { problem: Problem; symbol: stri
         label="Resume"
         thing={`relayer ${relayer_id}`}
         command={`resume ${relayer_id} from its problem`}
-        tone="quiet"
         effect="The relayer signs and sends again, and its waiting transactions continue."
         run={(client) => client.relayers.update(relayer_id, { paused: false })}
       />
@@ -53,7 +51,6 @@ export function Remedy({ problem, symbol, to }: { problem: Problem; symbol: stri
       <Action
         label="Repair the nonces"
         title={`Repair the nonces of ${relayer_id}`}
-        tone="quiet"
         effect={`Asks every node of ${relayer_id} for its transaction count, and corrects the nonces of unsigned transactions.`}
         run={(client) => client.relayers.reconcileNonce(relayer_id, {})}
         message={({ summary }) => `${relayer_id}: ${summary}`}
@@ -63,7 +60,7 @@ export function Remedy({ problem, symbol, to }: { problem: Problem; symbol: stri
   const step = steps[kind]
   return (
     step && (
-      <Link to={to} className="button quiet">
+      <Link to={to} className="button">
         {step}
       </Link>
     )
@@ -84,11 +81,11 @@ const steps: Partial<Record<Problem['kind'], string>> = {
   network_still: 'Check the nodes',
   node_unhealthy: 'Check the nodes',
   relayer_disabled: 'See why',
-  sponsorship_used_up: 'Change budgets',
+  sponsorship_used_up: 'Edit the budget',
   funding: 'Check the refills',
   transaction_slow: 'See why',
   transactions_failed: 'See why',
-  requests_refused: 'Change the rule',
+  requests_refused: 'Edit the policy',
   deliveries_failed: 'Redeliver',
   notification_disabled: 'See why',
 }

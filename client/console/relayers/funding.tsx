@@ -67,9 +67,9 @@ export function RelayerFunding({ relayer: { id: relayerId, network, policies } }
           />
           {state && isLate(state.funding, policies) && (
             <Callout of="warning">
-              The policy min_balance stops sending below {amount(policies.min_balance ?? null, symbol)}, and a refill
-              starts only below {amount(state.funding.min_balance, symbol)}. It stops before it is refilled: raise the
-              minimum of the refills.
+              The policy <code>min_balance</code> stops sending below {amount(policies.min_balance ?? null, symbol)},
+              and a refill starts only below {amount(state.funding.min_balance, symbol)}. It stops before it is
+              refilled: raise the minimum of the refills.
             </Callout>
           )}
           {state && <State network={network} known={state} />}
@@ -98,8 +98,8 @@ export function PoolFunding({ pool: { id: poolId, network, is_funded } }: { pool
               <FundingFigures network={network} known={funding} />
               <ul className="plain">
                 {funding.relayers.map(({ relayer_id, status, status_reason, since }) => (
-                  <li key={relayer_id}>
-                    <Link to={paths.relayer(relayer_id, 'funding')}>{relayer_id}</Link> <Badge state={status} />{' '}
+                  <li key={relayer_id} className="stated">
+                    <Link to={paths.relayer(relayer_id, 'funding')}>{relayer_id}</Link> <Badge state={status} />
                     <span className="hint">
                       {status_reason !== null && reasonText(status_reason, symbol)}
                       {since !== null && !fine.includes(status) && ` For ${age(since)}.`}
@@ -137,14 +137,17 @@ function Source({ place, network, known, pool_id, state }: SourceProps) {
     )
   return (
     <div className="bar">
-      <p>
-        {state !== undefined && <Badge state={state} />} <From network={network} funding={known.funding} />
-        {pool_id !== null && (
-          <>
-            {' '}
-            Set by the pool <Link to={paths.pool(pool_id)}>{pool_id}</Link>.
-          </>
-        )}
+      <p className="stated">
+        {state !== undefined && <Badge state={state} />}
+        <span>
+          <From network={network} funding={known.funding} />
+          {pool_id !== null && (
+            <>
+              {' '}
+              Set by the pool <Link to={paths.pool(pool_id)}>{pool_id}</Link>.
+            </>
+          )}
+        </span>
       </p>
       {mayManageAll && (
         <div className="buttons">

@@ -126,13 +126,16 @@ function Picture({ state, holders, from }: { state: NonceState; holders: Transac
               className={isNext ? 'chain' : undefined}
               title={isNext ? `${said}; the next on chain` : said}
             >
-              <strong>{nonce}</strong>
               {its ? (
                 <Link to={paths.transaction(its)}>
+                  <strong>{nonce}</strong>
                   <TransactionState transaction={its} />
                 </Link>
               ) : (
-                <Badge state={word} />
+                <>
+                  <strong>{nonce}</strong>
+                  <Badge state={word} />
+                </>
               )}
             </li>
           )

@@ -163,13 +163,17 @@ const Arguments = ({ all, network, amountOf }: ArgumentsProps) => (
           {isAddress(argument.value) ? (
             <Address value={argument.value} network={network} what={argument.name ?? 'Address'} />
           ) : (
-            <code title={rawOf(argument.value)}>{amountOf(argument, index) ?? textOf(argument)}</code>
+            <Value raw={rawOf(argument.value)} amount={amountOf(argument, index)} text={textOf(argument)} />
           )}
         </dd>
       </div>
     ))}
   </dl>
 )
+
+/** An amount is set as elsewhere; other values are bytes and numbers of the chain. */
+const Value = ({ raw, amount, text }: { raw: string; amount: string | undefined; text: string }) =>
+  amount === undefined ? <code title={raw}>{text}</code> : <span title={raw}>{amount}</span>
 
 const isAddress = (value: unknown): value is string => typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value)
 

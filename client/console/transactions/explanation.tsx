@@ -4,7 +4,7 @@ import { Link } from 'wouter'
 import type { Explanation, Transaction, TransactionSuggestion } from '../../index.ts'
 import { Callout, type Severity } from '../components/feedback.tsx'
 import { Ago, Bytes, Figures, NetworkLink, RowTime } from '../components/values.tsx'
-import { fixed, gasPrice, reasonText } from '../data/format.ts'
+import { amount, gasPrice, reasonText } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
 import { useIsStill, useNetworkOf, useProblems, useSymbolOf } from '../data/resources.ts'
 import { isSlow, type Tone, toneOf } from '../data/statuses.ts'
@@ -20,7 +20,7 @@ export function ExplanationCard({ transaction, why }: { transaction: Transaction
   const isStill = useIsStill(network)
   const signature = transaction.error ? signatureOf(transaction.error) : undefined
   const priceOf = (wei: string | null) => wei !== null && gasPrice(wei)
-  const coins = (wei: string | null) => wei !== null && fixed(wei, symbol)
+  const coins = (wei: string | null) => wei !== null && amount(wei, symbol)
   return (
     <section className="why" aria-label="Explanation">
       <Callout of={useSeverity(transaction, why)}>
@@ -34,8 +34,8 @@ export function ExplanationCard({ transaction, why }: { transaction: Transaction
             </>
           ) : (
             <>
-              {/* A caller waits since then, however often it was signed. */}
-              Accepted <Ago at={transaction.created_at} />
+              {/* A caller waits since then, however often it was signed. The sentence above says how long. */}
+              Accepted <RowTime at={transaction.created_at} />
             </>
           )}
           {why.wait_reason !== null && !onItsWay.has(why.wait_reason) && (
@@ -92,12 +92,13 @@ export function ExplanationCard({ transaction, why }: { transaction: Transaction
             }}
           />
         )}
-        {signature !== undefined && (
-          <p>
-            <code>{signature.replaceAll(/0x[\da-f]{40}\b/g, (address) => getAddress(address))}</code>
-          </p>
+        {transaction.error?.revert_data && (
+          <Bytes name="Revert data" value={transaction.error.revert_data} isClosed>
+            {signature !== undefined && (
+              <code>{signature.replaceAll(/0x[\da-f]{40}\b/g, (address) => getAddress(address))}</code>
+            )}
+          </Bytes>
         )}
-        {transaction.error?.revert_data && <Bytes name="Revert data" value={transaction.error.revert_data} isClosed />}
         <Suggestions suggestions={why.suggestions} of={transaction} />
       </Callout>
     </section>
@@ -122,9 +123,12 @@ function useSeverity(transaction: Transaction, { wait_reason }: Explanation): Se
 const isPaid = ({ max_fee_per_gas: price, base_fee }: Explanation['figures']): boolean =>
   price !== null && base_fee !== null && BigInt(price) >= BigInt(base_fee)
 
-/** Whether its price is what keeps it out of a block: a higher one is the first that the service suggests. */
-export const isPriced = ({ suggestions: [first], transaction_id }: Explanation): boolean =>
-  first?.operation === 'speedUpTransaction' && first.transaction_id === transaction_id
+/** What the service suggests first to do with the transaction itself, as a higher price where that keeps it out of a block. */
+export const suggestedIn = ({
+  suggestions: [first],
+  transaction_id,
+}: Explanation): TransactionSuggestion['operation'] =>
+  first?.transaction_id === transaction_id ? first.operation : null
 
 /** The remedies that the service suggests, as buttons if the API key has the scope for them. */
 function Suggestions({ suggestions, of: its }: { suggestions: TransactionSuggestion[]; of: Transaction }) {

@@ -1,4 +1,5 @@
 import { useMutation } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type {
   RelayerPoliciesPatch,
@@ -26,7 +27,8 @@ interface SuggestedActionProps {
   /** The transaction whose page it is; absent: another page, where its buttons are not. */
   of?: Transaction
   whileOpen: WhileOpen
-  tone?: 'primary' | 'quiet'
+  /** In its place, where there is nothing to press. Absent: it stands among others, and is the first choice. */
+  otherwise?: ReactNode
 }
 
 /** The button that does what the service suggests. */
@@ -34,17 +36,23 @@ export function SuggestedAction({
   suggestion: { operation, relayer_id, transaction_id, body, summary },
   of: transaction,
   whileOpen,
-  tone = 'primary',
+  otherwise,
 }: SuggestedActionProps) {
   const { may, mayManageAll } = useSession()
   const id = transaction_id ?? ''
+  const tone = otherwise === undefined ? 'primary' : undefined
   // The transaction's own buttons are above, and stay where they are while the suggestions change.
   const isAbove = id === transaction?.id
   const link = <Link to={paths.transaction({ relayer_id, id })}>The transaction</Link>
   switch (operation) {
     case 'updateRelayer': {
-      if (!may('manage')) return null
-      if (!body) return <Link to={paths.relayer(relayer_id, 'policies')}>Open the policies</Link>
+      if (!may('manage')) return otherwise
+      if (!body)
+        return (
+          <Link to={paths.relayer(relayer_id, 'policies')} className="button">
+            Open the policies
+          </Link>
+        )
       const change = body as { paused?: boolean; policies?: RelayerPoliciesPatch }
       const isResumed = change.paused === false
       return (
@@ -64,7 +72,7 @@ export function SuggestedAction({
       )
     }
     case 'speedUpTransaction':
-      if (!may('send')) return null
+      if (!may('send')) return otherwise
       if (isAbove) return <span className="hint">“Speed up”</span>
       return (
         <ChangeOther
@@ -77,7 +85,7 @@ export function SuggestedAction({
         />
       )
     case 'publishTransaction':
-      if (!may('send')) return null
+      if (!may('send')) return otherwise
       if (isAbove) return <span className="hint">“Publish”</span>
       return (
         <Action
@@ -92,7 +100,7 @@ export function SuggestedAction({
         </Action>
       )
     case 'cancelTransaction':
-      if (!may('send')) return null
+      if (!may('send')) return otherwise
       if (isAbove) return <span className="hint">“Cancel”</span>
       return (
         <ChangeOther
@@ -105,7 +113,7 @@ export function SuggestedAction({
         />
       )
     case 'reconcileRelayerNonce':
-      if (!may('send')) return null
+      if (!may('send')) return otherwise
       return (
         <Action
           {...whileOpen}
@@ -117,11 +125,15 @@ export function SuggestedAction({
         />
       )
     case 'updateNetwork':
-      return <Link to={paths.networks}>{mayManageAll ? 'Open the nodes to change them' : 'Open the nodes'}</Link>
+      return (
+        <Link to={paths.networks} className="button">
+          {mayManageAll ? 'Open the nodes to change them' : 'Open the nodes'}
+        </Link>
+      )
     case null:
-      return transaction && summary.includes(transaction.from) ? <Copyable value={transaction.from} whole /> : null
+      return transaction && summary.includes(transaction.from) ? <Copyable value={transaction.from} whole /> : otherwise
     default:
-      return null
+      return otherwise
   }
 }
 
@@ -131,7 +143,7 @@ interface ChangeOtherProps {
   id: string
   speed: Speed
   whileOpen: WhileOpen
-  tone: 'primary' | 'quiet' | 'danger'
+  tone: 'primary' | 'danger' | undefined
 }
 
 /** Speeds up or cancels another transaction than the page's. The prices are those of the moment at which the dialog was opened. */

@@ -1,6 +1,12 @@
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import type { Explanation, SendTransactionWithDataRequest, Speed, Transaction } from '../../index.ts'
+import type {
+  Explanation,
+  SendTransactionWithDataRequest,
+  Speed,
+  Transaction,
+  TransactionSuggestion,
+} from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { Field, Select } from '../components/fields.tsx'
 import { Receiver, TransactionLink, transactionName } from '../components/values.tsx'
@@ -19,28 +25,30 @@ interface TransactionActionsProps {
   transaction: Transaction
   why: Explanation
   isEnded: boolean
-  /** Its price is what keeps it out of a block. */
-  isPriced: boolean
+  /** What the service suggests first. */
+  suggested: TransactionSuggestion['operation']
 }
 
 /** What can be done with a transaction: until it is mined, it can be changed; its content can be simulated and sent again. */
 export function TransactionActions(its: TransactionActionsProps) {
   const { may } = useSession()
   const { relayer_id, id, status } = its.transaction
+  const isChangeable = may('send') && !its.isEnded && status !== 'mined'
+  const weight = status === 'failed' ? ' primary' : isChangeable ? ' quiet' : ''
   return (
     <div className="buttons actions">
       {(may('sign') || may('send')) && (
-        <Link to={paths.sandboxOf(relayer_id, id)} className={status === 'failed' ? 'button primary' : 'button'}>
+        <Link to={paths.sandboxOf(relayer_id, id)} className={`button${weight}`}>
           {status === 'failed' ? 'Simulate again' : 'Open in the sandbox'}
         </Link>
       )}
-      {may('send') && !its.isEnded && status !== 'mined' && <Changes {...its} />}
+      {isChangeable && <Changes {...its} />}
     </div>
   )
 }
 
 /** The changes of a transaction that is not mined. */
-function Changes({ transaction, why, isPriced }: TransactionActionsProps) {
+function Changes({ transaction, why, suggested }: TransactionActionsProps) {
   const { id, relayer_id, status, to, value } = transaction
   const [speed, setSpeed] = useState<Speed>('fastest')
   const other = useForm({ to: to ?? '', value: exactly(value) })
@@ -71,7 +79,7 @@ function Changes({ transaction, why, isPriced }: TransactionActionsProps) {
       <Action
         label="Speed up"
         title={`Speed up ${name}`}
-        tone={isPriced ? 'primary' : undefined}
+        tone={suggested === 'speedUpTransaction' ? 'primary' : undefined}
         effect="Signs the same transaction again with the same nonce, at a higher price: at most the one shown here. Only one version can be mined."
         lack={lack}
         opened={open}
@@ -117,6 +125,7 @@ function Changes({ transaction, why, isPriced }: TransactionActionsProps) {
         <Action
           label="Publish"
           title={`Publish ${name}`}
+          tone={suggested === 'publishTransaction' ? 'primary' : undefined}
           effect="Gives the signed bytes to the public nodes. Everybody sees them, and it cannot be taken back."
           run={(client) => client.transactions.publish(relayer_id, id)}
           message={<>{link} is given to the public nodes.</>}

@@ -27,7 +27,7 @@ import { callerName, useExplorer, useIsStill, useNetworkOf, useSymbolOf } from '
 import { useSession } from '../data/session.tsx'
 import { isFinal } from '../data/statuses.ts'
 import { zoneShortly } from '../data/times.ts'
-import { ExplanationCard, isPriced } from './explanation.tsx'
+import { ExplanationCard, suggestedIn } from './explanation.tsx'
 import { submissionText } from './submission.tsx'
 import { Timeline } from './timeline.tsx'
 import { TransactionActions } from './transaction-actions.tsx'
@@ -57,7 +57,7 @@ export function TransactionPage(path: { relayer_id: string; transaction_id: stri
             transaction={shown}
             why={whole.data.why}
             isEnded={isFinal(shown.status) || shown.is_canceling === true}
-            isPriced={!isStill && isPriced(whole.data.why)}
+            suggested={isStill ? null : suggestedIn(whole.data.why)}
           />
         )}
       </div>

@@ -339,11 +339,15 @@ function Row({ transaction, start, choice, names, symbol }: RowProps) {
 }
 
 /** What a transaction does, in a few words. */
-function actionOf({ to, call, data }: Transaction, names: Names): string {
+function actionOf({ to, call, data }: Transaction, names: Names): ReactNode {
   if (to === null) return 'Creates a contract'
-  const receiver = receiverOf(to, names)
-  if (call) return `${call.function.replace(/\(.*/s, '')} on ${receiver}`
-  return data === null || data === '0x' ? `To ${receiver}` : `Call of ${receiver}`
+  const receiver = names(to)?.name ?? <code>{short(getAddress(to))}</code>
+  const what = call ? `${call.function.replace(/\(.*/s, '')} on` : data === null || data === '0x' ? 'To' : 'Call of'
+  return (
+    <>
+      {what} {receiver}
+    </>
+  )
 }
 
 /** After the point, in the column of values. */
