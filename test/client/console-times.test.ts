@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { ageOrDate, gap, rowTime, showUtc } from '../../client/console/data/times.ts'
+import { ageOrDate, duration, rowTime, showUtc } from '../../client/console/data/times.ts'
 
 const now = Date.parse('2031-07-20T12:00:00Z')
 const thisYear = new Date().getFullYear()
@@ -16,13 +16,14 @@ test.each([
 })
 
 test.each([
-  [0, '< 0.01 s'],
-  [4, '< 0.01 s'],
-  [5, '0.01 s'],
-  [1_200, '1.20 s'],
+  [0, '< 1 ms'],
+  [4, '4 ms'],
+  [999.7, '1.0 s'],
+  [1_240, '1.2 s'],
   [15_000, '15 s'],
-])('shows %i ms between two steps as %s', (ms, text) => {
-  expect(gap(ms)).toBe(text)
+  [93_000, '1 min 33 s'],
+])('shows %i ms that something takes as %s', (ms, text) => {
+  expect(duration(ms)).toBe(text)
 })
 
 test('shows the date and the hour of a time of this year, and no year', () => {

@@ -20,10 +20,10 @@ test('sets, shows, changes and removes the budget of an API key', async () => {
   await page.getByRole('heading', { name: 'No budget' }).waitFor()
   const budget = async () => (await client.apiKeys.get(api_key.id)).budget
   await act(page, named(page, 'Set a budget'), async (dialog) => {
-    await dialog.getByLabel('Coins in 24 hours').fill('0.5')
+    await dialog.getByLabel('Coins in 24 h').fill('0.5')
     await dialog.getByLabel('Coins per transaction').fill('0.2')
     await dialog.getByLabel('Tokens').fill(`0x${'56'.repeat(20)}`)
-    await dialog.getByLabel('Limit in 24 hours 1').fill('100')
+    await dialog.getByLabel('Limit in 24 h 1').fill('100')
     await dialog.getByLabel('Transactions and signatures').fill('20')
     await dialog.getByLabel('Receivers').fill(account.address)
   })
@@ -56,7 +56,7 @@ test('sets, shows, changes and removes the budget of an API key', async () => {
   expect(await dialog.locator('button[type=submit]').isDisabled()).toBe(true)
   await named(dialog, 'Begin again with these').click()
   expect(await dialog.getByLabel('Transactions and signatures').inputValue()).toBe('30')
-  await dialog.getByLabel('Coins in 24 hours').fill('1')
+  await dialog.getByLabel('Coins in 24 h').fill('1')
   await dialog.locator('button[type=submit]').click()
   await row.getByText('0.9 ETH').waitFor()
   expect(await budget()).toMatchObject({

@@ -460,7 +460,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
       named: /used-up/,
       async end(page) {
         const row = page.getByRole('row').filter({ hasText: 'used-up' })
-        await confirm(page, named(row as never, 'Change budgets'), (its) => its.getByLabel('For 24 hours').fill('1'))
+        await confirm(page, named(row as never, 'Change budgets'), (its) => its.getByLabel('For 24 h').fill('1'))
       },
     }
   },

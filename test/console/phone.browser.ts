@@ -166,7 +166,7 @@ test('shows the values of a chart where a finger is, and opens their transaction
   await account.send(2)
   await account.finished()
   const { page } = await start(`/relayers/${account.relayer_id}/activity`)
-  await named(page, '7 days').click()
+  await named(page, '7 d').click()
   await page.getByText('2 accepted').first().waitFor()
   const plot = page.locator('.u-over').first()
   const size = (await plot.boundingBox()) ?? { width: 0, height: 0 }

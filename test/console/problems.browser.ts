@@ -146,9 +146,9 @@ test('keeps what was chosen on a page in its address', async () => {
   await expect.poll(() => page.getByLabel(/^Filter by ID/).inputValue()).toBe('pay-5')
   expect(page.url()).toContain('#/overview/')
   await open('/spending')
-  await named(page, '90 days').click()
+  await named(page, '90 d').click()
   await page.reload()
-  await page.getByRole('button', { name: '90 days', pressed: true }).waitFor()
+  await page.getByRole('button', { name: '90 d', pressed: true }).waitFor()
 })
 
 test('has the filter of a list in its address, and leads a path to its page', async () => {

@@ -65,7 +65,7 @@ test('adds up what relayers of one currency spent', async () => {
     .waitFor()
   await page.getByLabel('Calendar month').selectOption(months[2] as string)
   await page.getByText(`No fees in ${months[2]} (UTC)`).waitFor()
-  await named(page, '7 days').click()
+  await named(page, '7 d').click()
   await cells
     .first()
     .getByText(/^Total in ETH/)

@@ -16,7 +16,7 @@ test('shows what budgets have left, and creates, pauses, changes and deletes spo
   await row.getByText(relayer.id).waitFor()
   await expect.poll(() => row.textContent()).toContain('0.01 ')
 
-  await act(page, named(row, 'Change budgets'), async (dialog) => dialog.getByLabel('For 24 hours').fill('0.5'))
+  await act(page, named(row, 'Change budgets'), async (dialog) => dialog.getByLabel('For 24 h').fill('0.5'))
   await expect.poll(() => row.textContent()).toContain('0.5 ')
   await named(row, 'More actions of game').click()
   await act(page, page.getByRole('menuitem', { name: 'Pause' }))
@@ -29,7 +29,7 @@ test('shows what budgets have left, and creates, pauses, changes and deletes spo
     await dialog.getByLabel('Contract').fill(game)
     await dialog.getByLabel('Selectors').fill(play(1).slice(0, 10))
     await dialog.getByLabel('Fee limit').fill('0.001')
-    await dialog.getByLabel('Budget for 24 hours').fill('1')
+    await dialog.getByLabel('Budget for 24 h').fill('1')
     await dialog.getByLabel('Pages that may call it').fill('https://shop.example')
   })
   const token = (await page.getByRole('dialog').locator('code').textContent()) ?? ''

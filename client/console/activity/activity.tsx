@@ -269,11 +269,11 @@ const maxPoints = 48
 const stepsS = [300, 3_600]
 
 export const periods = {
-  hour: '1 hour',
-  day: '24 hours',
-  week: '7 days',
-  month: '30 days',
-  quarter: '90 days',
+  hour: '1 h',
+  day: '24 h',
+  week: '7 d',
+  month: '30 d',
+  quarter: '90 d',
 } as const
 type Period = keyof typeof periods
 

@@ -140,11 +140,11 @@ function limitsOf({ assets, fees, transactions }: BudgetUsage, coin: string): Li
   return [
     ...assets.map(({ asset, max_amount, ...use }) => {
       const show = asset === 'coin' ? coins : unitsOf(asset)
-      return { ...shown(use, show), asset, per: '24 hours', most: show(max_amount) }
+      return { ...shown(use, show), asset, per: '24 h', most: show(max_amount) }
     }),
-    ...(fees ? [{ ...shown(fees, coins), asset: 'Fees', per: '24 hours', most: '' }] : []),
+    ...(fees ? [{ ...shown(fees, coins), asset: 'Fees', per: '24 h', most: '' }] : []),
     ...(transactions
-      ? [{ ...shown(transactions, numbers), asset: 'Transactions and signatures', per: '1 hour', most: '' }]
+      ? [{ ...shown(transactions, numbers), asset: 'Transactions and signatures', per: '1 h', most: '' }]
       : []),
   ]
 }
@@ -183,7 +183,7 @@ const Token = ({ address }: { address: string }) => (
 
 const tokenParts = [
   { label: 'Token', placeholder: '0x…', isAddress: true },
-  { label: 'Limit in 24 hours', placeholder: 'base units in 24 h' },
+  { label: 'Limit in 24 h', placeholder: 'base units in 24 h' },
   { label: 'Limit per transaction (optional)', placeholder: 'base units at once' },
 ]
 const receiverParts = [{ label: 'Receiver', placeholder: '0x…', isAddress: true }]
@@ -244,13 +244,13 @@ function ChangeBudget({ apiKey }: { apiKey: ApiKey }) {
       }
     >
       {difference}
-      <Field kind="amount" label={`Coins in 24 hours${unit} (empty: none)`} {...bind('max_amount_per_day')} />
+      <Field kind="amount" label={`Coins in 24 h${unit} (empty: none)`} {...bind('max_amount_per_day')} />
       <Field kind="amount" label={`Coins per transaction${unit} (empty: no limit)`} {...bind('max_amount')} />
       <Entries label="Tokens, in base units" one="token" parts={tokenParts} {...bind('assets')} />
-      <Field kind="amount" label={`Fees in 24 hours${unit} (empty: no limit)`} {...bind('max_fee_per_day')} />
+      <Field kind="amount" label={`Fees in 24 h${unit} (empty: no limit)`} {...bind('max_fee_per_day')} />
       <Field
         kind="whole"
-        label="Transactions and signatures in 1 hour (empty: no limit)"
+        label="Transactions and signatures in 1 h (empty: no limit)"
         {...bind('max_transactions_per_hour')}
       />
       <Entries label="Receivers (empty: any)" one="receiver" parts={receiverParts} {...bind('receivers')} />

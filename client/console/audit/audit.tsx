@@ -8,7 +8,7 @@ import { Select } from '../components/fields.tsx'
 import { Filters, LateField, Matches, PeriodFields, periodIn, Segments } from '../components/filters.tsx'
 import { Heading } from '../components/page.tsx'
 import { type Column, Pages, Table, usePage } from '../components/table.tsx'
-import { Badge, Copyable, CopyButton, RelayerLink, RowTime } from '../components/values.tsx'
+import { Badge, CallerName, Copyable, CopyButton, RelayerLink, RowTime } from '../components/values.tsx'
 import { useAddressState } from '../data/address-state.ts'
 import { given } from '../data/form.ts'
 import { count, counted, sentence, words } from '../data/format.ts'
@@ -210,7 +210,7 @@ const columns: Column<AuditEntry>[] = [
     name: 'Caller',
     isPlain: true,
     isWhole: true,
-    cell: ({ caller, caller_name }) => <span title={caller}>{caller_name ?? callerName(caller)}</span>,
+    cell: ({ caller, caller_name }) => <CallerName caller={caller} name={caller_name} />,
   },
   {
     name: 'Operation',

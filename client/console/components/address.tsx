@@ -26,7 +26,7 @@ export function Address({ value: given, network, what, whole = false, isUnnamed 
   if (isUnnamed) return text
   return (
     <span className="named">
-      {named && (named.to === undefined ? <strong>{named.name}</strong> : <Link to={named.to}>{named.name}</Link>)}
+      {named && <Link to={named.to}>{named.name}</Link>}
       {named && <span className="hint">{named.kind}</span>}
       {text}
     </span>

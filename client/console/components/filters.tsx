@@ -121,7 +121,7 @@ export const Matches = ({ total, of, children }: MatchesProps) => (
 )
 
 const hourMs = 3_600_000
-const hours: Record<string, number> = { 'Last hour': 1, 'Last 24 hours': 24, 'Last 7 days': 168, 'Last 30 days': 720 }
+const hours: Record<string, number> = { 'Last hour': 1, 'Last 24 h': 24, 'Last 7 d': 168, 'Last 30 d': 720 }
 
 /** The first moment of a month of the zone that is shown, as it is typed; `ahead`: months after the present one. */
 function monthStart(ahead: number): string {

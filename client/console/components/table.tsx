@@ -12,7 +12,7 @@ import { count } from '../data/format.ts'
 import { zoneShortly } from '../data/times.ts'
 import { ClearFilters, EmptyState } from './feedback.tsx'
 import { Filters, SearchField } from './filters.tsx'
-import { Age, Badge, byAge, NetworkLink, RelayerLink, RowTime } from './values.tsx'
+import { Badge, byAge, NetworkLink, Old, RelayerLink, RowTime } from './values.tsx'
 
 const features = tableFeatures({
   rowSortingFeature,
@@ -69,8 +69,9 @@ export const countColumn = <Row,>(
 /** How long ago something was, the youngest first. */
 export const ageColumn = <Row,>(name: string, at: (row: Row) => string | null): Column<Row> => ({
   name,
+  isNumber: true,
   by: (row) => byAge(at(row)),
-  cell: (row) => <Age of={at(row)} />,
+  cell: (row) => <Old of={at(row)} />,
 })
 
 /** When something was; the heading has the zone. */

@@ -4,7 +4,15 @@ import { Link } from 'wouter'
 import type { Transaction } from '../../index.ts'
 import { amount, count, counted, exactAmount, exactly, fixed, gasPrice, short, words } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
-import { useExplorer, useNetworkState, useRelayers, useSymbolOf, useSymbols } from '../data/resources.ts'
+import {
+  callerName,
+  useApiKeys,
+  useExplorer,
+  useNetworkState,
+  useRelayers,
+  useSymbolOf,
+  useSymbols,
+} from '../data/resources.ts'
 import { isSlow, stateOf, toneOf } from '../data/statuses.ts'
 import { age, ageOrDate, clock, inBothZones, rowTime, span, time } from '../data/times.ts'
 
@@ -131,6 +139,13 @@ export function Age({ of }: { of: string | null }) {
     </Time>
   )
 }
+
+/** The same in a column: grey, since the rows are about something else. */
+export const Old = ({ of }: { of: string | null }) => (
+  <span className="hint">
+    <Age of={of} />
+  </span>
+)
 
 /** The time since then as a duration, which goes on. */
 export function Lasting({ since }: { since: string }) {
@@ -267,6 +282,34 @@ export const Copyable = ({ value, whole = false }: { value: string; whole?: bool
     <CopyButton text={value} label={`Copy ${value.slice(0, 80)}`} />
   </span>
 )
+
+/** The hash of a transaction, with the explorer of its network. */
+export function TransactionHash({
+  value,
+  network,
+  whole = false,
+}: {
+  value: string
+  network: string | undefined
+  whole?: boolean
+}) {
+  const explorer = useExplorer(network)
+  return (
+    <span className="copyable">
+      <Copyable value={value} whole={whole} /> <ExplorerLink to={explorer('tx', value)} what="Transaction" />
+    </span>
+  )
+}
+
+/** Who made a request, by name, with the link to the page of the API key where it has one. */
+export function CallerName({ caller, name }: { caller: string; name: string | null }) {
+  const text = name ?? callerName(caller)
+  return useApiKeys().data?.some(({ id }) => id === caller) ? (
+    <Link to={paths.apiKey(caller)}>{text}</Link>
+  ) : (
+    <span title={caller}>{text}</span>
+  )
+}
 
 /** An amount in the coin of a network. */
 export const Coins = ({ wei, network }: { wei: string | null; network: string }) => amount(wei, useSymbols()(network))

@@ -246,7 +246,7 @@ export interface AddressName {
   name: string
   kind: 'relayer' | 'signer' | 'contract'
   /** The page about it. */
-  to: string | undefined
+  to: string
 }
 
 /** What made a request, where it has no name of its own: the key of the setting `API_KEY`, the command line or the service. */
@@ -260,7 +260,7 @@ export function useAddressBook(): ReadonlyMap<string, AddressName> {
   return useMemo(() => {
     const names = new Map<string, AddressName>()
     for (const { address, name } of abis ?? [])
-      names.set(address.toLowerCase(), { name, kind: 'contract', to: undefined })
+      names.set(address.toLowerCase(), { name, kind: 'contract', to: paths.networks })
     for (const { address, id } of signers ?? [])
       names.set(address.toLowerCase(), { name: id, kind: 'signer', to: paths.signers })
     for (const { address, id } of relayers ?? [])

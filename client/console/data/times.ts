@@ -6,15 +6,10 @@ export function age(timestamp: string, now = Date.now()): string {
   return s < 172_800 ? `${Math.floor(s / 3_600)} h` : `${Math.floor(s / 86_400)} d`
 }
 
-/** The time between two steps, in one scale: `< 0.01 s`, `0.02 s`, `1.20 s`, `15 s`. */
-export function gap(ms: number): string {
-  if (ms >= 10_000) return span(ms)
-  return ms < 5 ? '< 0.01 s' : `${(ms / 1_000).toFixed(2)} s`
-}
-
-/** A time that something takes, from milliseconds on. */
+/** A time that something takes or lies between two steps, in one scale: `< 1 ms`, `540 ms`, `1.5 s`, `12 s`, `1 min 33 s`. */
 export function duration(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)} ms`
+  if (ms < 1) return '< 1 ms'
+  if (ms < 999.5) return `${Math.round(ms)} ms`
   return ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : span(ms)
 }
 

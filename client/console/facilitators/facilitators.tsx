@@ -86,7 +86,7 @@ const RuleFields = ({ bind, symbol }: { bind: ReturnType<typeof useForm<typeof b
     <Entries label="Tokens (EIP-3009), in base units" one="token" parts={tokens} required {...bind('assets')} />
     <AddressField label="Paid to" required {...bind('pay_to')} />
     <Field kind="amount" label={`Fee limit per payment in ${symbol}`} required {...bind('max_fee_per_payment')} />
-    <Field kind="amount" label={`Budget for fees in 24 hours, in ${symbol}`} required {...bind('max_fee_per_day')} />
+    <Field kind="amount" label={`Budget for fees in 24 h, in ${symbol}`} required {...bind('max_fee_per_day')} />
     <Field
       kind="whole"
       label="Seconds that a request waits for its payment to be mined (0 to 60)"

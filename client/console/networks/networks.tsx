@@ -10,12 +10,13 @@ import { Entries, Field, Lines, nodeParts, Select } from '../components/fields.t
 import { Menu } from '../components/menu.tsx'
 import { Crumbs, Heading, ListPage, Missing } from '../components/page.tsx'
 import { type Column, column, countColumn, networkColumn, stateColumn, Table } from '../components/table.tsx'
-import { Age, Badge, Block, byAge, Copyable, Figures, Price, RelayerLink } from '../components/values.tsx'
+import { Age, Badge, Block, Copyable, Figures, Price, RelayerLink } from '../components/values.tsx'
 import { given, jsonIn, linesOf, nodesOf, relaysOf, useForm } from '../data/form.ts'
 import { count, counted } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
 import { useAbis, useNetworkNames, useNetworkState, useNetworks, useNodes, useRelayers } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
+import { duration } from '../data/times.ts'
 import {
   SubmissionFields,
   submissionOf,
@@ -115,14 +116,7 @@ function NetworkCard({ network, nodes, isPage = false }: NetworkCardProps) {
           'Chain ID': network.chain_id,
           'Base fee, last block': newest?.base_fee != null && <Price wei={newest.base_fee} />,
           'Last block': newest?.block_number != null && (
-            <>
-              <Block number={newest.block_number} network={network.name} />
-              {newest.block_at !== null && (
-                <>
-                  , <Age of={newest.block_at} />
-                </>
-              )}
-            </>
+            <LastBlock number={newest.block_number} at={newest.block_at} network={network} />
           ),
           Confirmations: network.required_confirmations,
           Currency: network.symbol ?? 'not set',
@@ -144,6 +138,18 @@ function NetworkCard({ network, nodes, isPage = false }: NetworkCardProps) {
     </section>
   )
 }
+
+/** `1,308, 4 s ago` */
+const LastBlock = ({ number, at, network }: { number: number; at: string | null; network: Network }) => (
+  <>
+    <Block number={number} network={network.name} />
+    {at !== null && (
+      <span className="hint">
+        , <Age of={at} />
+      </span>
+    )}
+  </>
+)
 
 /** A URL as it is shown stands for the stored one, so the secrets of the others are not needed. */
 function AddNode({ network }: { network: Network }) {
@@ -222,26 +228,16 @@ function Nodes({ nodes, network }: { nodes: NetworkNode[]; network: Network }) {
     stateColumn((node) => (node.status === 'healthy' && isStill ? 'no new block' : node.status)),
     column('Weight', ({ weight }) => weight, { isNumber: true }),
     countColumn(
-      'Block',
+      'Last block',
       ({ block_number }) => block_number,
-      (block) => (
+      (block, { block_at }) => (
         <>
-          <Block number={block} network={network.name} />
+          <LastBlock number={block} at={block_at} network={network} />
           {block < head && ` (${count(head - block)} behind)`}
         </>
       ),
     ),
-    {
-      name: 'Last block',
-      isNumber: true,
-      by: ({ block_at }) => byAge(block_at),
-      cell: ({ block_at }) => (block_at === null ? '–' : <Age of={block_at} />),
-    },
-    countColumn(
-      'Response time',
-      ({ response_ms }) => response_ms,
-      (ms) => `${count(ms)} ms`,
-    ),
+    countColumn('Response time', ({ response_ms }) => response_ms, duration),
     ...(nodes.some(({ error }) => error !== null) ? [errorColumn] : []),
     ...(mayRemove
       ? [{ name: '', cell: (node: NetworkNode) => <RemoveNode network={network} index={nodes.indexOf(node)} /> }]

@@ -16,11 +16,11 @@ import { Field } from '../components/fields.tsx'
 import { Filters, Segments } from '../components/filters.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Crumbs, Heading, isMissing, Missing } from '../components/page.tsx'
-import { type Column, Pages, Table, usePage } from '../components/table.tsx'
+import { ageColumn, type Column, Pages, Table, usePage } from '../components/table.tsx'
 import {
-  Age,
   Ago,
   Badge,
+  Copyable,
   Figures,
   Lasting,
   RelayerLink,
@@ -77,7 +77,7 @@ export function Notification({ notification_id, find }: NotificationPage) {
         {({ url, filter }) => (
           <Figures
             of={{
-              URL: <code>{url}</code>,
+              URL: <Copyable value={url} whole />,
               Receives: filterText(filter),
               ...(health.data && {
                 Pending: count(health.data.pending_count),
@@ -211,7 +211,7 @@ function Deliveries({ rows, notification_id, isFailing }: DeliveriesProps) {
           <Until at={at} />
         ),
     },
-    { name: 'Created', isWhole: true, isPlain: true, cell: ({ created_at }) => <Age of={created_at} /> },
+    { ...ageColumn<Delivery>('Created', ({ created_at }) => created_at), isPlain: true },
     { name: '', cell: (delivery) => <Resend delivery={delivery} notification_id={notification_id} /> },
   ]
   return <Table of="deliveries" rows={rows} columns={columns} idOf={({ id }) => id} isPart isShort />

@@ -13,7 +13,7 @@ import { Action } from '../components/action.tsx'
 import { Checks, Field } from '../components/fields.tsx'
 import { TablePage } from '../components/page.tsx'
 import type { Column } from '../components/table.tsx'
-import { Age, about, Badge, Pending } from '../components/values.tsx'
+import { about, Badge, Copyable, Old, Pending } from '../components/values.tsx'
 import { given, useForm } from '../data/form.ts'
 import { count, words } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
@@ -62,7 +62,7 @@ function CreateNotification() {
 
 const columns: Column<Notification>[] = [
   { name: 'Notification', by: ({ id }) => id, cell: ({ id }) => <Link to={paths.notification(id)}>{id}</Link> },
-  { name: 'URL', by: ({ url }) => url, cell: ({ url }) => <code>{url}</code> },
+  { name: 'URL', by: ({ url }) => url, cell: ({ url }) => <Copyable value={url} whole /> },
   { name: 'Status', isBeside: true, cell: ({ id }) => <Health id={id} of={(its) => <Badge state={stateOf(its)} />} /> },
   {
     name: 'Pending',
@@ -74,7 +74,11 @@ const columns: Column<Notification>[] = [
     isNumber: true,
     cell: ({ id }) => <Health id={id} of={({ failed_count }) => count(failed_count)} />,
   },
-  { name: 'Last success', cell: ({ id }) => <Health id={id} of={(its) => <Age of={its.last_success_at} />} /> },
+  {
+    name: 'Last success',
+    isNumber: true,
+    cell: ({ id }) => <Health id={id} of={(its) => <Old of={its.last_success_at} />} />,
+  },
 ]
 
 const stateOf = ({ status, failing_since }: NotificationHealth) =>

@@ -214,7 +214,7 @@ const alike: Record<Problem['kind'], string> = {
   external_transactions: 'relayers have transactions that this service did not send',
   requests_refused: 'rules refused requests',
   sponsorship_used_up: 'sponsorships have used up their budget',
-  transactions_failed: 'relayers had failed transactions in the last 24 hours',
+  transactions_failed: 'relayers had failed transactions in the last 24 h',
   service: 'parts of the service do not work',
   unchecked: 'parts of the service could not be checked',
 }
@@ -307,7 +307,7 @@ export function problemPath({ kind, relayer_id, transaction_id, count: number, .
   return network_id === null ? paths.service : paths.network(network_id)
 }
 
-const spans = { '60': '1 hour', '480': '8 hours', '1440': '1 day', '10080': '7 days' } as const
+const spans = { '60': '1 h', '480': '8 h', '1440': '24 h', '10080': '7 d' } as const
 
 /** `summary`: what all of them are about. */
 function Acknowledge({ problems, summary }: { problems: Problem[]; summary: string }) {

@@ -10,7 +10,7 @@ import { useGet } from '../data/get.ts'
 import { relayerState, useSymbolsOfRelayers } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { isFinal, stateOf } from '../data/statuses.ts'
-import { clock, gap } from '../data/times.ts'
+import { clock, duration } from '../data/times.ts'
 import { hasTokenAmounts, Reason } from '../transactions/reason.tsx'
 
 const maxEvents = 200
@@ -107,7 +107,7 @@ function Course({ of: [newest, ...before] }: { of: Group }) {
       .map(wordOf)
       .filter((word) => !usual.has(word)),
   )
-  const took = isFinal(its.status) && gap(Date.parse(newest.timestamp) - Date.parse(its.created_at))
+  const took = isFinal(its.status) && duration(Date.parse(newest.timestamp) - Date.parse(its.created_at))
   return (
     <span className="hint" title={steps.map((event) => `${wordOf(event)} ${clock(event.timestamp)}`).join(', ')}>
       {[took, ...unusual].filter(Boolean).join(', ')}

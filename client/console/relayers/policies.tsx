@@ -273,7 +273,7 @@ const policyForms: Record<string, Partial<Record<PolicyName, PolicyForm>>> = {
         parts: [
           contract('Token'),
           { label: 'Limit per transaction', placeholder: 'base units at once' },
-          { label: 'Limit in 24 hours', placeholder: 'base units in 24 h' },
+          { label: 'Limit in 24 h', placeholder: 'base units in 24 h' },
           {
             label: 'Signatures that move it',
             values: [

@@ -114,7 +114,7 @@ const columnsOf = (isKnown: boolean): Column<ShownRow>[] => [
     cell: ({ relayer }) => <Balance of={relayer.id} network={relayer.network} />,
   },
   {
-    name: `Fees, ${feeDays} days`,
+    name: `Fees, ${feeDays} d`,
     isNumber: true,
     isAbsent: true,
     by: ({ relayer, fees = '0' }) => [relayer.network, Number(fees)],

@@ -7,7 +7,7 @@ import { count, reasonText, short, words } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
 import { useAddressNames } from '../data/resources.ts'
 import { toneOf } from '../data/statuses.ts'
-import { zoneShortly } from '../data/times.ts'
+import { duration, zoneShortly } from '../data/times.ts'
 
 const [kilobyte, megabyte] = [1_024, 1_048_576]
 const size = (bytes: number): string =>
@@ -32,7 +32,6 @@ export const Service = () => (
 )
 
 function Facts({ not_ready, started_at, database, ...state }: ServiceState) {
-  const ms = (value: number) => (value < 1 ? 'less than 1 ms' : `${count(value)} ms`)
   return (
     <>
       {not_ready.map(({ path, message }) => (
@@ -49,10 +48,10 @@ function Facts({ not_ready, started_at, database, ...state }: ServiceState) {
             Version: state.version,
             'Node.js': state.node_version,
             Memory: size(state.memory_bytes),
-            'Work is delayed by': ms(state.event_loop_ms),
+            'Work is delayed by': duration(state.event_loop_ms),
             Database: `${engines[database.engine]} ${database.version}`,
             'Database size': size(database.size_bytes),
-            'Database answers in': ms(database.response_ms),
+            'Database answers in': duration(database.response_ms),
           }}
         />
       </section>

@@ -52,7 +52,7 @@ export function Spending({ find }: Find) {
       <SendOne />
     ) : (
       <button type="button" onClick={() => choose({ period: 'quarter', month: '' })}>
-        Show 90 days
+        Show 90 d
       </button>
     )
   const shown = network === '' ? all.filter((name) => spent.has(name)) : [network]

@@ -117,7 +117,7 @@ function SponsorshipActions({ sponsorship }: { sponsorship: Sponsorship }) {
         }
       >
         {difference}
-        <Field kind="amount" label={`For 24 hours, in ${symbol}`} required {...bind('max_fee_per_day')} />
+        <Field kind="amount" label={`For 24 h, in ${symbol}`} required {...bind('max_fee_per_day')} />
         <Field kind="amount" label={`Per call, in ${symbol}`} required {...bind('max_fee_per_call')} />
       </Action>
       <Menu of={id}>
@@ -198,8 +198,8 @@ function CreateSponsorship() {
       <Entries label="Forwarders (ERC-2771, optional)" one="forwarder" parts={forwarder} {...bind('forwarders')} />
       <Field kind="whole" label="Gas limit per call" required {...bind('max_gas_per_call')} />
       <Field kind="amount" label={`Fee limit per call in ${symbol}`} required {...bind('max_fee_per_call')} />
-      <Field kind="amount" label={`Budget for 24 hours, in ${symbol}`} required {...bind('max_fee_per_day')} />
-      <Field kind="whole" label="Calls per user in 24 hours (optional)" {...bind('user_limits')} />
+      <Field kind="amount" label={`Budget for 24 h, in ${symbol}`} required {...bind('max_fee_per_day')} />
+      <Field kind="whole" label="Calls per user in 24 h (optional)" {...bind('user_limits')} />
       <Entries label="Pages that may call it (optional)" one="origin" parts={origin} {...bind('origins')} />
     </Action>
   )

@@ -71,7 +71,7 @@ function Value({ value, token, isPlain }: { value: string; token: Token | null; 
   if (token) return <span title={value}>{exactAmount(value, token.symbol, token.decimals)}</span>
   if (!value.startsWith('0x')) return <span title={value}>{withGroups(`(${value})`).slice(1, -1)}</span>
   if (!named) return <span title={value}>{short(value)}</span>
-  return isPlain || named.to === undefined ? (
+  return isPlain ? (
     <strong title={value}>{named.name}</strong>
   ) : (
     <Link to={named.to} title={value}>

@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import type { Explanation, Transaction, TransactionAttempt, TransactionHistoryEntry } from '../../index.ts'
-import { Copyable, Moment, RowTime, Time } from '../components/values.tsx'
+import { Block, CallerName, Moment, RowTime, Time, TransactionHash } from '../components/values.tsx'
 import { count, exactAmount, exactly, gasPrice, gwei, words } from '../data/format.ts'
 import { askNode } from '../data/get.ts'
-import { callerName, useSymbolOf } from '../data/resources.ts'
+import { callerName, useNetworkOf, useSymbolOf } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { isFinal, type Tone, toneOf } from '../data/statuses.ts'
-import { clock, gap, span } from '../data/times.ts'
+import { clock, duration, rowTime, span } from '../data/times.ts'
 import { type Run, runsOf } from './signed-versions.ts'
 
 interface TimelineProps {
@@ -24,26 +24,30 @@ export function Timeline({ transaction, attempts, why }: TimelineProps) {
   const block = transaction.receipt?.block_number
   const blockAt = useBlockTime(transaction.relayer_id, block)
   const symbol = useSymbolOf(transaction.relayer_id)
-  const sender = callerText(why)
+  const network = useNetworkOf(transaction.relayer_id)
   const changed = why.history.map((entry) => changedStep(entry, symbol))
   const before: Step[] = [
-    { name: 'Accepted', at: transaction.created_at, ...(sender !== undefined && { more: <div>from {sender}</div> }) },
-    ...[...runsOf(attempts).map(signed), ...changed].sort((a, b) => msOr(a.at, 0) - msOr(b.at, 0)),
+    { name: 'Accepted', at: transaction.created_at, ...(why.caller !== null && { more: senderOf(why) }) },
+    ...[...runsOf(attempts).map((run) => signed(run, network)), ...changed].sort(
+      (a, b) => msOr(a.at, 0) - msOr(b.at, 0),
+    ),
   ]
   const steps: Step[] = [
     ...before,
-    ...(block === undefined ? [] : [inBlock(block, blockAt, before.at(-1)?.at ?? null, transaction.ended_at)]),
+    ...(block === undefined
+      ? []
+      : [inBlock({ block, network, blockAt }, before.at(-1)?.at ?? null, transaction.ended_at)]),
     ...ended(transaction),
   ]
   return (
     <ol className="timeline">
-      {steps.map(({ name, at, isPlaced = false, tone, more }, index) => (
+      {steps.map(({ name, title = name, at, isPlaced = false, tone, more }, index) => (
         <li key={`${name} ${at}`} className={tone}>
           <div className="step">
-            <strong>{name}</strong>
-            {!isPlaced && <Since at={at} before={steps.slice(0, index).findLast(isMeasured)} />}
+            <strong>{title}</strong>
+            {index > 0 && <Since at={at} isPlaced={isPlaced} start={transaction.created_at} />}
           </div>
-          {at !== null && <RowTime at={at} />}
+          {at !== null && (index === 0 ? <RowTime at={at} /> : <StepTime at={at} before={steps[index - 1]?.at} />)}
           {more}
         </li>
       ))}
@@ -55,13 +59,23 @@ export function Timeline({ transaction, attempts, why }: TimelineProps) {
  * A block has its time to the second, by the clock of its proposer, so it may seem to be earlier than the step before, or later than the end.
  * The service does not keep when it saw the block: the step stands between its neighbors, and has the block's own time as a hint.
  */
-function inBlock(block: number, blockAt: string | null, before: string | null, endedAt: string | null): Step {
+function inBlock(
+  { block, network, blockAt }: { block: number; network: string | undefined; blockAt: string | null },
+  before: string | null,
+  endedAt: string | null,
+): Step {
   const name = `In block ${count(block)}`
+  const title = network !== undefined && (
+    <>
+      In block <Block number={block} network={network} />
+    </>
+  )
   const at = blockAt && between(blockAt, before, endedAt)
   const isPlaced = at !== blockAt
-  if (at === null || blockAt === null || clock(at) === clock(blockAt)) return { name, at, isPlaced }
+  const step = { name, ...(title && { title }), at, isPlaced }
+  if (at === null || blockAt === null || clock(at) === clock(blockAt)) return step
   return {
-    ...{ name, at, isPlaced },
+    ...step,
     more: (
       <div className="hint">
         block time <Time at={blockAt}>{clock(blockAt)}</Time>
@@ -79,20 +93,28 @@ function between(at: string, first: string | null, last: string | null): string 
   return ms === Date.parse(at) ? at : new Date(ms).toISOString()
 }
 
-const isMeasured = ({ at, isPlaced = false }: Step): boolean => at !== null && !isPlaced
-
 const msOr = (at: string | null, none: number): number => (at === null ? none : Date.parse(at))
 
-/** How long after the step before it was. */
-function Since({ at, before }: { at: string | null; before: Step | undefined }) {
-  if (at === null || !before || before.at === null) return null
-  const ms = Date.parse(at) - Date.parse(before.at)
-  return ms < 0 ? null : (
-    <span className="hint" title={`after “${before.name}”`}>
-      +{gap(ms)}
+/** How long after the acceptance it was. */
+function Since({ at, isPlaced, start }: { at: string | null; isPlaced: boolean; start: string }) {
+  const ms = at === null ? -1 : Date.parse(at) - Date.parse(start)
+  if (ms < 0) return null
+  return (
+    <span className="hint" title={`since it was accepted${isPlaced ? ', as near as it is known' : ''}`}>
+      {isPlaced && '≈ '}+{duration(ms)}
     </span>
   )
 }
+
+/** The day stands once. */
+const StepTime = ({ at, before }: { at: string; before: string | null | undefined }) =>
+  before && rowTime(before).split(',')[0] === rowTime(at).split(',')[0] ? (
+    <Time at={at} className="moment">
+      {clock(at)}
+    </Time>
+  ) : (
+    <RowTime at={at} />
+  )
 
 const changeNames: Record<TransactionHistoryEntry['event'], string> = {
   replaced: 'Replaced',
@@ -126,6 +148,10 @@ function changedStep(entry: TransactionHistoryEntry, symbol: string): Step {
 const contentText = (member: string, text: string | null, symbol: string): string =>
   text === null || text === '0x' ? 'none' : member === 'value' ? exactAmount(text, symbol) : text
 
+const senderOf = ({ caller, caller_name }: Pick<Explanation, 'caller' | 'caller_name'>) => (
+  <div>from {caller !== null && <CallerName caller={caller} name={caller_name} />}</div>
+)
+
 /** Who asked for it, by name; undefined: nobody, or the reader may not know. */
 const callerText = ({
   caller,
@@ -158,6 +184,8 @@ function useBlockTime(relayerId: string, block: number | undefined): string | nu
 /** A step of a transaction's timeline. */
 interface Step {
   name: string
+  /** The name with links. */
+  title?: ReactNode
   at: string | null
   /** Its time is a neighbor's: nobody measured how long after another step it was. */
   isPlaced?: boolean
@@ -165,13 +193,18 @@ interface Step {
   more?: ReactNode
 }
 
-function signed([first, ...others]: Run): Step {
+function signed([first, ...others]: Run, network: string | undefined): Step {
   const last = others.at(-1)
-  return last === undefined ? alone(first) : folded(first, last, others)
+  return last === undefined ? alone(first, network) : folded(first, last, others, network)
 }
 
 /** `Signed versions 3–17`, with the range of their prices, and each of them on request. */
-function folded(first: TransactionAttempt, last: TransactionAttempt, others: TransactionAttempt[]): Step {
+function folded(
+  first: TransactionAttempt,
+  last: TransactionAttempt,
+  others: TransactionAttempt[],
+  network: string | undefined,
+): Step {
   const betweenMs = (Date.parse(last.signed_at) - Date.parse(first.signed_at)) / others.length
   const prices = [first, last].map((its) => its.gas_price ?? its.max_fee_per_gas)
   return {
@@ -189,7 +222,7 @@ function folded(first: TransactionAttempt, last: TransactionAttempt, others: Tra
           {[first, ...others].map((its) => (
             <div key={its.number} className="version">
               <strong>Version {its.number}</strong> <Moment at={its.signed_at} />
-              {alone(its).more}
+              {alone(its, network).more}
             </div>
           ))}
         </details>
@@ -198,14 +231,17 @@ function folded(first: TransactionAttempt, last: TransactionAttempt, others: Tra
   }
 }
 
-const alone = ({ purpose, number, signed_at, refusal_message, ...its }: TransactionAttempt): Step => ({
+const alone = (
+  { purpose, number, signed_at, refusal_message, ...its }: TransactionAttempt,
+  network: string | undefined,
+): Step => ({
   name: purpose === 'cancel' ? `Signed version ${number}, a cancellation` : `Signed version ${number}`,
   at: signed_at,
   ...(refusal_message !== null && { tone: 'bad' }),
   more: (
     <>
       <div>
-        <Copyable value={its.hash} /> nonce {its.nonce ?? 'unknown'}
+        <TransactionHash value={its.hash} network={network} /> nonce {its.nonce ?? 'unknown'}
       </div>
       <div title={exactPriceOf(its)}>{priceOf(its)}</div>
       <div className="answer">{answerOf({ signed_at, refusal_message, ...its })}</div>
@@ -235,7 +271,9 @@ function answerOf({
 }: Pick<TransactionAttempt, 'signed_at' | 'accepted_at' | 'refusal_message' | 'is_mined'>): string {
   if (refusal_message !== null && !is_mined) return `A node rejected it: ${refusal_message}`
   const accepted =
-    accepted_at === null ? [] : [`A node accepted it after ${gap(Date.parse(accepted_at) - Date.parse(signed_at))}.`]
+    accepted_at === null
+      ? []
+      : [`A node accepted it after ${duration(Date.parse(accepted_at) - Date.parse(signed_at))}.`]
   if (is_mined) return [...accepted, 'This version was mined.'].join(' ')
   return accepted[0] ?? 'No node has accepted it yet.'
 }

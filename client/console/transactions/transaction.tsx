@@ -6,6 +6,7 @@ import { Loaded, Skeleton } from '../components/feedback.tsx'
 import { Crumbs, Heading, isMissing, Missing } from '../components/page.tsx'
 import {
   Bytes,
+  CallerName,
   Copyable,
   ExplorerLink,
   Figure,
@@ -14,8 +15,8 @@ import {
   NetworkLink,
   otherName,
   Pending,
-  Price,
   RelayerLink,
+  TransactionHash,
   TransactionLink,
   TransactionState,
   transactionName,
@@ -23,7 +24,7 @@ import {
 import { count, exactAmount, words } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
-import { callerName, useExplorer, useIsStill, useNetworkOf, useSymbolOf } from '../data/resources.ts'
+import { useExplorer, useIsStill, useNetworkOf, useSymbolOf } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { isFinal } from '../data/statuses.ts'
 import { zoneShortly } from '../data/times.ts'
@@ -77,7 +78,7 @@ export function TransactionPage(path: { relayer_id: string; transaction_id: stri
               <section className="card" aria-labelledby="timeline">
                 <div className="bar">
                   <h2 id="timeline">Timeline</h2>
-                  <span className="hint">Times in {zoneShortly()}</span>
+                  <span className="hint">Times in {zoneShortly()}, + since accepted</span>
                 </div>
                 <Timeline transaction={transaction} attempts={signed} why={why} />
               </section>
@@ -112,7 +113,6 @@ function Content({
 }) {
   const network = useNetworkOf(transaction.relayer_id)
   const symbol = useSymbolOf(transaction.relayer_id)
-  const explorer = useExplorer(network)
   return (
     <section className="card" aria-labelledby="content-of">
       <h2 id="content-of">Content</h2>
@@ -139,10 +139,7 @@ function Content({
         )}
         {transaction.hash !== null && (
           <Figure name={isCancellation ? 'Hash of the cancellation' : 'Hash'}>
-            <span className="copyable">
-              <Copyable value={transaction.hash} whole />{' '}
-              <ExplorerLink to={explorer('tx', transaction.hash)} what="Transaction" />
-            </span>
+            <TransactionHash value={transaction.hash} network={network} whole />
           </Figure>
         )}
         <Figure name="Network">{network === undefined ? <Pending /> : <NetworkLink name={network} />}</Figure>
@@ -169,7 +166,7 @@ function Content({
         )}
         {why.caller !== null && (
           <Figure name="Sent by">
-            <span title={why.caller}>{why.caller_name ?? callerName(why.caller)}</span>
+            <CallerName caller={why.caller} name={why.caller_name} />
           </Figure>
         )}
         {Object.entries(transaction.metadata ?? {}).map(([name, value]) => (
@@ -217,7 +214,8 @@ function Effects({ transaction }: { transaction: Its }) {
               {transaction.gas_limit !== null && ` of ${count(transaction.gas_limit)}`}
             </>
           ),
-          Price: <Price wei={receipt.effective_gas_price} />,
+          // All digits, as the fee has: it is this price for each unit of gas.
+          Price: receipt.effective_gas_price === null ? 'unknown' : exactAmount(receipt.effective_gas_price, 'gwei', 9),
           Fee: receipt.fee === null ? 'unknown' : exactAmount(receipt.fee, symbol),
           Contract: receipt.contract_address && (
             <Address value={receipt.contract_address} network={network} what="Contract" />
