@@ -130,7 +130,7 @@ test('keeps a policy exact to the wei, and unchanged when nothing is typed, also
   await patch(account, { max_value: exact })
   const { page } = await at(`/relayers/${account.relayer_id}/policies`)
   const row = page.getByRole('listitem').filter({ has: page.getByText('max_value', { exact: true }) })
-  const change = named(row, 'Change')
+  const change = named(row, 'Edit')
   const type = (text: string) => (dialog: Locator) => dialog.getByLabel('max_value').fill(text)
   const maxValue = async () => (await relayer(account)).policies.max_value
   const confirmNothing = async () => {
@@ -187,7 +187,7 @@ test('edits the lists of a relayer’s policies, entry by entry', async () => {
   const token = `0x${'c0'.repeat(20)}`
   const edit = (name: string, rows: string[][], limit = 'only these') => {
     const row = page.getByRole('listitem').filter({ has: page.getByText(name, { exact: true }) })
-    return act(page, named(row, 'Change'), async (dialog) => {
+    return act(page, named(row, 'Edit'), async (dialog) => {
       await dialog.getByLabel(name).selectOption(limit)
       await fillEntries(dialog, name, rows)
     })

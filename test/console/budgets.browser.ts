@@ -47,7 +47,7 @@ test('sets, shows, changes and removes the budget of an API key', async () => {
 
   // Somebody else changes it while the dialog is open.
   const dialog = page.getByRole('dialog')
-  await named(page, 'Change budget').click()
+  await named(page, 'Edit budget').click()
   await client.apiKeys.update(api_key.id, { budget: { max_transactions_per_hour: 30 } }, { revision: '*' })
   await dialog.getByText('Somebody has changed this').waitFor()
   expect(await dialog.locator('li').allTextContents()).toEqual([

@@ -40,7 +40,7 @@ test('says what is wrong with an input under its field', async () => {
 
   await open('/relayers/demo/policies')
   await page.getByRole('listitem').filter({ hasText: 'max_fee_per_transaction' }).getByRole('button').click()
-  await page.getByRole('heading', { name: 'Change fee limit per transaction' }).waitFor()
+  await page.getByRole('heading', { name: 'Edit fee limit per transaction' }).waitFor()
   await dialog.getByLabel(/^Fee limit per transaction in/).fill('much')
   await confirm(page)
   await fault(dialog, 'Fee limit').getByText('Enter an amount in ETH, such as 0.05').waitFor()

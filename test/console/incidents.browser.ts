@@ -56,7 +56,7 @@ const confirm = async (page: Page, button: Locator, fill?: (dialog: Locator) => 
 const changePolicy = (page: Page, name: string, text: string) =>
   confirm(
     page,
-    page.getByRole('listitem').filter({ hasText: name }).getByRole('button', { name: 'Change' }).first(),
+    page.getByRole('listitem').filter({ hasText: name }).getByRole('button', { name: 'Edit' }).first(),
     (its) => its.locator(`[name="${name}"]`).first().fill(text),
   )
 
@@ -460,7 +460,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
       named: /used-up/,
       async end(page) {
         const row = page.getByRole('row').filter({ hasText: 'used-up' })
-        await confirm(page, named(row as never, 'Change budgets'), (its) => its.getByLabel('For 24 h').fill('1'))
+        await confirm(page, named(row as never, 'Edit budgets'), (its) => its.getByLabel('For 24 h').fill('1'))
       },
     }
   },

@@ -25,7 +25,7 @@ test('shows what each API key spent, and what repricing added', async () => {
   await signIn(stage.rig.api_key)
   await open('/spending')
   await page.getByText(/Repricing on local: 1 of 1 transactions/).waitFor()
-  expect(await page.locator('tfoot').count(), 'one row needs no sum').toBe(0)
+  expect(await page.locator('.sums').count(), 'one row needs no sum').toBe(0)
   await page.getByRole('button', { name: 'By API key' }).click()
   await page.getByRole('row', { name: /shop local 1 0\.0/ }).waitFor()
   const saved = page.waitForEvent('download')
@@ -48,10 +48,10 @@ test('adds up what relayers of one currency spent', async () => {
   const fees = data.reduce((sum, row) => sum + BigInt(row.fees), 0n)
   await signIn(stage.rig.api_key)
   await open('/spending')
-  const cells = page.locator('tfoot td')
+  const cells = page.locator('.sums td')
   await cells
     .first()
-    .getByText(/^Total in ETH/)
+    .getByText(/^All \d+ relayers in ETH/)
     .waitFor()
   expect(await cells.locator('[title]').first().getAttribute('title')).toBe(`${exactly(`${fees}`)} ETH`)
   expect(await cells.nth(2).textContent()).toBe(`${data.reduce((sum, { mined }) => sum + mined, 0)}`)
@@ -61,14 +61,14 @@ test('adds up what relayers of one currency spent', async () => {
   await page.getByLabel('Calendar month').selectOption(months[1] as string)
   await cells
     .first()
-    .getByText(/^Total in ETH/)
+    .getByText(/^All \d+ relayers in ETH/)
     .waitFor()
   await page.getByLabel('Calendar month').selectOption(months[2] as string)
   await page.getByText(`No fees in ${months[2]} (UTC)`).waitFor()
   await named(page, '7 d').click()
   await cells
     .first()
-    .getByText(/^Total in ETH/)
+    .getByText(/^All \d+ relayers in ETH/)
     .waitFor()
 })
 

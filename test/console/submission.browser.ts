@@ -28,7 +28,7 @@ test('sets the private relays of a network, and sends to them', async () => {
     submission: { mode: 'private' },
   })
   const card = page.getByRole('region', { name: 'local' })
-  await choose(page, 'local', 'Change private relays')
+  await choose(page, 'local', 'Edit private relays')
   await page
     .getByRole('textbox', { name: /^Private relays/ })
     .fill(`${relay.url}/secret-path eth_sendPrivateTransaction 7`)

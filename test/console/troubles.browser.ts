@@ -187,7 +187,7 @@ test('a node that is down or on the wrong chain: names it, shows its error, and 
   const account = await stage.rig.addAccount()
   const page = await overview()
   const change = async (url: string) => {
-    await choose(page, 'local', 'Change nodes')
+    await choose(page, 'local', 'Edit nodes')
     await page.getByLabel('Node URLs').fill(url)
     await page.getByRole('dialog').locator('button[type=submit]').click()
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0)

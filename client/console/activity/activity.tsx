@@ -138,7 +138,7 @@ function Charts({ points, seconds_per_point, network, list, period, whose }: Cha
         open={open}
       />
       {fees ? (
-        <Chart title="Fees" unit={`${each}, in ${symbol}`} at={at} {...fees} open={open} />
+        <Chart title="Fees" at={at} {...fees} unit={`${each}, in ${fees.unit}`} open={open} />
       ) : (
         <FeesByNetwork period={period} whose={whose} />
       )}
@@ -207,19 +207,27 @@ export function Fees({ period, whose }: { period: Period; whose: Whose & { netwo
 
 function FeeChart({ points, symbol, title }: { points: Point[]; symbol: string; title: string }) {
   const { at, fees } = useMemo(() => ({ at: timesOf(points), fees: feeLine(points, symbol) }), [points, symbol])
-  return <Chart title={title} unit={`per day (UTC), in ${symbol}`} at={at} {...fees} />
+  return <Chart title={title} at={at} {...fees} unit={`per day (UTC), in ${fees.unit}`} />
 }
 
 export const weiPerCoin = 1e18
 
-/** What the chart of the fees of one network shows. */
+const weiPerGwei = 1e9
+/** Below this, the marks of an axis in coins would have zeros only in common. */
+const minCoins = 0.001
+
+/** What the chart of the fees of one network shows: small fees in gwei. */
 function feeLine(points: Point[], symbol: string) {
+  const fees = points.map((point) => Number(point.fees ?? 0))
+  const [unit, size] = Math.max(...fees) < minCoins * weiPerCoin ? ['gwei', weiPerGwei] : [symbol, weiPerCoin]
   return {
-    lines: [{ label: 'paid', color: '--blue', values: points.map(({ fees }) => Number(fees ?? 0) / weiPerCoin) }],
+    unit,
+    lines: [{ label: 'paid', color: '--blue', values: fees.map((wei) => wei / size) }],
     measure: 'amount' as const,
     total: fixed(feesOf(points).toString(), symbol),
-    show: (value: number) => coins(value, symbol),
-    mark: (value: number, step: number) => value.toFixed(Math.max(0, -Math.floor(Math.log10(step)))),
+    show: (value: number) => coins(value, unit),
+    mark: (value: number, step: number) =>
+      step >= 1 ? count(value) : value.toFixed(Math.max(0, -Math.floor(Math.log10(step)))),
   }
 }
 

@@ -99,7 +99,7 @@ function Budget({ use }: { use: BudgetUsage }) {
   const coin = useCoinSymbol()
   const networks = useNetworks().data ?? []
   const symbols = [...new Set(networks.map(({ name, symbol }) => symbol ?? `coin of ${name}`))]
-  const rows = limitsOf(use, coin)
+  const rows = limitsOf(use, coin, symbols.length > 1 ? ` (${symbols.join(' + ')})` : '')
   return (
     <>
       <Table of="limits" rows={rows} columns={columnsOf(rows)} idOf={({ asset }) => asset} />
@@ -132,17 +132,23 @@ function Budget({ use }: { use: BudgetUsage }) {
   )
 }
 
-function limitsOf({ assets, fees, transactions }: BudgetUsage, coin: string): Limit[] {
-  const coins = (wei: string | null) => (wei === null ? '' : amount(wei, coin))
+/** `together`: the coins that count as one. */
+function limitsOf({ assets, fees, transactions }: BudgetUsage, coin: string, together: string): Limit[] {
+  const coins = (wei: string | null) => (wei === null ? '' : coin === 'coins' ? exactly(wei) : amount(wei, coin))
   const unitsOf = (token: string) => (number: string | null) =>
     number === null ? '' : <TokenAmount token={token} units={number} />
   const numbers = (number: number | null) => count(number ?? 0)
   return [
     ...assets.map(({ asset, max_amount, ...use }) => {
       const show = asset === 'coin' ? coins : unitsOf(asset)
-      return { ...shown(use, show), asset, per: '24 h', most: show(max_amount) }
+      return {
+        ...shown(use, show),
+        asset: asset === 'coin' ? `Coins${together}` : asset,
+        per: '24 h',
+        most: show(max_amount),
+      }
     }),
-    ...(fees ? [{ ...shown(fees, coins), asset: 'Fees', per: '24 h', most: '' }] : []),
+    ...(fees ? [{ ...shown(fees, coins), asset: `Fees${together}`, per: '24 h', most: '' }] : []),
     ...(transactions
       ? [{ ...shown(transactions, numbers), asset: 'Transactions and signatures', per: '1 h', most: '' }]
       : []),
@@ -163,7 +169,7 @@ const shown = <Unit,>(
 const columnsOf = (rows: Limit[]): Column<Limit>[] => [
   {
     name: 'Budget for',
-    cell: ({ asset }) => (asset.startsWith('0x') ? <Token address={asset} /> : asset === 'coin' ? 'Coins' : asset),
+    cell: ({ asset }) => (asset.startsWith('0x') ? <Token address={asset} /> : asset),
   },
   { name: 'Used', isNumber: true, cell: ({ used }) => used },
   { name: 'Left', isNumber: true, cell: ({ remaining }) => remaining },
@@ -187,7 +193,7 @@ const tokenParts = [
   { label: 'Limit per transaction (optional)', placeholder: 'base units at once' },
 ]
 const receiverParts = [{ label: 'Receiver', placeholder: '0x…', isAddress: true }]
-const budgetTitle = ({ budget, name }: ApiKey) => `${budget ? 'Change' : 'Set'} the budget of ${name}`
+const budgetTitle = ({ budget, name }: ApiKey) => `${budget ? 'Edit' : 'Set'} the budget of ${name}`
 const orEmpty = (wei: string | null | undefined) => (wei === null || wei === undefined ? '' : exactly(wei))
 
 function textsOf({ budget }: ApiKey) {
@@ -232,10 +238,10 @@ function ChangeBudget({ apiKey }: { apiKey: ApiKey }) {
   const { opened, open, lack, difference } = useEdited(apiKey, reset)
   return (
     <Action
-      label={apiKey.budget ? 'Change budget' : 'Set a budget'}
+      label={apiKey.budget ? 'Edit budget' : 'Set a budget'}
       title={budgetTitle(apiKey)}
-      confirm={apiKey.budget ? 'Change budget' : 'Set budget'}
-      message={`The budget of ${apiKey.name} is ${apiKey.budget ? 'changed' : 'set'}.`}
+      confirm={apiKey.budget ? 'Edit budget' : 'Set budget'}
+      message={`The budget of ${apiKey.name} is ${apiKey.budget ? 'edited' : 'set'}.`}
       opened={open}
       lack={lack}
       effect="The key moves only what is listed, across all its relayers, and signs no hash that hides what it allows. What is already used counts."

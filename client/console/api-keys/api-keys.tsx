@@ -32,10 +32,10 @@ export const ApiKeys = () => (
 export const isOfResource = (key: ApiKey) => key.scopes.some((scope) => scope === 'relay' || scope === 'settle')
 
 const columns: Column<ApiKey>[] = [
-  { name: 'Name', by: ({ name }) => name, cell: ({ id, name }) => <Link to={paths.apiKey(id)}>{name}</Link> },
+  { name: 'API key', by: ({ name }) => name, cell: ({ id, name }) => <Link to={paths.apiKey(id)}>{name}</Link> },
   { name: 'Scopes', by: (key) => key.scopes.length, cell: (key) => key.scopes.join(', ') },
   { name: 'Relayers', cell: (key) => <KeyRelayers apiKey={key} /> },
-  column('Budget', (key) => (isOfResource(key) ? '–' : key.budget ? 'limited' : 'none')),
+  column('Budget', (key) => (isOfResource(key) ? 'of its owner' : key.budget ? 'set' : 'not set')),
   {
     name: 'Expires',
     isTime: true,

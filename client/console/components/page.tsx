@@ -79,7 +79,11 @@ type TablePageProps<Row> = Omit<ListPageProps<Row>, 'children'> & { columns: Col
 
 /** The same with a table of the resources. */
 export const TablePage = <Row extends { id: string }>({ columns, ...page }: TablePageProps<Row>) => (
-  <ListPage {...page}>{(rows) => <Table of={page.of} columns={columns} rows={rows} idOf={({ id }) => id} />}</ListPage>
+  <ListPage {...page}>
+    {(rows) => (
+      <Table of={page.of} columns={columns} sorted={columns[0]?.name ?? ''} rows={rows} idOf={({ id }) => id} />
+    )}
+  </ListPage>
 )
 
 /** The way from a page about one thing back to the list. */

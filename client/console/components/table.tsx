@@ -123,9 +123,11 @@ interface TableProps<Row> {
   per_page?: number
   /** The heading that the rows are sorted by at first. Absent: they are shown as given. */
   sorted?: string
+  /** The greatest first. */
+  isDescending?: boolean
   /** The service has further rows, so the ones here are not sorted. */
   isPart?: boolean
-  /** Rows below all pages, each the sum of some of the others. */
+  /** Rows above those of every page, each the sum of some of them all. */
   sums?: { name: string; of: Row[] }[]
   /** On a phone, a row is two lines. */
   isShort?: boolean
@@ -145,6 +147,7 @@ function Rows<Row>({
   choice,
   per_page = 25,
   sorted: first,
+  isDescending = false,
   isPart = false,
   sums = [],
   isShort = false,
@@ -171,7 +174,7 @@ function Rows<Row>({
     enableMultiSort: false,
     autoResetPageIndex: false,
     initialState: {
-      sorting: columns.flatMap(({ name }, index) => (name === first ? [{ id: `${index}`, desc: false }] : [])),
+      sorting: columns.flatMap(({ name }, index) => (name === first ? [{ id: `${index}`, desc: isDescending }] : [])),
       pagination: { pageIndex: 0, pageSize: isPart ? Number.MAX_SAFE_INTEGER : per_page },
     },
   })
@@ -213,6 +216,19 @@ function Rows<Row>({
               ))}
             </tr>
           </thead>
+          {sums.length > 0 && (
+            <tbody className="sums">
+              {sums.map((sum) => (
+                <tr key={sum.name}>
+                  {columns.map((column, index) => (
+                    <Cell key={column.name} column={column} isFirst={index === 0}>
+                      {index === 0 ? sum.name : column.sum?.(sum.of)}
+                    </Cell>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          )}
           <tbody>
             {shown.map((row) => (
               <tr key={idOf(row)}>
@@ -229,19 +245,6 @@ function Rows<Row>({
               </tr>
             ))}
           </tbody>
-          {sums.length > 0 && (
-            <tfoot>
-              {sums.map((sum) => (
-                <tr key={sum.name}>
-                  {columns.map((column, index) => (
-                    <Cell key={column.name} column={column} isFirst={index === 0}>
-                      {index === 0 ? sum.name : column.sum?.(sum.of)}
-                    </Cell>
-                  ))}
-                </tr>
-              ))}
-            </tfoot>
-          )}
         </table>
       </Scroll>
       {!isPart && (

@@ -42,7 +42,7 @@ interface FiguresProps {
 /** More of them would be rows that begin anywhere. */
 const maxInRow = 5
 
-/** Values with their names: a few in a row, more as a list in two columns. */
+/** Values with their names above them: a few in a row, more in columns. */
 export function Figures({ of, isWide = false, isHead = false }: FiguresProps) {
   const known = Object.entries(of).filter(([, value]) => value !== false && value !== null && value !== undefined)
   const kind = isWide ? ' wide' : isHead ? ' head' : known.length > maxInRow ? ' facts' : ''
@@ -201,6 +201,10 @@ const placeName = ({ relayer_id, nonce = null, id }: NamedTransaction): string =
 
 /** What every page calls a transaction: its reference, or else its place. */
 export const transactionName = (its: NamedTransaction): string => its.reference ?? placeName(its)
+
+/** The same on the page of its relayer, which is named there already. */
+export const ownName = ({ reference, nonce = null, id }: NamedTransaction): string =>
+  reference ?? (nonce === null ? short(id) : `nonce ${nonce}`)
 
 /** Its other name, which stands beside the first one or in its title; undefined: it has no reference. */
 export const otherName = (its: NamedTransaction): string | undefined =>

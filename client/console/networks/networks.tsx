@@ -257,9 +257,9 @@ function NetworkActions({ network: { id, name }, network }: { network: Network }
       <Menu of={name}>
         <ChangeUrls
           network={network}
-          label="Change nodes"
-          title={`Change nodes of ${name}`}
-          message={`The nodes of ${name} are changed.`}
+          label="Edit nodes"
+          title={`Edit nodes of ${name}`}
+          message={`The nodes of ${name} are edited.`}
           field="rpc_urls"
           list={nodeList}
           effect={`Replaces all nodes of ${name} with these. ${masked} Transactions continue at once.`}
@@ -267,9 +267,9 @@ function NetworkActions({ network: { id, name }, network }: { network: Network }
         />
         <ChangeUrls
           network={network}
-          label="Change private relays"
-          title={`Change private relays of ${name}`}
-          message={`The private relays of ${name} are changed.`}
+          label="Edit private relays"
+          title={`Edit private relays of ${name}`}
+          message={`The private relays of ${name} are edited.`}
           field="private_rpc_urls"
           list={relayList}
           effect={`Replaces all private relays of ${name} with these. An empty list removes them all. ${masked}`}

@@ -134,8 +134,8 @@ function ChangeWeight({ pool_id, relayer_id, weight }: { pool_id: string; relaye
   const { values, bind, reset } = useForm({ weight: `${weight}` })
   return (
     <Action
-      label="Change weight"
-      title={`Change weight of ${relayer_id}`}
+      label="Edit weight"
+      title={`Edit weight of ${relayer_id}`}
       message={`The weight of ${relayer_id} is changed.`}
       opened={reset}
       effect={`How much of what the pool sends goes to ${relayer_id}. With 0 it gets nothing new, and finishes what it has.`}

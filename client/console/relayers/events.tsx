@@ -50,11 +50,10 @@ export function Events({ relayer_id }: { relayer_id: string }) {
       </EmptyState>
     )
   const groups = groupsOf(events)
-  const shown = columns.filter(({ name }) => name !== 'Reason' || groups.some(hasReason))
   return (
     <section aria-label="Events">
       <p className="hint">Latest {counted(events.length, 'event')}, grouped by transaction. Live.</p>
-      <Table of="events" rows={groups} columns={shown} idOf={idOf} isPart />
+      <Table of="events" rows={groups} columns={columns} idOf={idOf} isPart />
     </section>
   )
 }
@@ -76,21 +75,26 @@ const idOf = ([event]: Group): string => transactionOf(event)?.id ?? event.id
 const columns: Column<Group>[] = [
   {
     name: 'About',
-    isWhole: true,
     cell: ([event]) => {
       const its = transactionOf(event)
-      return its ? <TransactionLink {...its} /> : wordOf(event)
+      return (
+        <>
+          {its ? <TransactionLink {...its} /> : wordOf(event)}
+          <div className="hint">
+            <Why event={event} />
+          </div>
+        </>
+      )
     },
   },
   { name: 'Status', isBeside: true, cell: ([event]) => <Status event={event} /> },
   timeColumn('Time', ([{ timestamp }]) => timestamp, { isPlain: true }),
   {
     name: 'Took',
-    isWhole: true,
+    isNumber: true,
     isPlain: true,
     cell: (group) => <Course of={group} />,
   },
-  { name: 'Reason', isPlain: true, cell: ([event]) => <Why event={event} /> },
 ]
 
 /** The way of nearly every transaction, which says nothing more. */
@@ -140,11 +144,6 @@ function Status({ event }: { event: WebhookEvent }) {
     default:
       return null
   }
-}
-
-function hasReason([event]: Group): boolean {
-  const its = transactionOf(event) ?? event.payload
-  return !('status_reason' in its) || its.status_reason !== null
 }
 
 function Why({ event }: { event: WebhookEvent }) {

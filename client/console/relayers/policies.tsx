@@ -98,9 +98,9 @@ function Policy({ name, form: { title, unit, list, words, none, needs }, relayer
       </div>
       {may('manage') && (
         <Action
-          label="Change"
-          title={`Change ${title}`}
-          message={about(`The ${title} of`, <RelayerLink id={relayer.id} />, 'is changed.')}
+          label="Edit"
+          title={`Edit ${title}`}
+          message={about(`The ${title} of`, <RelayerLink id={relayer.id} />, 'is edited.')}
           opened={open}
           lack={lack ?? (isSame ? 'Nothing is changed.' : isEmpty ? 'Enter at least one.' : undefined)}
           effect={`${textIn(said)} This applies to all transactions of ${relayer.id}.`}

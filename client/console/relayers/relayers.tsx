@@ -118,8 +118,7 @@ const columnsOf = (isKnown: boolean): Column<ShownRow>[] => [
     isNumber: true,
     isAbsent: true,
     by: ({ relayer, fees = '0' }) => [relayer.network, Number(fees)],
-    cell: ({ relayer, fees }) =>
-      fees === undefined ? <Pending /> : fees === '0' ? '–' : <Paid wei={fees} network={relayer.network} />,
+    cell: ({ relayer, fees }) => (fees === undefined ? <Pending /> : <Paid wei={fees} network={relayer.network} />),
   },
   {
     name: 'Unfinished',

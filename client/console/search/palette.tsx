@@ -8,6 +8,7 @@ import { count } from '../data/format.ts'
 import { press } from '../data/press-button.ts'
 import { isOpenProblem, useHealthOfId, useProblems } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
+import { toneOf } from '../data/statuses.ts'
 import { type RecentPage, recentPages } from '../data/storage.ts'
 import { problemPath } from '../problems/problems.tsx'
 import { type Found, useLeads, useSearchResults } from './search.ts'
@@ -214,7 +215,7 @@ function useUrgent(): { urgent: Found[]; open: number } {
   const open = data?.data.filter(isOpenProblem) ?? []
   const urgent = open.slice(0, maxUrgent).map((its) => {
     const { Shape, word } = severities[its.severity]
-    return leads({ name: its.summary, about: word, icon: Shape, to: problemPath(its) })
+    return leads({ name: its.summary, about: word, icon: Shape, tone: toneOf(its.severity), to: problemPath(its) })
   })
   return { urgent, open: open.length }
 }
@@ -256,7 +257,7 @@ const FoundLine = ({ item, marks, open }: FoundLineProps) => (
     onMouseDown={(event) => event.button === 1 && event.preventDefault()}
     onAuxClick={({ button }) => button === 1 && open(item, true)}
   >
-    <item.icon className="icon" aria-hidden />
+    <item.icon className={`icon ${item.tone ?? ''}`} aria-hidden />
     <span className="name">
       <Marked text={item.name} marks={marks} />
     </span>

@@ -72,15 +72,15 @@ export function useSearchActions(): SearchAction[] {
     ...shared(sponsorships.data?.slice(0, shownRows), ({ id, paused }) =>
       actionsOn(thingOf('sponsorship', Gift, id, '', paused ? 'paused' : 'active'), paths.sponsorships, [
         [paused ? 'Resume' : 'Pause'],
-        ['Change budgets of', 'edit'],
+        ['Edit budgets of', 'edit'],
         remove,
       ]),
     ),
     ...shared(networks.data, ({ name }) =>
       actionsOn(thingOf('network', Network, name), paths.networks, [
         ['Edit', 'change'],
-        ['Change nodes of', 'edit rpc'],
-        ['Change private relays of', 'edit'],
+        ['Edit nodes of', 'edit rpc'],
+        ['Edit private relays of', 'edit'],
         remove,
       ]),
     ),

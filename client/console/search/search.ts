@@ -30,7 +30,7 @@ import {
   useSymbolsOfRelayers,
 } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
-import { isSlow } from '../data/statuses.ts'
+import { isSlow, type Tone } from '../data/statuses.ts'
 import { age } from '../data/times.ts'
 import { withReference } from '../transactions/transaction-filter.ts'
 
@@ -45,6 +45,8 @@ export interface Found {
   name: string
   about: string
   icon: LucideIcon
+  /** The color of the icon. */
+  tone?: Tone
   /** What the text was found in, if that is not the name. */
   detail?: string
   amount?: string

@@ -16,7 +16,7 @@ const paid = (name: string, member: Member): Column<Costs> => {
   const show = (rows: Costs[]) => {
     const [{ network } = { network: '' }] = rows
     const sum = sumOf(rows, member)
-    return sum === 0n ? '–' : <Paid wei={`${sum}`} network={network} />
+    return <Paid wei={`${sum}`} network={network} />
   }
   return {
     name,
@@ -32,14 +32,19 @@ const counted = (name: string, member: 'mined' | 'failed'): Column<Costs> => ({
   sum: (rows) => count(rows.reduce((sum, row) => sum + (row[member] ?? 0), 0)),
 })
 
-/** The sum of each currency, in which rows of several networks may be. Coins of test networks, or without a name, are of one network only. */
-export function useSums<Row extends Costs>(rows: Row[]): { name: string; of: Row[] }[] {
+/**
+ * The sum of each currency, in which rows of several networks may be. Coins of test networks, or without a name, are of one network only. `what` the
+ * rows are.
+ */
+export function useSums<Row extends Costs>(rows: Row[], what: string): { name: string; of: Row[] }[] {
   const networks = useNetworks().data ?? []
   const groups = Map.groupBy(rows, ({ network }) => {
     const its = networks.find(({ name }) => name === network)
     return its?.symbol && !its.is_testnet ? its.symbol : `${its?.symbol ?? 'coins'} on ${network}`
   })
-  return [...groups].flatMap(([name, of]) => (of.length > 1 ? [{ name: `Total in ${name}`, of }] : []))
+  return [...groups].flatMap(([name, of]) =>
+    of.length > 1 ? [{ name: `All ${count(of.length)} ${what} in ${name}`, of }] : [],
+  )
 }
 
 /** What relayers or API keys paid; `repricing`: what later versions cost more than the first ones would have. */

@@ -129,7 +129,7 @@ interface PartProps {
 function SpendingByRelayer({ filter, bar, none }: PartProps) {
   const spending = useSpending(filter)
   const balances = useBalances(spending.data?.map(({ relayer_id }) => relayer_id) ?? [])
-  const sums = useSums(spending.data ?? [])
+  const sums = useSums(spending.data ?? [], 'relayers')
   return (
     <section aria-label="Relayers" aria-busy={spending.isPlaceholderData}>
       <Loaded query={spending} lines={6} as="rows">
@@ -144,6 +144,8 @@ function SpendingByRelayer({ filter, bar, none }: PartProps) {
               rows={rows.map((row) => ({ ...row, balance: balances?.get(row.relayer_id) }))}
               columns={columnsOf(rows, balances !== undefined)}
               sums={sums}
+              sorted="Mined"
+              isDescending
               isShort
               idOf={({ relayer_id }) => relayer_id}
               kinds="relayer or network"
@@ -170,7 +172,7 @@ const columnsOf = (rows: RelayerSpending[], isKnown: boolean): Column<Row>[] => 
     ? [
         {
           ...costColumns.failed,
-          cell: ({ failed }: Row) => (failed > 0 ? <span className="low">{count(failed)}</span> : '–'),
+          cell: ({ failed }: Row) => (failed > 0 ? <span className="low">{count(failed)}</span> : '0'),
         },
       ]
     : []),
@@ -198,7 +200,7 @@ const dayS = 86_400
 /** What the transactions of each API key cost, in all and by day. */
 function SpendingByKey({ filter, bar, none }: PartProps) {
   const spending = useSpendingByKey(filter)
-  const sums = useSums(spending.data ?? [])
+  const sums = useSums(spending.data ?? [], 'keys')
   return (
     <section aria-label="API keys" aria-busy={spending.isPlaceholderData}>
       <div className="bar">{bar}</div>
@@ -209,6 +211,8 @@ function SpendingByKey({ filter, bar, none }: PartProps) {
             rows={rows}
             columns={columns}
             sums={sums}
+            sorted="Mined"
+            isDescending
             isShort
             idOf={(its) => `${its.caller} ${its.network}`}
             none={

@@ -104,8 +104,8 @@ function SponsorshipActions({ sponsorship }: { sponsorship: Sponsorship }) {
   return (
     <div className="buttons">
       <Action
-        label="Change budgets"
-        title={`Change budgets of ${id}`}
+        label="Edit budgets"
+        title={`Edit budgets of ${id}`}
         message={`The budgets of ${id} are changed.`}
         opened={open}
         lack={lack}

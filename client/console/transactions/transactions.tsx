@@ -10,7 +10,7 @@ import { ClearFilters, EmptyState, Loaded, SendOne } from '../components/feedbac
 import { Filters, Matches, PeriodFields, periodIn, SearchField, Segments } from '../components/filters.tsx'
 import { Heading } from '../components/page.tsx'
 import { type Choice, ChooseRow, useChoice } from '../components/table.tsx'
-import { Age, otherName, TransactionState, transactionName } from '../components/values.tsx'
+import { Age, otherName, ownName, TransactionState, transactionName } from '../components/values.tsx'
 import { count, exactAmount, fixed, short, shortCount, wide } from '../data/format.ts'
 import { decoded, type ListPage, paths, type TransactionGroup } from '../data/paths.ts'
 import { type AddressName, useAddressNames, useRelayers, useStatus, useSymbolsOfRelayers } from '../data/resources.ts'
@@ -268,6 +268,7 @@ function List({
                           start={start - list.options.scrollMargin}
                           choice={choice}
                           names={names}
+                          isOwn={relayerId !== false}
                           symbol={symbolOf(row.relayer_id)}
                         />
                       )
@@ -304,12 +305,16 @@ interface RowProps {
   start: number
   choice: Choice | undefined
   names: Names
+  /** On the page of its relayer. */
+  isOwn: boolean
 }
 
-function Row({ transaction, start, choice, names, symbol }: RowProps) {
+function Row({ transaction, start, choice, names, symbol, isOwn }: RowProps) {
   const reason = briefReason(transaction, symbol)
-  const name = transactionName(transaction)
-  const other = otherName(transaction)
+  const name = isOwn ? ownName(transaction) : transactionName(transaction)
+  const place =
+    isOwn && transaction.reference !== null ? ownName({ ...transaction, reference: null }) : otherName(transaction)
+  const other = name === place ? undefined : place
   return (
     <tr style={{ transform: `translateY(${start}px)` }}>
       <td className="pick">
