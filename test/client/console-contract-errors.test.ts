@@ -35,7 +35,7 @@ test.each(abi)('reads from the bytes what it reads from the text: %s', (fragment
   const data = encodeErrorResult({ abi: parseAbi([fragment]), errorName: item.name, args } as never)
   const unknown = `Failed: unknown custom error ${toFunctionSelector(fragment.replace('error ', ''))} (${args.length * 32} bytes of arguments).`
   const signature = `${item.name}(${item.inputs.map(({ name }, index) => `${name}: ${args[index]}`).join(', ')})`
-  expect(contractErrorIn(unknown, data)).toMatchObject({ signature, part: unknown.slice(11, -1) })
+  expect(contractErrorIn(unknown, data)).toMatchObject({ signature, part: unknown.slice('Failed: '.length, -1) })
   expect(said(unknown, data)).toBe(said(`Failed: ${signature}.`))
   expect(said(unknown, data)).not.toMatch(/absent|[{}]/)
 })

@@ -111,7 +111,7 @@ async function take(
 /** Whether everything has loaded. */
 async function isLoaded(page: Page): Promise<boolean> {
   for (let waited = 0; waited < maxLoadMs; waited += 100) {
-    if ((await page.locator('.skeleton').count()) === 0) return true
+    if ((await page.locator('.skeleton, .pending').count()) === 0) return true
     await pause(100)
   }
   return false

@@ -80,7 +80,7 @@ test('explains a transaction from its block to its end', async () => {
   expect(slow?.since).toBe((await byNonce(0)).created_at)
   await chain.mine(2)
   expect(await waitsFor('confirmations')).toMatchObject({
-    summary: 'It is in block 1, with 2 of 3 confirmations.',
+    summary: 'In block 1, with 2 of 3 confirmations.',
     figures: { next_nonce: 1, confirmations: 2 },
   })
   await chain.mine()
