@@ -25,6 +25,9 @@ export function readAddress(input: string, field: Field): string {
   }
 }
 
+/** An address as people compare it with another one: with its checksum (EIP-55). */
+export const checksummed = (address: string): string => getAddress(address)
+
 /** `coin`: the coin of the chain. Otherwise a token's address, in lower case. */
 export const readAsset = (input: string, field: Field): string => (input === 'coin' ? input : readAddress(input, field))
 

@@ -6,6 +6,7 @@ import type { Fault } from '../domain/errors.ts'
 import { isBlocked } from '../domain/funding.ts'
 import type { RelayerRow } from '../domain/rows.ts'
 import type { TransactionRow } from '../domain/transaction-rows.ts'
+import { checksummed } from '../domain/values.ts'
 import { type ChainPace, nextStep, reasonToWait, shownReason, standsStill } from '../domain/wait-reason.ts'
 import { BoundedMap } from '../lib/cache.ts'
 import { withTimeout, yieldToEventLoop } from '../lib/timers.ts'
@@ -176,10 +177,10 @@ function ofAccount(
   const found: FoundProblem[] = []
   const min = BigInt(policies.min_balance ?? 0)
   if (balance < min) {
-    const reason = `The balance is ${balance} wei, below the minimum of ${min} wei: send funds to ${address}.`
+    const reason = `The balance is ${balance} wei, below the minimum of ${min} wei: send funds to ${checksummed(address)}.`
     found.push(problem('balance_low', '', { relayer_id: id, summary: `${id} is low on funds`, reason }))
   } else if (balance === 0n) {
-    const reason = `It cannot pay for a transaction. Send funds to ${address}.`
+    const reason = `It cannot pay for a transaction. Send funds to ${checksummed(address)}.`
     found.push(problem('balance_empty', '', { relayer_id: id, summary: `${id} has no funds`, reason }))
   }
   if (nonces.status === 'in_step' || nonces.status === 'unreachable' || system_disabled) return found

@@ -1,3 +1,4 @@
+import { getAddress } from 'ethers'
 import { expect, test } from 'vitest'
 import { RelayerError, type RelayerPoliciesInput, type SendTransactionRequest } from '../../client/index.ts'
 import { columnOf } from '../support/service-database.ts'
@@ -48,7 +49,7 @@ test('rejects a transaction that the balance minus the funds reserved by unfinis
   expect((await dryRun()).reserved).toBe(`${6n * ether + fee}`)
   const room = 4n * ether - 2n * fee
   expect(await refusal(room + 1n)).toBe(
-    `costs up to ${room + 1n + fee} wei with gas, and the balance of ${account.address} is ${10n * ether} wei; ` +
+    `costs up to ${room + 1n + fee} wei with gas, and the balance of ${getAddress(account.address)} is ${10n * ether} wei; ` +
       `accepted transactions that are not mined yet cost up to ${6n * ether + fee} wei of it`,
   )
   expect((await dryRun({ value: `${room + 1n}` })).accepted).toBe(false)
@@ -57,7 +58,7 @@ test('rejects a transaction that the balance minus the funds reserved by unfinis
   await account.finished(chain.mine)
   expect((await dryRun()).reserved).toBe('0')
   // The balance of a second ago, which both transactions have spent since, is not believed.
-  expect(await refusal(ether)).toMatch(/and the balance of 0x[0-9a-f]{40} is \d{14} wei$/)
+  expect(await refusal(ether)).toMatch(/and the balance of 0x[0-9a-fA-F]{40} is \d{14} wei$/)
 
   const ofAccount = `SELECT reserved FROM accounts WHERE address = '${account.address}'`
   expect(await columnOf({ data_dir }, ofAccount)).toEqual(['0'])

@@ -20,6 +20,7 @@ import { isUnmined } from '../../domain/statuses.ts'
 import { isPrivate } from '../../domain/submission.ts'
 import { priceKindOf } from '../../domain/transaction-form.ts'
 import type { TransactionRow, WholeTransactionRow } from '../../domain/transaction-rows.ts'
+import { checksummed } from '../../domain/values.ts'
 import { type ChainPace, nextStep, reasonToWait, waitForPrice } from '../../domain/wait-reason.ts'
 import type { NetworkClient } from '../../sender/context.ts'
 import type { Store } from '../../store/store.ts'
@@ -311,7 +312,10 @@ function suggestionsOf(
         ...cancel,
       ]
     case 'funds':
-      return [advise(`Fund ${row.from}${row.reserved ? `; it costs up to ${row.reserved} wei` : ''}.`), ...cancel]
+      return [
+        advise(`Fund ${checksummed(row.from)}${row.reserved ? `; it costs up to ${row.reserved} wei` : ''}.`),
+        ...cancel,
+      ]
     case 'node':
       return [advise('Replace it with a transaction that the nodes accept; see the reason.'), ...cancel]
     case 'nonce_conflict': {

@@ -34,6 +34,7 @@ import { type PrivateSubmission, readSubmission } from '../../domain/submission.
 import { formOf, priceKindOf, type TransactionType, typeOf } from '../../domain/transaction-form.ts'
 import type { TransactionRequest } from '../../domain/transaction-request.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
+import { checksummed } from '../../domain/values.ts'
 import type { Nonces } from '../../sender/nonces/nonces.ts'
 import type { Budgets } from '../../store/budgets.ts'
 import type { Store } from '../../store/store.ts'
@@ -262,7 +263,7 @@ export function insufficientBalance(
 ): DomainError {
   const others = reserved > 0n ? `; accepted transactions that are not mined yet cost up to ${reserved} wei of it` : ''
   return insufficientFunds(
-    `costs up to ${max_cost} wei with gas, and the balance of ${address} is ${balance} wei${others}`,
+    `costs up to ${max_cost} wei with gas, and the balance of ${checksummed(address)} is ${balance} wei${others}`,
   )
 }
 
