@@ -189,8 +189,8 @@ const Token = ({ address }: { address: string }) => (
 
 const tokenParts = [
   { label: 'Token', placeholder: '0x…', isAddress: true },
-  { label: 'Limit in 24 h', placeholder: 'base units in 24 h' },
-  { label: 'Limit per transaction (optional)', placeholder: 'base units at once' },
+  { label: 'Limit in 24 h', placeholder: 'base units in 24 h', isAmount: true },
+  { label: 'Limit per transaction (optional)', placeholder: 'base units at once', isAmount: true },
 ]
 const receiverParts = [{ label: 'Receiver', placeholder: '0x…', isAddress: true }]
 const budgetTitle = ({ budget, name }: ApiKey) => `${budget ? 'Edit' : 'Set'} the budget of ${name}`

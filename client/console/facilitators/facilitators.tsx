@@ -53,7 +53,7 @@ const columns: Column<Facilitator>[] = [
 
 const tokens = [
   { label: 'Token', placeholder: '0x…', isAddress: true },
-  { label: 'Limit per payment', placeholder: 'base units per payment' },
+  { label: 'Limit per payment', placeholder: 'base units per payment', isAmount: true },
 ]
 
 const rulesOf = ({ assets, pay_to, max_fee_per_payment, max_fee_per_day, wait_seconds }: Facilitator) => ({

@@ -272,8 +272,8 @@ const policyForms: Record<string, Partial<Record<PolicyName, PolicyForm>>> = {
         hint: 'Amounts are in base units of the token. An empty amount is no limit.',
         parts: [
           contract('Token'),
-          { label: 'Limit per transaction', placeholder: 'base units at once' },
-          { label: 'Limit in 24 h', placeholder: 'base units in 24 h' },
+          { label: 'Limit per transaction', placeholder: 'base units at once', isAmount: true },
+          { label: 'Limit in 24 h', placeholder: 'base units in 24 h', isAmount: true },
           {
             label: 'Signatures that move it',
             values: [

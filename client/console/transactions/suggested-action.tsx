@@ -131,7 +131,11 @@ export function SuggestedAction({
         </Link>
       )
     case null:
-      return transaction && summary.toLowerCase().includes(transaction.from.toLowerCase()) ? <Copyable value={transaction.from} whole /> : otherwise
+      return transaction && summary.toLowerCase().includes(transaction.from.toLowerCase()) ? (
+        <Copyable value={transaction.from} whole />
+      ) : (
+        otherwise
+      )
     default:
       return otherwise
   }
