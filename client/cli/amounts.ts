@@ -32,6 +32,10 @@ export const inGwei = (wei: string): string => `${inUnits(wei, decimals.gwei)} g
 export const inCoins = (wei: string, symbol: string | null): string =>
   symbol === null ? `${wei} wei` : `${inUnits(wei, decimals.ether)} ${symbol}`
 
+/** A sentence of the service with its amounts in coins. Prices are in gwei already. */
+export const withCoins = (text: string, symbol: string | null): string =>
+  text.replaceAll(/\b(\d{10,}) wei\b/g, (_, wei: string) => inCoins(wei, symbol))
+
 function inUnits(wei: string, places: number): string {
   const digits = wei.padStart(places + 1, '0')
   const fraction = digits.slice(-places).replace(/0+$/, '')

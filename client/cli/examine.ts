@@ -9,7 +9,7 @@ import type {
 } from '../../generated/client.ts'
 import { RelayerError } from '../error.ts'
 import { createRelayerProvider } from '../provider.ts'
-import { inCoins } from './amounts.ts'
+import { inCoins, withCoins } from './amounts.ts'
 import type { Context } from './context.ts'
 import { type Finding, fine, problem, warning } from './finding.ts'
 import { collect } from './resources.ts'
@@ -89,7 +89,7 @@ export async function* examineRelayers({ client }: Context, problems: Problem[])
     const part = `relayer ${relayer.id}`
     const { id } = relayer
     yield asListed(stateOf(part, relayer), problems, id, 'relayer_disabled', 'relayer_paused')
-    yield asListed(nonceOf(part, relayer, nonce), problems, id, 'transaction_waiting', 'nonces')
+    yield asListed(nonceOf(part, relayer, nonce, symbol), problems, id, 'transaction_waiting', 'nonces')
     yield asListed(balanceOf(part, relayer, status, symbol), problems, id, 'balance_low', 'balance_empty')
   }
 }
@@ -105,10 +105,15 @@ function stateOf(part: string, { id, paused, system_disabled, disabled_reason }:
   return fine(part, 'enabled')
 }
 
-function nonceOf(part: string, { id }: Relayer, { status, summary, blocking }: NonceState): Finding {
+function nonceOf(
+  part: string,
+  { id }: Relayer,
+  { status, summary, blocking }: NonceState,
+  symbol: string | null,
+): Finding {
   if (blocking !== null) {
     const { transaction_id, nonce, wait_reason, status_reason: reason } = blocking
-    const told = `nonce ${nonce} waits (${wait_reason?.replaceAll('_', ' ')}): ${reason ?? 'no reason is stored'}`
+    const told = `nonce ${nonce} waits (${wait_reason?.replaceAll('_', ' ')}): ${withCoins(reason ?? 'no reason is stored', symbol)}`
     return problem(part, told, `All later transactions wait for it: relayer why ${transaction_id} --relayer ${id}`)
   }
   if (status === 'in_step') return fine(part, 'nonces agree with the chain')
