@@ -66,7 +66,7 @@ export function Nonces({ relayer: { id: relayerId } }: { relayer: Relayer }) {
           <Figures
             of={{
               'Next nonce on chain': state.chain_latest ?? 'no node responds',
-              'With the pending of nodes': state.chain_pending ?? 'unknown',
+              'Next nonce in the mempool': state.chain_pending ?? 'unknown',
               'Next nonce of the service': state.next_nonce,
               Gaps: state.gaps.length === 0 ? 'none' : state.gaps.slice(0, 20).join(', '),
             }}
