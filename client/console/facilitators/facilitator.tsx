@@ -7,7 +7,7 @@ import { EmptyState, Loaded } from '../components/feedback.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Crumbs, Heading, isMissing, Missing } from '../components/page.tsx'
 import { ageColumn, type Column, Pages, stateColumn, Table, usePage } from '../components/table.tsx'
-import { Coins, Copyable, Figures, NetworkLink, Until } from '../components/values.tsx'
+import { Coins, Copyable, Figures, NetworkLink, TransactionHash, Until } from '../components/values.tsx'
 import { words } from '../data/format.ts'
 import { useAnswer, useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
@@ -144,7 +144,7 @@ const columnsIn = (network: string): Column<Payment>[] => [
     cell: ({ relayer_id, transaction_id, hash }) => (
       <>
         <Link to={paths.transaction({ relayer_id, id: transaction_id })}>of {relayer_id}</Link>
-        {hash !== null && <Copyable value={hash} />}
+        {hash !== null && <TransactionHash value={hash} network={network} />}
       </>
     ),
   },

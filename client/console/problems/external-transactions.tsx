@@ -1,7 +1,8 @@
 import { useMutation } from '@tanstack/react-query'
 import { Action } from '../components/action.tsx'
-import { Copyable } from '../components/values.tsx'
+import { TransactionHash } from '../components/values.tsx'
 import { amount, count, counted } from '../data/format.ts'
+import { useNetworkOf } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 
 const maxShown = 100
@@ -9,6 +10,7 @@ const maxShown = 100
 /** Ends the notice of another sender, after a restore of one's own database for example. Shows what was found. */
 export function Compared({ relayer_id, symbol }: { relayer_id: string; symbol: string }) {
   const { client } = useSession()
+  const network = useNetworkOf(relayer_id)
   // What is confirmed is what was listed when the dialog was opened.
   const found = useMutation({
     mutationFn: () =>
@@ -24,7 +26,6 @@ export function Compared({ relayer_id, symbol }: { relayer_id: string; symbol: s
     <Action
       label="Mark as compared"
       title={`Mark the transactions of ${relayer_id} as compared`}
-      tone="quiet"
       opened={() => {
         found.reset()
         found.mutate()
@@ -49,7 +50,7 @@ export function Compared({ relayer_id, symbol }: { relayer_id: string; symbol: s
                 {hash !== null && (
                   <>
                     {' '}
-                    <Copyable value={hash} />
+                    <TransactionHash value={hash} network={network} />
                     {value === null && ', whose content was not read'}
                   </>
                 )}
