@@ -291,7 +291,8 @@ const Sample = ({ language, text }: { language: string; text: string }) => (
       <h3>{language}</h3>
       <CopyButton text={text} label={`Copy the ${language} call`} />
     </div>
-    <pre>
+    {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by keyboard too */}
+    <pre tabIndex={0}>
       {text.slice(0, shownCharacters)}
       {text.length > shownCharacters && '…'}
     </pre>
