@@ -255,10 +255,13 @@ export function Block({ number, network }: { number: number; network: string }) 
 /** In the place of a short value that loads. */
 export const Pending = () => <span className="pending" role="img" aria-label="Loading" />
 
-/** The page of a transaction, by its name. */
-export const TransactionLink = (its: NamedTransaction & { relayer_id: string }) => (
+/** The page of a transaction, by its name. `isOwn`: on the page of its relayer. */
+export const TransactionLink = ({
+  isOwn = false,
+  ...its
+}: NamedTransaction & { relayer_id: string; isOwn?: boolean }) => (
   <Link to={paths.transaction(its)} title={otherName(its) ?? its.id}>
-    {transactionName(its)}
+    {isOwn ? ownName(its) : transactionName(its)}
   </Link>
 )
 

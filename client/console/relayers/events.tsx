@@ -79,7 +79,7 @@ const columns: Column<Group>[] = [
       const its = transactionOf(event)
       return (
         <>
-          {its ? <TransactionLink {...its} /> : wordOf(event)}
+          {its ? <TransactionLink {...its} isOwn /> : wordOf(event)}
           <div className="hint">
             <Why event={event} />
           </div>
