@@ -166,7 +166,11 @@ test('links transactions and addresses to the explorer of the network', async ()
   await account.finished()
   const [sent] = await account.transactions()
   await open(`/relayers/${account.relayer_id}/transactions/${sent?.id}`)
-  const link = (name: string) => page.getByRole('link', { name: `${name} in the explorer` }).getAttribute('href')
+  const link = (name: string) =>
+    page
+      .getByRole('region', { name: 'Content' })
+      .getByRole('link', { name: `${name} in the explorer` })
+      .getAttribute('href')
   expect(await link('Transaction')).toBe(`https://explorer.example/tx/${sent?.hash}`)
   expect(await link('Receiver')).toBe(`https://explorer.example/address/${getAddress(sent?.to ?? '')}`)
 })

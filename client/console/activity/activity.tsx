@@ -156,8 +156,8 @@ const countsOf = (points: Point[]) => [
     total: count(total(points, 'failed')),
   },
   {
-    label: 'unfinished or withdrawn',
-    about: 'unfinished or withdrawn: accepted, and neither confirmed nor failed in the same time',
+    label: 'other',
+    about: 'other, unfinished or withdrawn: accepted, and neither confirmed nor failed in the same time',
     color: '--blue',
     values: points.map(other),
     total: count(other(sumOf(points))),

@@ -186,6 +186,8 @@ function Rows<Row>({
   }, [pageIndex, last, table])
   const shown = table.getRowModel().rows.map(({ original }) => original as Row)
   const directions = table.state.sorting
+  /** The first columns, which have no sum. */
+  const unsummed = columns.findIndex(({ sum }) => sum !== undefined)
   return (
     <>
       <Scroll>
@@ -220,9 +222,12 @@ function Rows<Row>({
             <tbody className="sums">
               {sums.map((sum) => (
                 <tr key={sum.name}>
-                  {columns.map((column, index) => (
-                    <Cell key={column.name} column={column} isFirst={index === 0}>
-                      {index === 0 ? sum.name : column.sum?.(sum.of)}
+                  <td className="first" colSpan={unsummed}>
+                    {sum.name}
+                  </td>
+                  {columns.slice(unsummed).map((column) => (
+                    <Cell key={column.name} column={column} isFirst={false}>
+                      {column.sum?.(sum.of)}
                     </Cell>
                   ))}
                 </tr>

@@ -43,7 +43,7 @@ export function PoolLimits({ pool: { network, policies } }: { pool: Pool }) {
   const symbol = useSymbols()(network)
   const { max_value_per_day, ...others } = policies
   const limits = [
-    ...(max_value_per_day === undefined ? [] : [`at most ${amount(max_value_per_day, symbol)} per day`]),
+    ...(max_value_per_day === null ? [] : [`at most ${amount(max_value_per_day, symbol)} per day`]),
     ...Object.keys(others),
   ]
   return limits.length === 0 ? 'none' : limits.join(', ')

@@ -154,6 +154,8 @@ function Group({ problems, isPart }: { problems: Problem[]; isPart: boolean }) {
   const [first] = problems
   if (!first) return null
   const Chevron = isShown ? ChevronUp : ChevronDown
+  // The mark stays beside the last word.
+  const [, start, end] = /^(.*) (\S+)$/.exec(groupText(problems)) ?? ['', '', groupText(problems)]
   return (
     <>
       <li className={isPart ? `${classOf(first)} part` : classOf(first)}>
@@ -161,9 +163,10 @@ function Group({ problems, isPart }: { problems: Problem[]; isPart: boolean }) {
         <div className="about">
           <button type="button" className="unfold" aria-expanded={isShown} onClick={() => show(!isShown)}>
             <strong>
-              {groupText(problems)}
-              {'\u00a0'}
-              <Chevron className="icon" aria-hidden />
+              {start}{' '}
+              <span className="whole-id">
+                {end} <Chevron className="icon" aria-hidden />
+              </span>
             </strong>
           </button>
           <span className="detail">

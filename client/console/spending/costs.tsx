@@ -38,13 +38,17 @@ const counted = (name: string, member: 'mined' | 'failed'): Column<Costs> => ({
  */
 export function useSums<Row extends Costs>(rows: Row[], what: string): { name: string; of: Row[] }[] {
   const networks = useNetworks().data ?? []
+  const symbolOf = (network: string) => networks.find(({ name }) => name === network)?.symbol ?? 'coins'
   const groups = Map.groupBy(rows, ({ network }) => {
     const its = networks.find(({ name }) => name === network)
-    return its?.symbol && !its.is_testnet ? its.symbol : `${its?.symbol ?? 'coins'} on ${network}`
+    return its?.symbol && !its.is_testnet ? its.symbol : network
   })
-  return [...groups].flatMap(([name, of]) =>
-    of.length > 1 ? [{ name: `All ${count(of.length)} ${what} in ${name}`, of }] : [],
-  )
+  const sums = [...groups].map(([key, of]) => ({ key, of, symbol: symbolOf(of[0]?.network ?? '') }))
+  return sums.flatMap(({ key, of, symbol }) => {
+    if (of.length < 2) return []
+    const isOnly = sums.filter((one) => one.symbol === symbol).length === 1
+    return [{ name: `All ${count(of.length)} ${what} in ${symbol}${isOnly || key === symbol ? '' : ` on ${key}`}`, of }]
+  })
 }
 
 /** What relayers or API keys paid; `repricing`: what later versions cost more than the first ones would have. */

@@ -240,8 +240,9 @@ const alone = (
   ...(refusal_message !== null && { tone: 'bad' }),
   more: (
     <>
-      <div>
-        <TransactionHash value={its.hash} network={network} /> nonce {its.nonce ?? 'unknown'}
+      <div className="stated">
+        <TransactionHash value={its.hash} network={network} />
+        <span>nonce {its.nonce ?? 'unknown'}</span>
       </div>
       <div title={exactPriceOf(its)}>{priceOf(its)}</div>
       <div className="answer">{answerOf({ signed_at, refusal_message, ...its })}</div>
