@@ -262,7 +262,17 @@ const FoundLine = ({ item, marks, open }: FoundLineProps) => (
       <Marked text={item.name} marks={marks} />
     </span>
     <span className="hint detail">
-      <Marked text={item.detail ?? ''} marks={marks} />
+      {(item.detail ?? '').split(/(\S+…\S+)/).map((part, index) =>
+        index % 2 === 0 ? (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text have no other name
+          <Marked key={index} text={part} marks={marks} />
+        ) : (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text have no other name
+          <code key={index}>
+            <Marked text={part} marks={marks} />
+          </code>
+        ),
+      )}
     </span>
     {item.amount !== undefined && <span className="hint amount">{item.amount}</span>}
     {item.state !== undefined && <Badge state={item.state} waited={item.waited} />}

@@ -15,6 +15,7 @@ import {
   Wallet,
 } from 'lucide-react'
 import { useEffect, useState } from 'react'
+import { getAddress } from 'viem'
 import { useLocation } from 'wouter'
 import type { SearchResult, Transaction } from '../../index.ts'
 import { otherName, transactionName } from '../components/values.tsx'
@@ -200,7 +201,8 @@ const labels: Partial<Record<SearchResult['found_by'], string>> = {
 function shortened(value: string, q: string): string {
   if (!/^(?:0x)?[0-9a-f-]{32,}$/i.test(value)) return value
   const digits = Math.min(Math.max(q.length, 6), shownDigits)
-  return `${value.slice(0, digits)}…${value.slice(-4)}`
+  const whole = addressForm.test(value) ? getAddress(value) : value
+  return `${whole.slice(0, digits)}…${whole.slice(-4)}`
 }
 
 function pathOf({ kind, id, relayer_id }: SearchResult): string {

@@ -5,10 +5,10 @@ import { Address } from '../components/address.tsx'
 import { Loaded, Skeleton } from '../components/feedback.tsx'
 import { Crumbs, Heading, isMissing, Missing } from '../components/page.tsx'
 import {
+  Block,
   Bytes,
   CallerName,
   Copyable,
-  ExplorerLink,
   Figure,
   Figures,
   Moment,
@@ -24,7 +24,7 @@ import {
 import { count, exactAmount, words } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
-import { useExplorer, useIsStill, useNetworkOf, useSymbolOf } from '../data/resources.ts'
+import { useIsStill, useNetworkOf, useSymbolOf } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { isFinal } from '../data/statuses.ts'
 import { zoneShortly } from '../data/times.ts'
@@ -195,19 +195,18 @@ function Effects({ transaction }: { transaction: Its }) {
   const { receipt } = transaction
   const symbol = useSymbolOf(transaction.relayer_id)
   const network = useNetworkOf(transaction.relayer_id)
-  const explorer = useExplorer(network)
   if (!receipt) return null
   return (
     <section className="card">
       <h2>Receipt</h2>
       <Figures
         of={{
-          Block: (
-            <span className="copyable">
-              {count(receipt.block_number)}{' '}
-              <ExplorerLink to={explorer('block', `${receipt.block_number}`)} what="Block" />
-            </span>
-          ),
+          Block:
+            network === undefined ? (
+              count(receipt.block_number)
+            ) : (
+              <Block number={receipt.block_number} network={network} />
+            ),
           'Gas used': (
             <>
               {receipt.gas_used === null ? 'unknown' : count(receipt.gas_used)}
