@@ -44,7 +44,7 @@ export function PoolLimits({ pool: { network, policies } }: { pool: Pool }) {
   const { max_value_per_day, ...others } = policies
   const limits = [
     ...(max_value_per_day === null ? [] : [`at most ${amount(max_value_per_day, symbol)} per day`]),
-    ...Object.keys(others),
+    ...Object.entries(others).flatMap(([name, value]) => (value === null ? [] : [name])),
   ]
   return limits.length === 0 ? 'none' : limits.join(', ')
 }

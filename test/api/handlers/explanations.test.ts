@@ -1,3 +1,4 @@
+import { getAddress } from 'ethers'
 import { expect, test } from 'vitest'
 import {
   createRelayerClient,
@@ -212,7 +213,7 @@ test('explains a pause, no funds, a refusing node and no node with a code and a 
   await chain.setBalance(address, 0n)
   await proxy.setFault(undefined)
   const [help] = (await waitsFor('funds')).suggestions
-  expect(help).toMatchObject({ operation: null, summary: expect.stringContaining(address) })
+  expect(help).toMatchObject({ operation: null, summary: expect.stringContaining(getAddress(address)) })
   await patch({ paused: true })
   expect((await waitsFor('paused')).suggestions).toMatchObject([
     { operation: 'updateRelayer', body: { paused: false } },
