@@ -1,8 +1,8 @@
-import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { RelayerError } from '../error.ts'
 import { ifMatch } from '../revision.ts'
 import { nearest, readBodyCheck } from './body-check.ts'
+import { confirm } from './confirm.ts'
 import { type Context, readInput } from './context.ts'
 import { type Difference, differences, type Entry, type Kind, kinds, nameOf, readState } from './desired-state.ts'
 import { CommandError } from './exit-codes.ts'
@@ -86,7 +86,7 @@ export function addApply(program: Command, context: () => Context): void {
       for (const step of steps) world.print.note(lineOf(step))
       if (steps.length === 0) return world.print.note('Nothing to do')
       if (options.dryRun) return
-      if (!options.yes) await confirm()
+      if (!options.yes) await confirm('Carry this out?', 'Give --yes to carry this out, or --dry-run')
       for (const step of steps) await carryOut(world, step)
     })
 }
@@ -281,14 +281,6 @@ const lineOf = ({ action, kind, name, changes }: Step): string =>
         `    ${member}: ${is_hidden ? hidden : `${inLine(JSON.stringify(before))} -> ${inLine(JSON.stringify(after))}`}`,
     ),
   ].join('\n')
-
-async function confirm(): Promise<void> {
-  if (!process.stdin.isTTY) throw new CommandError('Give --yes to carry this out, or --dry-run')
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const answer = await terminal.question('Carry this out? (yes) ')
-  terminal.close()
-  if (answer.trim() !== 'yes') throw new CommandError('Nothing was done')
-}
 
 async function carryOut({ client, print }: Context, { action, kind, name, place, call }: Step): Promise<void> {
   const { method, path, parameters, body, header } = call

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type DeliveryStatus, deliveryStatusValues } from '../../generated/client.ts'
 import type { Context } from './context.ts'
-import { CommandError } from './exit-codes.ts'
+import { CommandError, exitCodes } from './exit-codes.ts'
 import { addList, type ListOptions, listQuery } from './list-options.ts'
 import { collect } from './resources.ts'
 
@@ -35,10 +35,13 @@ export function addDeliveries(program: Command, context: () => Context): void {
   })
   group
     .command('test <notification>')
-    .description('send a test event now, and print the attempt')
+    .description('send a test event now, and print the attempt; exit code 7 when it fails')
     .action(async (notificationId: string) => {
       const { client, print } = context()
-      print.one(await client.notifications.test(notificationId))
+      const attempt = await client.notifications.test(notificationId)
+      print.one(attempt)
+      const { http_status: status } = attempt
+      if (status === null || status < 200 || status > 299) process.exitCode = exitCodes.not_confirmed
     })
   group
     .command('redeliver <notification> [delivery]')

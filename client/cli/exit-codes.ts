@@ -27,7 +27,7 @@ Exit codes:
   4  not found (404)
   5  the API key is not accepted, or lacks a scope (401, 403)
   6  the service is unavailable or not reached, or a limit is reached (429, 5xx): try again
-  7  the transaction ended as failed, canceled or expired
+  7  the transaction ended as failed, canceled or expired; the test delivery failed
   8  the transaction was not finished within --timeout
   9  doctor found problems, verify-release a file that was changed, or reconcile external transactions that the file lacks`
 

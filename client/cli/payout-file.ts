@@ -161,7 +161,7 @@ function readAmount(
   const isGroup = /^[1-9]\d{0,2}$/.test(whole) && fraction.length === 3 && !/^[.,]/.test(rest)
   if (isGroup && (separator === ',' || (separator === '.' && delimiter !== ',')))
     throw new CommandError(
-      `the amount ${inLine(text)} can be read in two ways: write ${whole}${fraction} or ${whole}.${fraction}0`,
+      `the amount ${inLine(text)} can be read in two ways: write ${whole}${fraction}${inLine(rest)} or ${whole}.${fraction}0${inLine(rest)}`,
     )
   if (separator === '.' && commaLine !== undefined)
     throw new CommandError(

@@ -25,7 +25,7 @@ interface Outcome {
   line: number
   to: string
   amount: string
-  status: Transaction['status'] | 'refused' | 'unknown' | 'not sent'
+  status: Transaction['status'] | 'refused' | 'deleted' | 'unknown' | 'not sent'
   transaction_id: string | null
   hash: string | null
   error: string | null
@@ -130,7 +130,10 @@ async function sendAll(world: Context, payouts: Payout[], run: Run): Promise<Sen
     try {
       return { payout, transaction: await run.send(body, { idempotencyKey: id }) }
     } catch (error) {
-      if (error instanceof RelayerError && error.code === 'already_sent') return paidBefore(payout, error)
+      const { code } = error instanceof RelayerError ? error : {}
+      if (code === 'already_sent') return paidBefore(payout, error as RelayerError)
+      if (code === 'idempotency_mismatch')
+        return { payout, outcome: outcomeOf(payout, 'refused', null, explainChange(error as RelayerError)) }
       isLost ||= isUnanswered(error)
       if (isLost) return { payout, outcome: outcomeOf(payout, 'unknown', null, (error as Error).message) }
       if (!(error instanceof RelayerError)) throw error
@@ -142,18 +145,42 @@ async function sendAll(world: Context, payouts: Payout[], run: Run): Promise<Sen
   async function paidBefore(payout: Payout, { transaction: named }: RelayerError): Promise<Sent> {
     const refused = (reason: string) => ({ payout, outcome: outcomeOf(payout, 'refused', null, reason) })
     if (!named) return refused('another API key sent this line in this run; this one may not read its transaction')
-    const transaction = await world.client.transactions.get(named.id)
+    const transaction = await world.client.transactions.get(named.id).catch(asNone)
+    if (!transaction) return { payout, outcome: outcomeOf(payout, 'deleted', named, explainDeletion(named)) }
     return isOf(transaction, payout, run) ? { payout, transaction } : refused(explainAnother(transaction))
   }
 
   const sent = await eachAtOnce(payouts, send)
   const accepted = sent.filter((one) => 'transaction' in one).length
   world.print.note(`${accepted} of ${payouts.length} accepted`)
+  for (const warning of warningsIn(sent)) world.print.note(warning)
   return sent
 }
 
-const explainAnother = ({ id, relayer_id }: Transaction): string =>
+type Named = Pick<Transaction, 'id' | 'relayer_id'>
+
+const explainAnother = ({ id, relayer_id }: Named): string =>
   `this run has sent another payment for this line: transaction ${id} of ${relayer_id}`
+
+/** `transaction`: of the failure; undefined where this API key may not read it. */
+const explainChange = ({ transaction }: RelayerError): string => {
+  const payment = transaction ? `transaction ${transaction.id} of ${transaction.relayer_id}` : 'its first payment'
+  return `this line was changed after the run had sent it: ${payment} stays as it is, and nothing else was sent. Undo the change, or pay the difference in a line of its own`
+}
+
+const explainDeletion = ({ id, relayer_id }: Named, movedTo: string | null = null): string => {
+  const loss =
+    movedTo === null
+      ? `transaction ${id} is no longer known, because its relayer ${relayer_id} was deleted`
+      : `transaction ${id} was moved to ${movedTo}, which is no longer known, or which this API key may not read`
+  return `this run has sent this line, and it is not sent again; ${loss}: look on the chain whether it was paid`
+}
+
+/** Throws what is no 404. */
+function asNone(error: unknown): undefined {
+  if (error instanceof RelayerError && error.status === 404) return undefined
+  throw error
+}
 
 /** Whether the service may have accepted the request although it did not say so, or takes none now. */
 const isUnanswered = (error: unknown): boolean =>
@@ -170,9 +197,10 @@ async function waitForAll(world: Context, sent: Sent[], run: Run, timeout: strin
     try {
       last = await world.client.transactions.wait(null, last.id, { signal, onChange: (now) => (last = now) })
     } catch (error) {
-      if (!signal.aborted) throw error
       // Others took the time; this one may be mined.
-      last = await world.client.transactions.get(last.id)
+      const now = signal.aborted ? await world.client.transactions.get(last.id).catch(asNone) : asNone(error)
+      if (!now) return outcomeOf(one.payout, 'deleted', last, explainDeletion(last, last.moved_to_transaction_id))
+      last = now
     }
     // Somebody may have replaced it since.
     if (!isOf(last, one.payout, run)) return outcomeOf(one.payout, 'refused', null, explainAnother(last))
@@ -192,7 +220,7 @@ async function waitForAll(world: Context, sent: Sent[], run: Run, timeout: strin
 function outcomeOf(
   { line, to, amount }: Payout,
   status: Outcome['status'],
-  sent: Pick<Transaction, 'id' | 'hash'> | null,
+  sent: { id: string; hash?: string | null } | null,
   error: string | null,
 ): Outcome {
   return {
@@ -201,7 +229,21 @@ function outcomeOf(
   }
 }
 
-const failed: ReadonlySet<string> = new Set(['refused', 'failed', 'canceled', 'expired'])
+/** Each code once: most lines of a run have the same. */
+function warningsIn(sent: Sent[]): string[] {
+  const byCode = new Map<string, { text: string; lines: number[] }>()
+  for (const one of sent)
+    for (const { code, message } of ('transaction' in one && one.transaction.warnings) || []) {
+      const { text, lines } = byCode.get(code) ?? { text: `warning ${code}: ${message}`, lines: [] }
+      byCode.set(code, { text, lines: [...lines, one.payout.line] })
+    }
+  return [...byCode.values()].map(({ text, lines }) => {
+    const others = lines.length > 1 ? ` and ${lines.length - 1} more` : ''
+    return inLine(`Line ${lines[0]}${others}: ${text}`)
+  })
+}
+
+const failed: ReadonlySet<string> = new Set(['refused', 'deleted', 'failed', 'canceled', 'expired'])
 const lost: ReadonlySet<string> = new Set(['unknown', 'not sent'])
 
 function tellHowToGoOn(world: Context, outcomes: Outcome[]): void {

@@ -5,6 +5,7 @@ import { type BodyOptions, readBody, repeated } from './body.ts'
 import { type Context, parseJson, readInput } from './context.ts'
 import { CommandError, exitCodes } from './exit-codes.ts'
 import { collect, listOfMembers } from './resources.ts'
+import { warningsOf } from './wait.ts'
 
 interface OfPool {
   pool?: string
@@ -143,7 +144,9 @@ export function addRelayerActions(program: Command, context: () => Context): voi
           ...(asset !== undefined && { asset }),
           ...(keepAmount !== undefined && { keep_amount: `${readWei(keepAmount)}` }),
         }
-        world.print.one(await world.client.relayers.sweep(given ?? (await world.relayerId()), body))
+        const sent = await world.client.relayers.sweep(given ?? (await world.relayerId()), body)
+        world.print.one(sent)
+        for (const warning of warningsOf(sent)) world.print.note(warning)
       },
     )
 }

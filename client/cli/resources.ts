@@ -3,8 +3,10 @@ import type { ApiKey } from '../../generated/client.ts'
 import { bodyMembers } from '../../generated/client-bodies.ts'
 import { ifMatch } from '../revision.ts'
 import { type BodyOptions, readBody, repeated } from './body.ts'
+import { confirm } from './confirm.ts'
 import { type Context, parseJson, readSecret } from './context.ts'
 import { CommandError } from './exit-codes.ts'
+import { lossOf } from './lost-key.ts'
 import type { Column } from './print.ts'
 
 type Body = Record<string, unknown>
@@ -29,6 +31,8 @@ interface Resource {
   /** Members of a new one that are not given. */
   defaults?: Body
   secrets?: Secret[]
+  /** What a deletion loses for good, in words: the command asks first. Undefined: nothing. */
+  lossOf?(world: Context, id: string): Promise<string | undefined>
 }
 
 const config = (body: Body): Body => {
@@ -54,6 +58,7 @@ const resources: Resource[] = [
     columns: ['id', 'type', 'address'],
     verbs: ['list', 'show', 'create', 'delete'],
     defaults: { type: 'generated' },
+    lossOf,
     secrets: [
       {
         option: 'key-file',
@@ -179,6 +184,7 @@ function addVerb(group: Command, resource: Resource, verb: Verb, context: () => 
     for (const { option, about } of resource.secrets ?? []) command.option(`--${option} <file>`, about)
     command.addHelpText('after', membersHelp(resource, verb))
   }
+  if (verb === 'delete' && resource.lossOf) command.option('--yes', 'do not ask')
   command.action(async (...given: unknown[]) => {
     const id = idOf(verb) === '' ? '' : (given[0] as string)
     const world = context()
@@ -244,8 +250,17 @@ async function run(world: Context, resource: Resource, verb: Verb, id: string, o
     case 'rotate':
       return print.one((await calls.post(`${onePath}/rotate`, { ...one, body: await readBody(options) })).data)
     case 'delete':
+      if (!options.yes) await confirmLoss(world, resource, id)
       return print.one((await calls.delete(onePath, one)).data, `deleted ${id}`)
   }
+}
+
+/** Asks before a deletion that loses something for good. */
+async function confirmLoss(world: Context, { name, lossOf }: Resource, id: string): Promise<void> {
+  const loss = await lossOf?.(world, id)
+  if (loss === undefined) return
+  world.print.note(loss)
+  await confirm('Delete it?', `Nothing was done. To delete it: relayer ${name} delete ${id} --yes`)
 }
 
 async function bodyOf(resource: Resource, verb: Verb, options: BodyOptions & Body): Promise<Body> {

@@ -3,6 +3,7 @@ import type { Transaction } from '../../generated/client.ts'
 import { waitForTransaction } from '../transactions.ts'
 import type { Context } from './context.ts'
 import { CommandError, exitCodes } from './exit-codes.ts'
+import { inLine } from './terminal.ts'
 
 type Until = 'mined' | 'confirmed'
 
@@ -38,11 +39,16 @@ export async function follow(
   await printEnd(world, relayerId, sent, options)
 }
 
-/** Prints the transaction; where the options ask for a wait, only a note. */
+/** Prints the transaction, and its warnings as notes; where the options ask for a wait, only notes. */
 export function printAccepted({ print }: Context, sent: Transaction, { wait }: WaitOptions): void {
   if (wait === undefined) print.one(sent, sent.id)
   else print.note(`${sent.id} is accepted`)
+  for (const warning of warningsOf(sent)) print.note(warning)
 }
+
+/** What may delay a transaction that was accepted just now, a line each. */
+export const warningsOf = ({ warnings = [] }: Transaction): string[] =>
+  warnings.map(({ code, message }) => inLine(`warning ${code}: ${message}`))
 
 /** Prints the transaction after the wait that the options ask for; nothing where they ask for none. */
 export async function printEnd(

@@ -73,6 +73,21 @@ test('lists deliveries, and redelivers them', async () => {
   expect(await json(['deliveries', 'redeliver', 'hook', '--pending'])).toEqual({ redelivered_count: 0 })
 })
 
+test('ends with a failure when a test delivery fails', async () => {
+  const { client, ...service } = await startTestService()
+  let status = 204
+  const receiver = await startReceiver((_, response) => void response.writeHead(status).end())
+  await client.notifications.create({ id: 'hook', url: receiver.url, signing_key: signingKey })
+  const { run } = relayerCommand(service)
+  expect(await run(['deliveries', 'test', 'hook'])).toMatchObject({ code: 0, out: expect.stringContaining('204') })
+  status = 404
+  expect(await run(['deliveries', 'test', 'hook'])).toMatchObject({ code: 7, out: expect.stringContaining('404') })
+  await client.notifications.update('hook', { url: 'http://127.0.0.1:9/' }, { revision: '*' })
+  expect(await run(['deliveries', 'test', 'hook', '--json'])).toMatchObject({
+    ...{ code: 7, out: expect.stringContaining('ECONNREFUSED') },
+  })
+})
+
 test('reports each problem and its remedy with `doctor`, and none for a healthy service', async () => {
   const chain = await testChain()
   const service = await startTestService()

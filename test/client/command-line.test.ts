@@ -286,6 +286,45 @@ test('creates and changes resources, and reads secrets only from a file or stand
   }
 })
 
+test('deletes a signer whose key would be lost only with --yes, and names its address and its balances before', async () => {
+  const { chain, service, relayer, run } = await startOnChain()
+  const signer = await service.client.signers.create({ id: 'spare', type: 'generated' })
+  await chain.setBalance(signer.address, 1_500n)
+  const refused = await run(['signers', 'delete', 'spare'])
+  expect([refused.code, refused.out, refused.err.split('\n')]).toEqual([
+    2,
+    '',
+    [
+      expect.stringMatching(
+        new RegExp(
+          `^Deleting signer spare destroys its private key\\. .* what ${signer.address} owns is lost for good:$`,
+        ),
+      ),
+      expect.stringMatching(/^ {2}local: (?:1500 wei|0\.0000000000000015 ETH)$/),
+      'Nothing was done. To delete it: relayer signers delete spare --yes',
+      '',
+    ],
+  ])
+  expect((await service.client.signers.get('spare')).address).toBe(signer.address)
+  expect(await run(['signers', 'delete', 'spare', '--yes'])).toMatchObject({ code: 0, out: 'deleted spare\n' })
+  expect((await run(['signers', 'delete', 'spare'])).code).toBe(4)
+  // What loses nothing is deleted at once.
+  expect(await run(['relayers', 'delete', relayer.id])).toMatchObject({ code: 0, out: `deleted ${relayer.id}\n` })
+})
+
+test('prints what may delay a transaction that was accepted', async () => {
+  const { json, run } = await startOnChain()
+  const low = ['send', '--to', to, '--max-fee', '1']
+  const { code, out, err } = await run(low)
+  expect([code, out, err]).toEqual([
+    0,
+    expect.stringMatching(/^\S+\n$/),
+    expect.stringMatching(/^warning price_below_base_fee: The price 0\.000000001 gwei is below .*\n$/),
+  ])
+  // The program that reads JSON finds them there.
+  expect(await json<Transaction>(low)).toMatchObject({ warnings: [{ code: 'price_below_base_fee' }] })
+})
+
 test('ends quietly when the reader of its output does', async () => {
   const { service } = await start()
   const command = startRelayerCommand(service, ['relayers', 'list'])

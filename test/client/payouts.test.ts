@@ -55,10 +55,40 @@ test('refuses a payout whose reference was paid with another amount', async () =
       expect.objectContaining({
         line: 2,
         status: 'refused',
-        error: expect.stringContaining('was used with another body'),
+        error: expect.stringMatching(/^this line was changed after the run had sent it: transaction \S+ of demo stays/),
       }),
     ],
   ])
+})
+
+test('reports all lines when the relayer that paid some of them was deleted, and pays none of those again', async () => {
+  const { chain, service, run } = await start({ blockTime_s: 0.3 })
+  const { client } = service
+  const signer = await client.signers.create({ type: 'generated' })
+  const body = { id: 'second', name: 'Second', network: 'local', network_type: 'evm', paused: false } as const
+  const { address } = await client.relayers.create({ ...body, signer_id: signer.id })
+  await chain.setBalance(address, 10n ** 20n)
+  const pay = (relayerId: string, file: string) =>
+    run(['payouts', '-', '--run', 'may', '--relayer', relayerId, '--json'], `to,amount\n${file}`)
+  const first = await pay('second', `${to},5\n`)
+  const [{ transaction_id: id }] = JSON.parse(first.out)
+  await client.relayers.delete('second')
+  const deleted = expect.objectContaining({
+    ...{ line: 2, status: 'deleted', transaction_id: id },
+    error: expect.stringContaining(`transaction ${id} is no longer known, because its relayer second was deleted`),
+  })
+  const paid = expect.objectContaining({ line: 3, status: 'confirmed' })
+  const later = await pay('demo', `${to},5\n${to},7\n`)
+  expect([later.code, later.err, JSON.parse(later.out)]).toEqual([
+    7,
+    '1 of 2 accepted\n1 deleted, 1 confirmed\n',
+    [deleted, paid],
+  ])
+  // The service answers a repeated request of the new relayer as it did the first.
+  await client.relayers.create({ ...body, signer_id: signer.id })
+  const repeated = await pay('second', `${to},5\n`)
+  expect([repeated.code, JSON.parse(repeated.out)]).toEqual([7, [deleted]])
+  expect(await chain.rpc('eth_getBalance', [to, 'latest'])).toBe('0x21e19e0c9bab240000c')
 })
 
 test('pays a line once when the run is repeated with another API key and another relayer, at once and later', async () => {
@@ -95,7 +125,7 @@ test('pays a line once when the run is repeated with another API key and another
   const changed = await run([...args, '--relayer', 'second'], `to,amount,reference\n${to},9,a\n`)
   expect([changed.code, JSON.parse(changed.out)[0].error]).toEqual([
     7,
-    expect.stringMatching(/another payment|another body/),
+    expect.stringMatching(/another payment|was changed after the run had sent it/),
   ])
   // A key that may not read the transaction does not learn its id.
   await json(['payouts', '-', '--run', 'june', '--relayer', 'demo'], `to,amount\n${to},1\n`)
@@ -221,7 +251,7 @@ test('follows a line that is moved to another relayer of the pool: it is paid, n
 test('pays nothing of a file with a fault, and names all faults with their lines', async () => {
   const { service, run } = await start()
   const wrong = checksummed.replace('C5', 'c5')
-  const file = `to;amount;reference\n${wrong};1;a\n${to};1,500;b\n${to};0;c\nvitalik.eth;1;d\n${to};2;a\n${to};3;e;;f\n`
+  const file = `to;amount;reference\n${wrong};1;a\n${to};1,500;b\n${to};0;c\nvitalik.eth;1;d\n${to};2;a\n${to};3;e;;f\n${to};1,500 ether;g\n`
   const { code, err } = await run(['payouts', '-', '--run', 'july'], file)
   expect([code, err.split('\n')]).toEqual([
     2,
@@ -231,6 +261,7 @@ test('pays nothing of a file with a fault, and names all faults with their lines
       'Line 4: the amount is zero',
       'Line 5: vitalik.eth is not an address',
       expect.stringMatching(/^Line 7: has more values than the 3 columns/),
+      'Line 8: the amount 1,500 ether can be read in two ways: write 1500 ether or 1.5000 ether',
       'Nothing was paid.',
       '',
     ],
