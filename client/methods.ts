@@ -1,6 +1,6 @@
 import type { Transaction } from '../generated/client.ts'
 import { type GeneratedMethods, methods } from '../generated/client-methods.ts'
-import { apiPromise, type CallOptions } from './call.ts'
+import { type ApiPromise, apiPromise, type CallOptions } from './call.ts'
 import type { ClientByPath, Described, MadeFrom, Once, Send } from './contract-types.ts'
 import { ifMatch } from './revision.ts'
 import { type WaitOptions, waitForTransaction } from './transactions.ts'
@@ -18,7 +18,10 @@ export interface NamedMethods extends Omit<GeneratedMethods, 'transactions'> {
 
 export function namedMethods(client: ClientByPath, send: Send): NamedMethods {
   const byGroup = Object.entries<Record<string, Described>>(methods).map(([group, members]) => {
-    const named = Object.entries(members).map(([name, described]) => [name, byName(client, send, described)])
+    const named = Object.entries(members).map(([name, described]) => [
+      name,
+      byName(client, send, { place: `${group}.${name}`, described, others: members }),
+    ])
     return [group, Object.fromEntries(named)]
   })
   const named = Object.fromEntries(byGroup) as NamedMethods
@@ -29,8 +32,34 @@ export function namedMethods(client: ClientByPath, send: Send): NamedMethods {
 
 interface AnyOptions extends Once, MadeFrom, CallOptions {}
 
+interface Named {
+  /** `transactions.list` */
+  place: string
+  described: Described
+  /** The operations of the group. */
+  others: Record<string, Described>
+}
+
+/** As the operation itself fails: a list when it is called, others by their promise. */
+function refuse(form: Described[2], error: Error): ApiPromise<never> {
+  if (form === 'list') throw error
+  return apiPromise(Promise.reject(error))
+}
+
+/** In JavaScript no type refuses an id in the place of the options. */
+function wrongArgument(place: string, given: unknown, [, path, form]: Described, others: Named['others']): TypeError {
+  const last = (path: string) => path.replace(/\/$/, '').split('/').at(-1)
+  const [group = ''] = place.split('.')
+  const wanted = Object.entries(others).find(
+    ([, [, other, otherForm]]) => other.includes('{') && otherForm === form && last(other) === last(path),
+  )
+  const hint = wanted ? `; ${group}.${wanted[0]} takes an id` : ''
+  return new TypeError(`The options of ${place} must be an object; they are ${JSON.stringify(given)}${hint}`)
+}
+
 /** The arguments: the parameters of the path in their order, the body where there is one, and options. */
-function byName(client: ClientByPath, send: Send, [method, path, form]: Described) {
+function byName(client: ClientByPath, send: Send, { place, described, others }: Named) {
+  const [method, path, form] = described
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string)
   const hasBody = form === 'body' || form === 'once'
   const isOnce = form === 'once' || form === 'once without body'
@@ -38,6 +67,7 @@ function byName(client: ClientByPath, send: Send, [method, path, form]: Describe
   return (...values: unknown[]) => {
     const inPath = Object.fromEntries(names.map((name, index) => [name, values[index] as string]))
     const options = (values[names.length + (hasBody ? 1 : 0)] ?? {}) as AnyOptions
+    if (typeof options !== 'object') return refuse(form, wrongArgument(place, options, described, others))
     const { idempotencyKey = crypto.randomUUID(), revision, signal, timeoutMs, attemptTimeoutMs, ...query } = options
     const input = {
       path: inPath,

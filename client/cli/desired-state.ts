@@ -1,4 +1,4 @@
-import { parse } from 'yaml'
+import { parseDocument, visit } from 'yaml'
 import { amountMembers, secretMembers } from '../../generated/client-bodies.ts'
 import { readWei } from './amounts.ts'
 import { nearest } from './body-check.ts'
@@ -32,16 +32,18 @@ export interface Difference {
 /** Members that the service does not show again, or not as they were given: they count only for a new resource. */
 const unseen: ReadonlySet<string> = new Set(['config', 'signing_key_env', 'abi'])
 
+const isNamed = (kind: Kind): boolean => kind === 'networks' || kind === 'api_keys'
+
 /** What the name of an entry is: networks and API keys have generated ids. */
-export const nameOf = (kind: Kind, entry: Entry): unknown =>
-  entry[kind === 'networks' || kind === 'api_keys' ? 'name' : 'id']
+export const nameOf = (kind: Kind, entry: Entry): unknown => entry[isNamed(kind) ? 'name' : 'id']
 
 /** Reads a YAML or JSON file. Throws CommandError with the place of a fault. */
 export function readState(text: string): Map<Kind, Entry[]> {
   let file: unknown
   try {
-    file = parse(text, { intAsBigInt: true, logLevel: 'error' })
+    file = readYaml(text)
   } catch (error) {
+    if (error instanceof CommandError) throw error
     throw new CommandError(`The file is no YAML: ${(error as Error).message}`)
   }
   if (!isEntry(file)) throw new CommandError(`The file must have members of these: ${kinds.join(', ')}`)
@@ -54,6 +56,22 @@ export function readState(text: string): Map<Kind, Entry[]> {
   return new Map(kinds.flatMap((kind) => (kind in file ? [[kind, entriesOf(kind, file[kind])] as const] : [])))
 }
 
+/** YAML reads an address without quotes as a number. Throws CommandError for it, and what the parser throws. */
+function readYaml(text: string): unknown {
+  const document = parseDocument(text, { intAsBigInt: true, logLevel: 'error' })
+  const [fault] = document.errors
+  if (fault) throw fault
+  const numbers: string[] = []
+  visit(document, {
+    Scalar(_, { format, source = '' }) {
+      if (format === 'HEX' && source.length >= 42) numbers.push(source)
+    },
+  })
+  if (numbers.length > 0)
+    throw new CommandError(numbers.map((one) => `${one} must be in quotes: YAML reads it as a number`).join('\n'))
+  return document.toJS()
+}
+
 function entriesOf(kind: Kind, list: unknown): Entry[] {
   if (!Array.isArray(list)) throw new CommandError(`${kind} must be a list`)
   const names = new Set<unknown>()
@@ -62,8 +80,7 @@ function entriesOf(kind: Kind, list: unknown): Entry[] {
     if (!isEntry(given)) throw new CommandError(`${place} must have members`)
     const entry = plain(given, place) as Entry
     const name = nameOf(kind, entry)
-    if (typeof name !== 'string')
-      throw new CommandError(`${place} must have ${kind === 'networks' ? 'a name' : 'an id or name'}`)
+    if (typeof name !== 'string') throw new CommandError(`${place} must have ${isNamed(kind) ? 'a name' : 'an id'}`)
     if (names.has(name)) throw new CommandError(`${place}: ${name} is there twice`)
     names.add(name)
     return entry

@@ -91,6 +91,11 @@ function explain(error: unknown): string {
     error instanceof CommandError || error instanceof RelayerError || exitCodeOf(error) !== exitCodes.unexpected
   if (program.opts<GlobalOptions>().json)
     return JSON.stringify(error instanceof RelayerError ? error : { message: told, exit_code: exitCodeOf(error) })
+  // Each failure of the service has a code.
+  if (error instanceof RelayerError && error.code === undefined)
+    return inLine(
+      `The server at ${url} answers ${error.status} ${error.message}, not as a relayer service does: is this the URL of one?`,
+    )
   if (error instanceof RelayerError) return withDetails(error)
   return isTold ? told : (stack ?? message)
 }

@@ -58,6 +58,7 @@ export function addPayouts(program: Command, context: () => Context): void {
         token === undefined ? { ...(unit && { unit }) } : { decimals: Number(decimals) },
       )
       const world = context()
+      for (const hint of repeatedIn(payouts)) world.print.note(hint)
       const { pools, transactions } = world.client
       const by = pool ?? (await world.relayerId())
       const send = pool === undefined ? transactions.send : pools.sendTransaction
@@ -68,6 +69,16 @@ export function addPayouts(program: Command, context: () => Context): void {
       tellHowToGoOn(world, outcomes)
       process.exitCode = exitCodeOf(outcomes)
     })
+}
+
+/** Lines without a reference that are equal may be one payment that was written twice. */
+function repeatedIn(payouts: Payout[]): string[] {
+  const lines = new Map<string, number[]>()
+  for (const { line, to, amount, reference } of payouts)
+    if (reference === undefined) lines.set(`${to} ${amount}`, [...(lines.get(`${to} ${amount}`) ?? []), line])
+  return [...lines.values()]
+    .filter((equal) => equal.length > 1)
+    .map((equal) => `Lines ${equal.join(', ')} are equal, and each is paid`)
 }
 
 /** The token in lower case. Throws CommandError. */

@@ -263,9 +263,22 @@ async function confirmLoss(world: Context, { name, lossOf }: Resource, id: strin
   await confirm('Delete it?', `Nothing was done. To delete it: relayer ${name} delete ${id} --yes`)
 }
 
+/** Throws for a member of a member that --set names without the outer one. */
+function checkNames(operation: string, set: string[] = []): void {
+  const members = (bodyMembers[operation] ?? []).map(([member]) => member)
+  for (const assignment of set) {
+    const name = assignment.replace(/(?:\[\])?=.*$/s, '')
+    if (members.some((member) => member === name || member.startsWith(`${name}.`))) continue
+    const inner = members.filter((member) => member.endsWith(`.${name}`))
+    if (inner.length > 0) throw new CommandError(`${name} is no member; did you mean ${inner.join(' or ')}?`)
+  }
+}
+
 async function bodyOf(resource: Resource, verb: Verb, options: BodyOptions & Body): Promise<Body> {
   const { secrets = [], defaults } = resource
-  const isList = listsOf(operationOf[verb]?.(resource) ?? '')
+  const operation = operationOf[verb]?.(resource) ?? ''
+  checkNames(operation, options.set)
+  const isList = listsOf(operation)
   const body = await readBody(options, verb === 'create' ? defaults : {}, isList)
   for (const { option, apply } of secrets) {
     const file = options[option.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())]

@@ -46,7 +46,7 @@ const dryRunAbout =
 
 /** `tx`: list, show, attempts, watch, cancel, speed-up, publish, replace. A transaction is named by its id or by a hash. */
 export function addTransactions(program: Command, context: () => Context): void {
-  const group = program.command('tx').description('transactions, named by their id or a hash')
+  const group = program.command('tx').alias('transactions').description('transactions, named by their id or a hash')
   addLists(group, context)
   addChanges(group, context)
 }

@@ -270,7 +270,12 @@ test('refuses a file with a secret, an unknown kind, or a name that is there twi
     ['facilitator: []', 'did you mean facilitators?'],
     ['relayers: [{ id: a, policies: &policies { again: *policies } }]', 'has more than 20 levels'],
     ['relayers: {}', 'relayers must be a list'],
-    ['relayers: [{ name: a }]', 'relayers[0] must have an id'],
+    ['abis: [{ name: Counter }]', /^abis\[0\] must have an id$/],
+    ['api_keys: [{ id: a }]', /^api_keys\[0\] must have a name$/],
+    [
+      'relayers: [{ id: a, policies: { whitelist_receivers: [0x70997970c51812dc3a010c7d01b50e0d17dc79c8] } }]',
+      '0x70997970c51812dc3a010c7d01b50e0d17dc79c8 must be in quotes: YAML reads it as a number',
+    ],
     ['relayers: [{ id: a }, { id: a }]', 'relayers[1]: a is there twice'],
     ['- a', 'The file must have members'],
     ['a: [', 'The file is no YAML'],
