@@ -1190,7 +1190,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a relayer
-         * @description Refused with 409 while the relayer has unfinished transactions. Its signer stays. The nonce counter of its address stays too, so a later relayer with the same address continues from it. A new relayer with the same id starts with an empty list of transactions.
+         * @description Refused with 409 while the relayer has unfinished transactions, funds others, or sends the calls of a sponsorship. Pools and API keys lose it. Its signer stays. The nonce counter of its address stays too, so a later relayer with the same address continues from it. Its transactions can no longer be read, not by their ids either; a new relayer with the same id starts with an empty list of transactions.
          *
          *     **Returns** 200: The resource was deleted. `data` is `Deletion`.
          */
@@ -3498,15 +3498,15 @@ export interface components {
             /** @description The revert data, for decoding custom errors. The service obtains it by running the transaction again on the state before its block. Null when there is none, when no node returns it, or when it is longer than 4,096 bytes. */
             revert_data: `0x${string}` | null;
         };
-        /** @description Conditions that may delay the transaction. `price_below_base_fee`: no block includes it until the base fee falls. `price_limited_by_cap`: the policy `gas_price_cap` allows less than the tier costs. `low_balance_after`: the balance may fall below the policy `min_balance`. `long_queue`: 100 or more accepted transactions come first. `cap_below_base_fee`: the policy `gas_price_cap` is below the current base fee. `balance_not_checked`: the network has the feature `no_native_coin`. `account_has_code`: the relayer's address is delegated (EIP-7702), and nodes accept only one unfinished transaction of such an account. `wait_reason` is the code that [Get the explanation of a transaction](#/transactions/gettransactionexplanation) gives while the condition lasts. */
+        /** @description Conditions that may delay the transaction, or make it without effect. `price_below_base_fee`: no block includes it until the base fee falls. `price_limited_by_cap`: the policy `gas_price_cap` allows less than the tier costs. `low_balance_after`: the balance may fall below the policy `min_balance`. `long_queue`: 100 or more accepted transactions come first. `cap_below_base_fee`: the policy `gas_price_cap` is below the current base fee. `balance_not_checked`: the network has the feature `no_native_coin`. `account_has_code`: the relayer's address is delegated (EIP-7702), and nodes accept only one unfinished transaction of such an account. `receiver_has_no_code`: the transaction calls an address where no contract is, so that the call changes nothing and is confirmed all the same; the address may be wrong. `wait_reason` is the code that [Get the explanation of a transaction](#/transactions/gettransactionexplanation) gives while the condition lasts. */
         TransactionWarnings: components["schemas"]["TransactionWarning"][];
-        /** @description A condition that may delay a transaction. */
+        /** @description A condition that may delay a transaction, or make it without effect. */
         TransactionWarning: {
             /**
-             * @description The condition, as a word for programs. One of `price_below_base_fee`, `price_limited_by_cap`, `low_balance_after`, `long_queue`, `cap_below_base_fee`, `account_has_code`, `balance_not_checked`. A later version may add values.
+             * @description The condition, as a word for programs. One of `price_below_base_fee`, `price_limited_by_cap`, `low_balance_after`, `long_queue`, `cap_below_base_fee`, `account_has_code`, `balance_not_checked`, `receiver_has_no_code`. A later version may add values.
              * @enum {string}
              */
-            code: "price_below_base_fee" | "price_limited_by_cap" | "low_balance_after" | "long_queue" | "cap_below_base_fee" | "account_has_code" | "balance_not_checked";
+            code: "price_below_base_fee" | "price_limited_by_cap" | "low_balance_after" | "long_queue" | "cap_below_base_fee" | "account_has_code" | "balance_not_checked" | "receiver_has_no_code";
             /** @description The condition in words. */
             message: string;
             wait_reason: components["schemas"]["WaitReason"] | null;
@@ -12476,7 +12476,7 @@ export const speedInputValues: ReadonlyArray<FlattenedDeepRequired<components>["
 export const transactionTypeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionTypeInput"]> = [0, 1, 2, 4];
 export const transactionTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Transaction"]["type"]> = [0, 1, 2, 4];
 export const submissionModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionMode"]> = ["public", "private", "private_then_public"];
-export const transactionWarningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWarning"]["code"]> = ["price_below_base_fee", "price_limited_by_cap", "low_balance_after", "long_queue", "cap_below_base_fee", "account_has_code", "balance_not_checked"];
+export const transactionWarningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWarning"]["code"]> = ["price_below_base_fee", "price_limited_by_cap", "low_balance_after", "long_queue", "cap_below_base_fee", "account_has_code", "balance_not_checked", "receiver_has_no_code"];
 export const resourceWarningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ResourceWarning"]["code"]> = ["shared_address", "node_unhealthy"];
 export const redeliverPendingRequestStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RedeliverPendingRequest"]["status"]> = ["pending"];
 export const transactionAttemptPurposeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionAttempt"]["purpose"]> = ["send", "cancel"];

@@ -194,7 +194,7 @@ const misspelled = (names: string[]): string[] =>
   names
     .filter((name) => name.length > 5 && !known.includes(name))
     .flatMap((name) => {
-      const near = nearestOf(name, known, 2)
+      const near = nearestOf(name, known, 2) ?? known.find((other) => other.startsWith(`${name}_`))
       return near === undefined ? [] : [`${name} is no setting; did you mean ${near}?`]
     })
 

@@ -298,5 +298,6 @@ test('names what is nearly a setting, and nothing that belongs to other programs
     'DATABSE_URL is no setting; did you mean DATABASE_URL?',
     'MASTERKEY is no setting; did you mean MASTER_KEY?',
     'API_KEY_FIL is no setting; did you mean API_KEY_FILE?',
+    'RATE_LIMIT is no setting; did you mean RATE_LIMIT_PER_SECOND?',
   ])
 })

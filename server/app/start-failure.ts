@@ -7,12 +7,16 @@ export function explain(error: unknown): string {
   if (isOfDatabase(error)) return 'The database became unavailable.'
   const { code = '', message, stack, port } = error as NodeJS.ErrnoException & { port?: number }
   if (code === 'EADDRINUSE') return `The port ${port} is already in use: set PORT to a free port.`
-  if (ofSettings.has(code)) return message
+  const settings = ofSettings[code]
+  if (settings) return `${message}: see the setting ${settings}.`
   return stack ?? String(error)
 }
 
 /** The system's own words about a file or an address that a setting names. */
-const ofSettings: ReadonlySet<string> = new Set(['EACCES', 'ENOENT', 'ENOTDIR', 'EROFS', 'EADDRNOTAVAIL', 'ENOTFOUND'])
+const ofSettings: Record<string, string> = {
+  ...{ EACCES: 'DATA_DIR, or PORT', ENOENT: 'DATA_DIR', ENOTDIR: 'DATA_DIR', EROFS: 'DATA_DIR' },
+  ...{ EADDRNOTAVAIL: 'HOST', ENOTFOUND: 'HOST' },
+}
 
 /** Whether the database was down, is starting or went down during the start: a later start can succeed without a change of settings. */
 export const isOfDatabase = (error: unknown): boolean =>

@@ -50,7 +50,7 @@ export interface NetworkClient {
   /** What `read` answers about the newest block of one node; the next node is asked when one fails. */
   atNewest<T>(read: (snapshot: Snapshot) => Promise<T>): Promise<T>
   /** Whether the address has code, cached for a minute; false when no node says. */
-  hasCode(address: string): Promise<boolean>
+  hasCode(address: string): Promise<boolean | undefined>
 }
 
 type Endpoints = Pick<RelayerRow, 'network' | 'custom_rpc_urls'>
@@ -212,7 +212,7 @@ class Connection {
     const hasCode = (address: string) =>
       chain.code(address).then(
         (code) => code.length > 0,
-        () => false,
+        () => undefined,
       )
     this.#shared = {
       each,

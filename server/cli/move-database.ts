@@ -1,6 +1,7 @@
 import { existsSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Config, isPostgresUrl, postgresUrlFault, readConfig } from '../config.ts'
+import { movedFile } from '../domain/settings.ts'
 import type { Unlocked } from '../keys/master-key.ts'
 import { sync } from '../lib/durable-file.ts'
 import { readSecretFiles } from '../secret-files.ts'
@@ -22,7 +23,7 @@ type Source = KeyConfig & Pick<Config, 'database'>
  */
 export async function moveDatabase(from: Source, to: string): Promise<string> {
   const file = sourceFile(from)
-  const aside = asideOf(file)
+  const aside = movedFile(file)
   const connection = open(file)
   try {
     const { vault } = await unlock(connection, from)
@@ -41,12 +42,9 @@ Start the service with DATABASE_URL set to the PostgreSQL database, and with the
   }
 }
 
-/** The name of the file after the move. */
-const asideOf = (file: string) => `${file}.moved`
-
 function sourceFile({ database }: Source): string {
-  if (database.type === 'sqlite' && existsSync(asideOf(database.file))) {
-    const aside = asideOf(database.file)
+  if (database.type === 'sqlite' && existsSync(movedFile(database.file))) {
+    const aside = movedFile(database.file)
     throw new CommandError(
       existsSync(database.file)
         ? `${aside} exists already; move it to another place first`

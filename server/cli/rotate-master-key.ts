@@ -52,11 +52,10 @@ export async function rotateMasterKey({ config, new_key }: Rotation): Promise<st
     const change = (secret: Uint8Array, row: string) => vault.seal(openOne(current.vault, secret, row), row)
     const check = { sealed: sealProof(vault), wrapped }
     const count = await secrets.reseal(change, check, rights, { ...entry, at: secrets.now(), caller: 'command line' })
-    if (wrapped) file?.remove()
-    else file?.adopt()
+    const former = wrapped ? file?.retire() : file?.adopt()
     const left = await secrets.sweepOut()
     const rest = left === undefined ? '' : ` Old ciphertexts may still be in ${left}.`
-    return `${count} secrets are encrypted under the new master key. ${placeOf(wrapped, file)}. Older backups still need the old key.${rest}`
+    return `${count} secrets are encrypted under the new master key. ${placeOf(wrapped, file)}. Older backups still need the old key${former === undefined ? '' : `, which is in ${former} now: delete it with the last of them`}.${rest}`
   } catch (error) {
     if (!(error instanceof UntrustedRows)) throw error
     const [{ table, id }] = error.faults as [RightsFault]
@@ -85,7 +84,7 @@ async function endUnfinished(
   }
   const opened = next && (await openDatabaseVault(next, held).catch(asFault))
   if (opened && !(opened instanceof Error)) {
-    if (held.wrapped) file?.remove()
+    if (held.wrapped) file?.retire()
     return 'Everything is encrypted under NEW_MASTER_KEY already: start the service with it as MASTER_KEY.'
   }
   throw (

@@ -121,7 +121,14 @@ export interface RightsFault {
   reason: string
 }
 
-export type Deletion = 'deleted' | 'missing' | 'in_use'
+/** The resources that use another one, so that it cannot be deleted: the ids of at most `maxNamedUsers` of them. */
+export interface InUse {
+  used_by: 'relayers' | 'reporting_relayers' | 'funding' | 'api_keys' | 'sponsorships' | 'facilitators'
+  ids: string[]
+}
+export const maxNamedUsers = 3
+
+export type Deletion = 'deleted' | 'missing' | InUse
 
 export interface SignerRow extends Omit<Signer, 'created_at'> {
   secret: Uint8Array

@@ -206,3 +206,6 @@ export function readVaultAccess(settings: VaultSettings): VaultAccess | undefine
   }
   return token === undefined ? undefined : { ...server, token }
 }
+
+/** The name that `move-database` gives to a SQLite file whose rows are in PostgreSQL now. */
+export const movedFile = (file: string): string => `${file}.moved`

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, linkSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ConfigError } from '../domain/errors.ts'
 import { keyBytes } from '../domain/settings.ts'
@@ -18,15 +18,23 @@ export interface MasterKeyFile {
   next(): Buffer | undefined
   /** Stores the next key beside the current one, durably. */
   announce(key: Buffer): void
-  /** Replaces the current key with the next one. */
-  adopt(): void
-  /** Removes the file, and the one of the next key. */
-  remove(): void
+  /** Replaces the current key with the next one. Returns the file that the former key is in now. */
+  adopt(): string | undefined
+  /** Puts the key aside, for one that is not in a file. Returns the file that it is in now. */
+  retire(): string | undefined
 }
 
 export function masterKeyFile(dataDir: string): MasterKeyFile {
   const path = join(dataDir, 'master-key')
   const nextPath = `${path}.next`
+
+  /** Backups that were made before still need the former key. */
+  function keepFormer(): string | undefined {
+    if (!existsSync(path)) return undefined
+    const former = `${path}.former-${new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')}`
+    if (!existsSync(former)) linkSync(path, former)
+    return former
+  }
 
   return {
     path,
@@ -38,12 +46,16 @@ export function masterKeyFile(dataDir: string): MasterKeyFile {
       createFile(nextPath, lineOf(key.toString('hex')))
     },
     adopt() {
+      const former = keepFormer()
       renameSync(nextPath, path)
       sync(dirname(path))
+      return former
     },
-    remove() {
+    retire() {
+      const former = keepFormer()
       for (const file of [nextPath, path]) rmSync(file, { force: true })
       sync(dirname(path))
+      return former
     },
   }
 }

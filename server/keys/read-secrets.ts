@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ConfigError } from '../domain/errors.ts'
+import { movedFile } from '../domain/settings.ts'
 import { createFile, lineOf } from '../lib/durable-file.ts'
 import { type MasterKeyFile, masterKeyFile } from './master-key.ts'
 import { makePrivateFile, privacyFaults } from './private-files.ts'
@@ -36,11 +37,20 @@ export interface Secrets {
  * ConfigError.
  */
 export function readSecrets(config: SecretSettings): Secrets {
+  checkNotMoved(config.database)
   makeFolder(config.data_dir)
   const warnings = checkPrivacy(config)
   const secrets = { ...readKeys(config), warnings }
   if (config.database.type === 'sqlite') makePrivateFile(config.database.file)
   return secrets
+}
+
+/** Throws ConfigError: an empty database in the place of one that was moved would look as if all were lost. */
+function checkNotMoved(database: SecretSettings['database']): void {
+  if (database.type !== 'sqlite' || existsSync(database.file) || !existsSync(movedFile(database.file))) return
+  throw new ConfigError(
+    `The database ${database.file} was moved to PostgreSQL: set DATABASE_URL to it. For a new database here, move ${movedFile(database.file)} to another folder first.`,
+  )
 }
 
 /** mkdir's own `recursive` never returns where a folder that is there says that it is not, as /proc does. */

@@ -10,13 +10,14 @@ import type {
   SubmissionInput,
   UpdateNetworkRequest,
 } from '../../generated/openapi.ts'
-import { conflict, namedError } from '../domain/errors.ts'
+import { conflict } from '../domain/errors.ts'
 import { networkDefaults, withDefaults } from '../domain/network-defaults.ts'
 import type { NodeAccess } from '../domain/node-access.ts'
 import type { Conditions, PendingAuditEntry } from '../domain/rows.ts'
 import { readSubmission } from '../domain/submission.ts'
 import { readAddress, readAmount, showRpcUrls } from '../domain/values.ts'
 import type { ServicesContext } from './context.ts'
+import { isDeleted } from './deletions.ts'
 import { nodeWarnings, readPrivateRpcUrls, readRpcUrls } from './rpc-urls.ts'
 
 /* Networks: a chain, and the nodes that it is reached by. */
@@ -78,9 +79,7 @@ export async function deleteNetwork(
   conditions: Conditions,
 ): Promise<boolean> {
   const outcome = await store.deleteNetwork(id, conditions)
-  if (outcome === 'in_use')
-    throw namedError('in_use', 'network_id', 'a relayer uses this network; delete its relayers first')
-  return outcome !== 'missing'
+  return isDeleted('network_id', outcome)
 }
 
 /** A network without the secret parts of its URLs. */

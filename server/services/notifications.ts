@@ -10,6 +10,7 @@ import { requireRevision } from '../domain/revision.ts'
 import type { Conditions, NotificationChanges, PendingAuditEntry } from '../domain/rows.ts'
 import { readFilter, readTime } from '../domain/values.ts'
 import type { ServicesContext } from './context.ts'
+import { isDeleted } from './deletions.ts'
 
 /* Notifications: the webhooks that relayers report to. */
 
@@ -70,11 +71,7 @@ export async function deleteNotification(
   conditions: Conditions,
 ): Promise<boolean> {
   const outcome = await store.deleteNotification(id, { ...conditions, creator: creatorSeenBy(caller) })
-  if (outcome === 'in_use') {
-    const message = 'a relayer reports to this notification; remove its notification_id first'
-    throw namedError('in_use', 'notification_id', message)
-  }
-  return outcome !== 'missing'
+  return isDeleted('notification_id', outcome, caller)
 }
 
 /** The row of a notification that the caller may use. Throws DomainError (404). */

@@ -1,10 +1,11 @@
 import type { CreatePoolRequest, Pool, PoolPolicies, UpdatePoolRequest } from '../../generated/openapi.ts'
-import { conflict, type Field, namedError, poolNotFound, unknownNetwork, unknownReference } from '../domain/errors.ts'
+import { conflict, type Field, poolNotFound, unknownNetwork, unknownReference } from '../domain/errors.ts'
 import type { Caller } from '../domain/operation.ts'
 import { listPolicies, mergePolicies } from '../domain/policies/read-policies.ts'
 import { requireRevision } from '../domain/revision.ts'
 import type { Conditions, PendingAuditEntry, PoolRow, SharedPolicies } from '../domain/rows.ts'
 import type { ServicesContext } from './context.ts'
+import { isDeleted } from './deletions.ts'
 import { circleBy, circleByRelayers } from './funding/settings.ts'
 
 type PoolRights = Pick<Caller, 'relayer_ids' | 'pool_ids'>
@@ -72,15 +73,9 @@ export async function deletePool(
   id: string,
   conditions: Conditions,
 ): Promise<boolean> {
-  const inUse = (message: string) => namedError('in_use', 'pool_id', message)
   const outcome = await store.deletePool(id, conditions)
-  if (outcome === 'in_use') throw inUse('an API key is limited to this pool; revoke or change it first')
-  if (outcome === 'sponsors')
-    throw inUse('the calls of a sponsorship are sent through this pool; delete the sponsorship first')
-  if (outcome === 'settles')
-    throw inUse('the payments of a facilitator are sent through this pool; delete the facilitator first')
   if (outcome === 'circle') throw circleBy('pool_id')
-  return outcome !== 'missing'
+  return isDeleted('pool_id', outcome)
 }
 
 /** The public part of a pool. */

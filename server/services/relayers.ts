@@ -15,6 +15,7 @@ import { requireRevision } from '../domain/revision.ts'
 import type { Conditions, NewRelayer, PendingAuditEntry, RelayerObstacle, RelayerRow } from '../domain/rows.ts'
 import { showRelayer } from '../domain/show.ts'
 import type { ServicesContext } from './context.ts'
+import { isDeleted } from './deletions.ts'
 import { nodeWarnings, readRpcUrls } from './rpc-urls.ts'
 
 /* Relayers: a key on a network, and the policies for it. */
@@ -95,14 +96,17 @@ export async function updateRelayer(
 }
 
 /** Throws DomainError (404, 409, 412). */
-export async function deleteRelayer({ store }: Store, id: string, conditions: Conditions): Promise<void> {
+export async function deleteRelayer(
+  { store }: Store,
+  caller: Caller,
+  id: string,
+  conditions: Conditions,
+): Promise<void> {
   const outcome = await store.deleteRelayer(id, conditions)
-  if (outcome === 'missing') throw relayerNotFound(id)
-  if (outcome === 'in_use') throw inUse('the relayer has unfinished transactions; cancel them or wait until they end')
-  if (outcome === 'treasury') throw inUse('the relayer funds other relayers; end their funding first')
+  if (outcome === 'unfinished')
+    throw namedError('in_use', 'relayer_id', 'it has unfinished transactions; cancel them or wait until they end')
+  if (!isDeleted('relayer_id', outcome, caller)) throw relayerNotFound(id)
 }
-
-const inUse = (message: string) => namedError('in_use', 'relayer_id', message)
 
 /** Adds these warnings, and those about other relayers on the same address. */
 async function shown(

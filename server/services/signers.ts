@@ -5,12 +5,13 @@ import type {
   PlainSignerRequest,
   Signer,
 } from '../../generated/openapi.ts'
-import { badRequest, conflict, DomainError, inputFault, namedError } from '../domain/errors.ts'
+import { badRequest, conflict, DomainError, inputFault } from '../domain/errors.ts'
 import type { Caller } from '../domain/operation.ts'
 import type { PendingAuditEntry, SignerRow } from '../domain/rows.ts'
 import { generateKey } from '../keys/keyring.ts'
 import { openKeystore } from '../keys/keystore.ts'
 import type { ServicesContext } from './context.ts'
+import { isDeleted } from './deletions.ts'
 
 type SignerContext = Pick<ServicesContext, 'store' | 'makeId' | 'keyring' | 'keyServices'>
 type LocalRequest = PlainSignerRequest | KeystoreSignerRequest | GeneratedSignerRequest
@@ -40,9 +41,7 @@ export async function deleteSigner(
   auditEntry: PendingAuditEntry,
 ): Promise<boolean> {
   const outcome = await store.deleteSigner(id, auditEntry)
-  if (outcome === 'in_use')
-    throw namedError('in_use', 'signer_id', 'a relayer uses this signer; delete the relayer first')
-  return outcome !== 'missing'
+  return isDeleted('signer_id', outcome)
 }
 
 const refusals = {

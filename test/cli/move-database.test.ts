@@ -139,6 +139,9 @@ test('moves every row of every table, and the service continues where it was', a
     Array.from({ length: movedEntries }, (_, index) => last - index),
   )
   await expect(moveHere()).rejects.toThrow(`${aside} is the file of a database that was moved`)
+  await expect(startTestService({ DATA_DIR: folder })).rejects.toThrow(
+    'was moved to PostgreSQL: set DATABASE_URL to it',
+  )
 })
 
 test('completes a move after a kill at any point, and moves every row once', async () => {

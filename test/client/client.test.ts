@@ -66,7 +66,7 @@ test('throws a RelayerError for a wrong token', async () => {
   const error = await rejection(createRelayerClient({ baseUrl: url, token }).get('/api/v1/relayers'))
   expect([error.status, error.message]).toEqual([
     401,
-    'headers/authorization: is no API key that is valid now and for your address',
+    'headers/authorization: is no API key that is valid now and for the address from which the request came',
   ])
 })
 

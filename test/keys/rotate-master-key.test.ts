@@ -64,6 +64,10 @@ test('opens everything with the new key and nothing with the old one after a rot
   const key = keyIn(data_dir)
   expect(key).not.toBe(old)
   expect(end.out).not.toContain(key)
+  // Backups that were made before need the old key.
+  const former = /which is in (\S+) now/.exec(end.out)?.[1] as string
+  expect(readFileSync(former, 'utf8').trim()).toBe(old)
+  expect((statSync(former).mode & 0o777).toString(8)).toBe('600')
   expect((statSync(join(data_dir, 'master-key')).mode & 0o777).toString(8)).toBe('600')
   expect(existsSync(join(data_dir, 'master-key.next'))).toBe(false)
   // The file contains no bytes that were sealed under the old key.

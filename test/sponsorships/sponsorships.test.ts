@@ -640,7 +640,9 @@ test('sends the calls of a sponsorship through a pool', async () => {
   for (const { id } of sent) expect((await its.client.sponsorships.getSponsoredCall('pooled', id)).id).toBe(id)
 
   // A new pool with its id would pay for the calls of this one.
-  expect(await outcomeOf(its.client.pools.delete('many'))).toContain('409 /path/pool_id: the calls of a sponsorship')
+  expect(await outcomeOf(its.client.pools.delete('many'))).toContain(
+    '409 /path/pool_id: sponsorships send their calls through it: game',
+  )
   await its.client.sponsorships.delete('pooled')
   await its.client.pools.delete('many')
 })
@@ -657,6 +659,9 @@ test('pauses, changes and deletes a sponsorship, with its key', async () => {
   const more = its.client.apiKeys.update(keyId, { scopes: ['sign'] })
   expect(await outcomeOf(more)).toContain('409 /body: it is the key of a sponsorship')
   expect(await outcomeOf(its.client.apiKeys.delete(keyId))).toContain('409')
+  expect(await outcomeOf(its.client.relayers.delete(its.sponsorship.relayer_id as string))).toContain(
+    '409 /path/relayer_id: sponsorships send their calls through it: game; delete them first',
+  )
   await its.client.sponsorships.delete('game')
   expect(await outcomeOf(send(its, plain))).toContain('401')
   expect((await its.client.get('/api/v1/sponsorships', {})).data).toEqual([])

@@ -19,8 +19,8 @@ export const relayers = (context: ServicesContext) =>
     updateRelayer: ({ path, body, caller, auditEntry, ifMatch, nodes }) =>
       updateRelayer(context, { caller, nodes }, path.relayer_id, { body, auditEntry, ifMatch }),
 
-    async deleteRelayer({ path, auditEntry, ifMatch }) {
-      await deleteRelayer(context, path.relayer_id, { auditEntry, ifMatch })
+    async deleteRelayer({ caller, path, auditEntry, ifMatch }) {
+      await deleteRelayer(context, caller, path.relayer_id, { auditEntry, ifMatch })
       return deleted(path.relayer_id)
     },
 

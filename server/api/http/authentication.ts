@@ -120,7 +120,7 @@ function tokenIn(request: IncomingMessage): string {
   return token
 }
 
-const noValidKey = 'is no API key that is valid now and for your address'
+const noValidKey = 'is no API key that is valid now and for the address from which the request came'
 
 const expired = (endedAt: number, isReplaced: boolean) =>
   new DomainError('unauthorized', [

@@ -140,7 +140,7 @@ function readNumber(reader: Reader, isAmount: boolean): number | string {
     if (/^\d+$/.test(source)) return source
     throw badRequest(
       placeOf(reader),
-      'must be a decimal string or an integer of digits only, for example "1000000000000000"',
+      'must be a whole number, in wei or the smallest unit of a token, as a decimal string or in digits only, for example "1000000000000000"',
     )
   }
   const value = Number(source)

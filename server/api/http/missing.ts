@@ -65,12 +65,17 @@ async function ofPath(error: DomainError, params: Record<string, unknown>, near:
   return error
 }
 
+/** The id of a network is its type and its name. */
+const formOf: Record<string, (text: string) => string> = {
+  network: (text) => text.replace(/^evm:/, ''),
+  network_id: (text) => (text.startsWith('evm:') ? text : `evm:${text}`),
+}
+
 async function nearestTo(name: string, id: unknown, { relayer_ids: own }: Caller, someIds: SomeIds) {
   if (typeof id !== 'string' || !(name in tables)) return undefined
   const table = tables[name as keyof typeof tables]
   const ids = own === undefined ? await someIds(table) : table === 'relayers' ? [...own] : []
-  // The id of a network is its type and its name.
-  if (name === 'network_id' && !id.startsWith('evm:')) return nearestOf(`evm:${id}`, ids)
-  const names = name === 'network' ? ids.map((its) => its.replace('evm:', '')) : ids
-  return names.includes(id) ? undefined : nearestOf(id, names)
+  const form = formOf[name] ?? ((its: string) => its)
+  const names = ids.map(form)
+  return names.includes(id) ? undefined : nearestOf(form(id), names)
 }

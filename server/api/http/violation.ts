@@ -131,7 +131,9 @@ function nearest(branches: ErrorObject[][]): ErrorObject[] {
       ? each
       : best,
   )
-  return errors.map((error) => ofExcluded(error, errors, others) ?? ofMissing(error, errors, others) ?? error)
+  return errors.map(
+    (error) => ofExcluded(error, errors, others) ?? ofMissing(error, errors, others) ?? ofNone(error, others) ?? error,
+  )
 }
 
 const unknownName = ({ keyword, instancePath, params }: ErrorObject): string | undefined =>
@@ -166,6 +168,15 @@ function ofMissing(error: ErrorObject, errors: ErrorObject[], others: ErrorObjec
   if (!own.every((names) => names[0] === missingName(error)) || [...own, ...rivals].some(({ length }) => length !== 1))
     return undefined
   return exclusive(error, [own[0]?.[0], ...rivals.flat()] as string[], 'exactly')
+}
+
+/** A member that no alternative has: those of all of them are known. */
+function ofNone(error: ErrorObject, others: ErrorObject[][]): ErrorObject | undefined {
+  const name = unknownName(error)
+  if (name === undefined) return undefined
+  const refused = others.flat().filter((other) => unknownName(other) === name)
+  const properties = Object.assign({}, ...[error, ...refused].map(({ parentSchema }) => parentSchema?.properties))
+  return { ...error, parentSchema: { ...error.parentSchema, properties } }
 }
 
 const exclusive = (error: ErrorObject, names: string[], many: 'exactly' | 'at most'): ErrorObject => ({

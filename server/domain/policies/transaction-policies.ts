@@ -21,7 +21,7 @@ export interface Judged {
 /** Throws DomainError (403) for a relayer that accepts no new transactions, because it is drained. */
 export function checkNewTransactions({ allow_transactions }: RelayerPolicies): void {
   if (allow_transactions !== false) return
-  const message = 'This relayer accepts no new transactions'
+  const message = 'The relayer is drained: it accepts no new transactions while its policy allow_transactions is false'
   throw refusedBy([{ of: 'policies', field: ['allow_transactions'], message }])
 }
 

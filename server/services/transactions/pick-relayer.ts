@@ -47,7 +47,7 @@ export async function membersInOrder(
   })
   ranked.sort((a, b) => a.rank - b.rank || a.share - b.share || a.chosen - b.chosen)
   const [first] = ranked
-  if (!first) throw noRelayer()
+  if (!first) throw poolUnavailable('The pool has no relayer with a weight above 0: add one to its relayer_ids')
   // Before any other request looks at the loads.
   return { members: ranked.map((its) => its.member), done: loads.ask(first.member.relayer.row_id) }
 }

@@ -62,6 +62,8 @@ export interface TransactionQuote {
   next_nonce: number
   /** The relayer's address has code, also by a delegation (EIP-7702). */
   has_code: boolean
+  /** Undefined: nothing is called, or no node told. */
+  receiver_has_code: boolean | undefined
   /** What decodes the data, as human-readable ABI; null: nothing is known of it. */
   fragments: string[] | null
   /** Null: public. */
@@ -112,11 +114,12 @@ export async function quoteTransaction(
   const submission = submissionOf(request, networkClient.network, replaced)
   const mempool = networkClient.mempoolOf({ submission })
   try {
-    const [known, market, gasUnits, hasCode] = await Promise.all([
+    const [known, market, gasUnits, hasCode, receiverHasCode] = await Promise.all([
       networkClient.funds(relayer.address),
       networkClient.market(),
       gasLimit(relayer, mempool, request),
       networkClient.hasCode(relayer.address),
+      isCall(request) ? networkClient.hasCode(request.to) : undefined,
     ])
     if (!replaced) await nonces.external.check(relayer, networkClient, request)
     // A disabled relayer is enabled again when its chain is the right one.
@@ -149,7 +152,8 @@ export async function quoteTransaction(
       reserved: BigInt(account.reserved) - own,
       latest: known.latest,
       next_nonce: account.next_nonce,
-      has_code: hasCode,
+      has_code: hasCode === true,
+      receiver_has_code: receiverHasCode,
       fragments,
       submission,
     }
@@ -158,6 +162,9 @@ export async function quoteTransaction(
     throw asDomainError(error, fragments)
   }
 }
+
+const isCall = (request: TransactionRequest): request is TransactionRequest & { to: string } =>
+  request.to !== null && (request.data ?? '0x') !== '0x'
 
 async function knownFragments(store: Store, { network }: RelayerRow, { to, data }: TransactionRequest) {
   if (to === null || data === null) return null
@@ -279,7 +286,7 @@ export function asDomainError(error: unknown, fragments: string[] | null): unkno
   const wrong = (error as { wrong_chain?: bigint }).wrong_chain
   return unavailable(
     'network',
-    wrong === undefined ? message : `The nodes of the network are on another chain (${wrong})`,
+    wrong === undefined ? message : `The nodes of the network are on another chain (its chain id is ${wrong})`,
   )
 }
 

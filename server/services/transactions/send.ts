@@ -298,8 +298,9 @@ const longQueue = 100
 export function warningsOf(
   { policies }: Pick<RelayerRow, 'policies'>,
   request: TransactionRequest,
-  { prices, market, max_cost, reserved, balance, funds, latest, next_nonce, has_code }: TransactionQuote,
+  quote: TransactionQuote,
 ): TransactionWarning[] {
+  const { prices, market, max_cost, reserved, balance, funds, latest, next_nonce, has_code } = quote
   const warnings: TransactionWarning[] = []
   const warn = (
     code: TransactionWarning['code'],
@@ -340,5 +341,7 @@ export function warningsOf(
       "The relayer's address has code (EIP-7702): nodes accept only one unfinished transaction of such an account"
     warn('account_has_code', message, 'node')
   }
+  if (quote.receiver_has_code === false)
+    warn('receiver_has_no_code', 'No contract is at `to`: the call changes nothing, and still confirms')
   return warnings
 }

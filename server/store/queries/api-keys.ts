@@ -5,7 +5,6 @@ import type {
   ApiKeyChanges,
   ApiKeyRow,
   Conditions,
-  Deletion,
   Listing,
   NewApiKey,
   PageRequest,
@@ -278,7 +277,7 @@ export const deleteApiKey = (
   database: Database,
   id: string,
   { auditEntry, ifMatch }: Conditions = {},
-): Promise<Deletion> =>
+): Promise<'deleted' | 'missing' | 'in_use'> =>
   database.writeCached(async (dbTransaction) => {
     const before = ifMatch && (await get(dbTransaction, id))
     if (before) checkRevision('api_keys', before.revision, ifMatch)

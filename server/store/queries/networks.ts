@@ -2,8 +2,10 @@ import type { Network, RpcUrl } from '../../../generated/openapi.ts'
 import { noteChanges } from '../../domain/changes.ts'
 import { checkRevision, withRevision } from '../../domain/revision.ts'
 import type { Conditions, Deletion, Listing, PageRequest, PendingAuditEntry } from '../../domain/rows.ts'
+import { maxNamedUsers } from '../../domain/rows.ts'
 import { type Database, type Session, type StoredSeal, sql, type TableList } from './database.ts'
 import { sealedColumns } from './sealed-rows.ts'
+import { usersOf } from './users.ts'
 
 type JsonColumn = 'rpc_urls' | 'explorer_urls' | 'features' | 'tags' | 'private_rpc_urls' | 'submission' | 'coin_token'
 type StoredNetwork = Omit<Network, JsonColumn | 'is_testnet' | 'revision' | 'warnings'> & {
@@ -71,7 +73,9 @@ const custom = sql<{ network: string; custom_rpc_urls: string }>(
   `SELECT DISTINCT network, custom_rpc_urls FROM relayers WHERE custom_rpc_urls <> '[]'`,
 )
 const rowIdOfNetwork = sql<{ row_id: number }>('SELECT row_id FROM networks WHERE id = $id')
-const used = sql('SELECT 1 FROM relayers WHERE network = (SELECT name FROM networks WHERE id = $id) LIMIT 1')
+const used = sql<{ id: string }>(
+  `SELECT id FROM relayers WHERE network = (SELECT name FROM networks WHERE id = $id) ORDER BY id LIMIT ${maxNamedUsers}`,
+)
 const deleteNetworkRow = sql('DELETE FROM networks WHERE row_id = $row_id')
 const ofNetwork = (table: string) =>
   sql(`DELETE FROM ${table} WHERE network = (SELECT name FROM networks WHERE row_id = $row_id)`)
@@ -137,7 +141,6 @@ export const updateNetwork = (
     return changed
   }, auditEntry)
 
-/** `in_use`: a relayer uses it. */
 export const deleteNetwork = (
   database: Database,
   id: string,
@@ -148,7 +151,8 @@ export const deleteNetwork = (
     if (!row) return 'missing'
     const before = ifMatch && (await trusted(database, dbTransaction, id))
     if (before) checkRevision('networks', before.network.revision, ifMatch)
-    if (await dbTransaction.one(used, { id })) return 'in_use'
+    const users = await usersOf(dbTransaction, 'relayers', used, { id })
+    if (users) return users
     await database.rights.deleted(dbTransaction, 'networks', row.row_id)
     await dbTransaction.run(removeAbis, row)
     await dbTransaction.run(removePools, row)

@@ -10,10 +10,12 @@ import type {
   PageRequest,
   PendingAuditEntry,
 } from '../../domain/rows.ts'
+import { maxNamedUsers } from '../../domain/rows.ts'
 import { mergePatch, readFilter } from '../../domain/values.ts'
 import { type Database, type Session, sql, type TableList } from './database.ts'
 import { beginBulkChange } from './deliveries.ts'
 import { hexOf } from './transaction-rows.ts'
+import { usersOf } from './users.ts'
 
 type StoredNotification = Pick<Notification, 'id' | 'type' | 'url' | 'created_at'> & {
   signing_key: Uint8Array | null
@@ -63,11 +65,11 @@ const updateFilter = sql('UPDATE notifications SET filter = $filter WHERE row_id
 const lockToUpdate = sql<Known>('SELECT row_id, created_by FROM notifications WHERE id = $id FOR NO KEY UPDATE')
 const lockToDelete = sql<Known>('SELECT row_id, created_by FROM notifications WHERE id = $id FOR UPDATE')
 const countOf = sql<{ count: number }>('SELECT count(*) AS count FROM notifications WHERE created_by = $created_by')
-const used = sql(
+const used = sql<{ id: string }>(
   (engine) => `
-  SELECT 1 FROM relayers WHERE notification_id = $id
+  SELECT id FROM relayers WHERE notification_id = $id
     OR $id IN (SELECT value FROM ${engine === 'sqlite' ? 'json_each(other_notification_ids)' : 'json_array_elements_text(other_notification_ids::json)'})
-  LIMIT 1`,
+  ORDER BY id LIMIT ${maxNamedUsers}`,
 )
 const deleteNotificationRow = sql('DELETE FROM notifications WHERE row_id = $row_id')
 
@@ -169,7 +171,8 @@ export const deleteNotification = (
     if (!known || isForeign(known, creator)) return 'missing'
     const before = ifMatch && (await get(dbTransaction, id, creator))
     if (before) checkRevision('notifications', before.revision, ifMatch)
-    if (await dbTransaction.one(used, { id })) return 'in_use'
+    const users = await usersOf(dbTransaction, 'reporting_relayers', used, { id })
+    if (users) return users
     const { row_id } = known
     await beginBulkChange(dbTransaction, 'remove', row_id)
     await database.rights.deleted(dbTransaction, 'notifications', row_id)

@@ -12,6 +12,7 @@ import type {
   PendingAuditEntry,
   PoolRow,
 } from '../../domain/rows.ts'
+import { maxNamedUsers } from '../../domain/rows.ts'
 import { unfinishedStatuses } from '../../domain/statuses.ts'
 import { withoutSeal } from '../row-mac.ts'
 import {
@@ -30,6 +31,7 @@ import { type Order, orderOf, type PoolState } from './insert-rules.ts'
 import { sealedColumns } from './sealed-rows.ts'
 import { firstsInLine, nothing, unfinishedOfAll } from './transaction-reads.ts'
 import { changeFunding } from './treasuries.ts'
+import { usersOf } from './users.ts'
 
 type StoredPool = Omit<PoolRow, 'revision' | 'relayers' | 'policies' | 'funding' | 'coin_token'> & {
   relayers: string
@@ -76,15 +78,16 @@ const forgetNotes = sql(`
     SELECT relayer_row_id FROM pool_relayers JOIN relayers ON relayers.row_id = relayer_row_id
     WHERE pool_row_id = $row_id AND funding IS NULL)`)
 const change = sql('UPDATE pools SET name = $name, policies = $policies WHERE id = $id')
-const itsKeys = sql(
+const itsKeys = sql<{ id: string }>(
   (engine) => `
-  SELECT 1 FROM api_keys WHERE $id IN (SELECT value FROM ${
+  SELECT name AS id FROM api_keys WHERE $id IN (SELECT value FROM ${
     engine === 'sqlite' ? 'json_each(pool_ids)' : 'json_array_elements_text(pool_ids::json)'
-  }) LIMIT 1`,
+  }) ORDER BY name LIMIT ${maxNamedUsers}`,
 )
 // Its row id is that of a later pool with its id (`keepId`), which would pay for the calls of this one.
-const itsSponsorships = sql('SELECT 1 FROM sponsorships WHERE pool_row_id = $row_id LIMIT 1')
-const itsFacilitators = sql('SELECT 1 FROM facilitators WHERE pool_row_id = $row_id LIMIT 1')
+const ofPoolRow = (table: string) =>
+  sql<{ id: string }>(`SELECT id FROM ${table} WHERE pool_row_id = $row_id ORDER BY id LIMIT ${maxNamedUsers}`)
+const [itsSponsorships, itsFacilitators] = [ofPoolRow('sponsorships'), ofPoolRow('facilitators')]
 const member = sql<{ row_id: number }>('SELECT row_id FROM relayers WHERE id = $id AND network = $network')
 const removeOthers = sql(`
   DELETE FROM pool_relayers WHERE pool_row_id = $pool_row_id AND NOT (relayer_row_id = ANY ($row_ids::bigint[]))`)
@@ -225,15 +228,12 @@ export const setPoolFunding = (
     auditEntry,
   )
 
-/**
- * `in_use`: an API key is limited to it; `sponsors`: it sends the calls of a sponsorship; `settles`: the payments of a facilitator;
- * `circle`: by another pool, a relayer would get its funds from itself.
- */
+/** `circle`: by another pool, a relayer would get its funds from itself. */
 export const deletePool = (
   database: Database,
   id: string,
   { auditEntry, ifMatch }: Conditions = {},
-): Promise<Deletion | 'sponsors' | 'settles' | 'circle'> =>
+): Promise<Deletion | 'circle'> =>
   changeFunding(
     database,
     async (dbTransaction) => {
@@ -241,9 +241,11 @@ export const deletePool = (
       if (!row) return 'missing'
       const before = ifMatch && (await poolById(database.rights, dbTransaction, id))
       if (before) checkRevision('pools', before.revision, ifMatch)
-      if (await dbTransaction.one(itsKeys, { id })) return 'in_use'
-      if (await dbTransaction.one(itsSponsorships, row)) return 'sponsors'
-      if (await dbTransaction.one(itsFacilitators, row)) return 'settles'
+      const users =
+        (await usersOf(dbTransaction, 'api_keys', itsKeys, { id })) ??
+        (await usersOf(dbTransaction, 'sponsorships', itsSponsorships, row)) ??
+        (await usersOf(dbTransaction, 'facilitators', itsFacilitators, row))
+      if (users) return users
       await database.rights.deleted(dbTransaction, 'pools', row.row_id)
       await dbTransaction.run(deletePoolRow, { id })
       return 'deleted'

@@ -11,6 +11,7 @@ import type {
   RelayerObstacle,
   RelayerRow,
 } from '../../domain/rows.ts'
+import { maxNamedUsers } from '../../domain/rows.ts'
 import {
   type Database,
   type DatabaseTransaction,
@@ -23,7 +24,8 @@ import {
 } from './database.ts'
 import { changeEvent, lowBalanceEvent, writeEvents } from './events.ts'
 import { sealedColumns } from './sealed-rows.ts'
-import { changeFunding, isTreasury } from './treasuries.ts'
+import { changeFunding, fundedBy } from './treasuries.ts'
+import { usersOf } from './users.ts'
 
 type Stored =
   | 'paused'
@@ -113,6 +115,9 @@ const unfinished = sql(`
   UNION ALL SELECT 1 FROM transactions WHERE relayer_row_id = $row_id AND status = 'mined' LIMIT 1`)
 const limitedKeys = sql<{ row_id: number }>(
   'SELECT api_key_row_id AS row_id FROM api_key_relayers WHERE relayer_row_id = $row_id ORDER BY api_key_row_id',
+)
+const itsSponsorships = sql<{ id: string }>(
+  `SELECT id FROM sponsorships WHERE relayer_row_id = $row_id ORDER BY id LIMIT ${maxNamedUsers}`,
 )
 const itsPools = sql<{ row_id: number }>(
   'SELECT pool_row_id AS row_id FROM pool_relayers WHERE relayer_row_id = $row_id ORDER BY pool_row_id',
@@ -284,13 +289,13 @@ export async function noteBalance(
   })
 }
 
-/** `in_use`: it has unfinished transactions. `treasury`: it funds other relayers. */
+/** `unfinished`: it has such transactions. */
 // A relayer that funds none is on no way between others, so that without it nobody gets another treasury.
 export const deleteRelayer = (
   database: Database,
   id: string,
   { auditEntry, ifMatch }: Conditions = {},
-): Promise<Deletion | 'treasury'> =>
+): Promise<Deletion | 'unfinished'> =>
   database.writeCached(async (dbTransaction) => {
     const row = await dbTransaction.one(rowIdOfRelayer, { id })
     if (!row) return 'missing'
@@ -298,8 +303,11 @@ export const deleteRelayer = (
     await dbTransaction.one(lockToDelete, row)
     const before = ifMatch && (await relayerById(database.rights, dbTransaction, id))
     if (before) checkRevision('relayers', before.revision, ifMatch)
-    if (await dbTransaction.one(unfinished, row)) return 'in_use'
-    if (await dbTransaction.one(isTreasury, { id })) return 'treasury'
+    if (await dbTransaction.one(unfinished, row)) return 'unfinished'
+    const users =
+      (await usersOf(dbTransaction, 'funding', fundedBy, { id })) ??
+      (await usersOf(dbTransaction, 'sponsorships', itsSponsorships, row))
+    if (users) return users
     // The MACs of API keys and pools cover their lists of relayers, which become shorter.
     for (const key of await dbTransaction.all(limitedKeys, row))
       await database.rights.updated(dbTransaction, 'api_keys', key.row_id)

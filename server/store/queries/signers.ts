@@ -1,7 +1,9 @@
 import type { Signer } from '../../../generated/openapi.ts'
 import type { Deletion, Listing, LoginTrust, PageRequest, PendingAuditEntry, SignerRow } from '../../domain/rows.ts'
+import { maxNamedUsers } from '../../domain/rows.ts'
 import { type Database, type StoredSeal, sql, type TableList } from './database.ts'
 import { sealedColumns } from './sealed-rows.ts'
+import { usersOf } from './users.ts'
 
 const selectSigner = sql<Signer>('SELECT id, type, address, created_at FROM signers WHERE id = $id')
 const selectSecret = sql<StoredSeal & Pick<SignerRow, 'id' | 'type' | 'secret'>>(
@@ -11,7 +13,7 @@ const insertSignerRow = sql<Signer & { row_id: number }>(`
   INSERT INTO signers (id, type, address, secret) VALUES ($id, $type, $address, $secret)
   ON CONFLICT DO NOTHING RETURNING row_id, id, type, address, created_at`)
 const rowIdOfSigner = sql<{ row_id: number }>('SELECT row_id FROM signers WHERE id = $id')
-const used = sql('SELECT 1 FROM relayers WHERE signer_id = $id LIMIT 1')
+const used = sql<{ id: string }>(`SELECT id FROM relayers WHERE signer_id = $id ORDER BY id LIMIT ${maxNamedUsers}`)
 const deleteSignerRow = sql('DELETE FROM signers WHERE row_id = $row_id')
 
 export const createSigner = (
@@ -46,7 +48,8 @@ export const deleteSigner = (database: Database, id: string, auditEntry?: Pendin
   database.writeCached(async (dbTransaction) => {
     const row = await dbTransaction.one(rowIdOfSigner, { id })
     if (!row) return 'missing'
-    if (await dbTransaction.one(used, { id })) return 'in_use'
+    const users = await usersOf(dbTransaction, 'relayers', used, { id })
+    if (users) return users
     await database.rights.deleted(dbTransaction, 'signers', row.row_id)
     await dbTransaction.run(deleteSignerRow, row)
     return 'deleted'

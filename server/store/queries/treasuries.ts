@@ -1,6 +1,7 @@
 import type { TransactionStatus } from '../../../generated/openapi.ts'
 import { addsCircle } from '../../domain/funding.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
+import { maxNamedUsers } from '../../domain/rows.ts'
 import { isFinal, unfinishedStatuses } from '../../domain/statuses.ts'
 import { type Database, type DatabaseTransaction, type Engine, insertInto, type Session, sql } from './database.ts'
 import type { InsertedTransaction, NewestRefill } from './insert-rules.ts'
@@ -21,10 +22,10 @@ export const funded = sql<{ row_id: number }>(`
   SELECT row_id FROM relayers WHERE funding IS NOT NULL
   UNION SELECT relayer_row_id FROM pool_relayers JOIN pools ON pools.row_id = pool_row_id WHERE pools.funding IS NOT NULL
   ORDER BY row_id`)
-export const isTreasury = sql(
+export const fundedBy = sql<{ id: string }>(
   (engine) => `
-  SELECT 1 FROM relayers WHERE funding IS NOT NULL AND ${ofRelayers[engine]} = $id
-  UNION SELECT 1 FROM pools WHERE funding IS NOT NULL AND ${ofPools[engine]} = $id LIMIT 1`,
+  SELECT id FROM relayers WHERE funding IS NOT NULL AND ${ofRelayers[engine]} = $id
+  UNION SELECT id FROM pools WHERE funding IS NOT NULL AND ${ofPools[engine]} = $id ORDER BY id LIMIT ${maxNamedUsers}`,
 )
 const ofPool = (engine: Engine) => firstPool(ofPools[engine], 'relayers.row_id')
 const treasuries = sql<{ id: string; treasury: string }>(

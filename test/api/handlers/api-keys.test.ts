@@ -363,7 +363,7 @@ test('refuses 3,000 malformed tokens, and tells of their form only', async () =>
       details: [{ path: '/headers/authorization', message, code: 'unauthorized' }],
     })}`
   expect([...bodies].sort()).toEqual([
-    told('is no API key that is valid now and for your address'),
+    told('is no API key that is valid now and for the address from which the request came'),
     told('must be the word Bearer, a space and the API key'),
   ])
 })

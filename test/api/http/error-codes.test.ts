@@ -209,7 +209,7 @@ test('tells the holder of an expired token so, and nobody else', async () => {
   })
   expect(await detailOf(`${data.token.slice(0, -1)}${data.token.endsWith('a') ? 'b' : 'a'}`)).toMatchObject({
     code: 'unauthorized',
-    message: 'is no API key that is valid now and for your address',
+    message: 'is no API key that is valid now and for the address from which the request came',
   })
 })
 

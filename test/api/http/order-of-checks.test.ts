@@ -194,14 +194,14 @@ test('says what is wrong with the header of the API key, and nothing about a key
   expect(await told({ 'X-API-Key': service.api_key })).toMatch(/^is missing: X-API-Key is not read; send Authorization/)
   expect(await told({ Authorization: service.api_key })).toBe('must be the word Bearer, a space and the API key')
   expect(await told({ Authorization: `Bearer ${'a'.repeat(40)}` })).toBe(
-    'is no API key that is valid now and for your address',
+    'is no API key that is valid now and for the address from which the request came',
   )
 })
 
 test('names the nearest path, and the form of the id of a network', async () => {
   const { raw } = await startTestService()
-  const told = async (path: string) =>
-    ((await (await raw(path)).json()) as { details: FailureDetail[] }).details[0]?.message
+  const told = async (path: string, init = {}) =>
+    ((await (await raw(path, init)).json()) as { details: FailureDetail[] }).details[0]?.message
   expect(await told('/api/v1/relayer/demo/transaction')).toBe(
     'there is no such path; the nearest path is /api/v1/relayers/demo/transactions',
   )
@@ -209,4 +209,9 @@ test('names the nearest path, and the form of the id of a network', async () => 
   expect(await told('/api/v1/networks/dead')).toBe('no network has this id')
   expect(await told('/api/v1/networks/local')).toBe('there is no local; did you mean evm:local?')
   expect(await told('/api/v1/networks/locl')).toBe('there is no locl; did you mean evm:local?')
+  const ofPool = { method: 'POST', body: JSON.stringify({ network: 'evm:local', relayer_ids: ['demo'] }) }
+  expect(await told('/api/v1/pools', ofPool)).toBe('no network has this name; did you mean local?')
+  // A member that no alternative of the body has: those of all of them are known.
+  const send = { method: 'POST', body: JSON.stringify({ to: `0x${'1'.repeat(40)}`, value: '1', cal: {} }) }
+  expect(await told('/api/v1/relayers/demo/transactions', send)).toMatch(/call.*; did you mean call\?$/)
 })

@@ -168,6 +168,23 @@ test('H3: a cancellation pays no more than max_fee_per_transaction, at the gas l
   expect(await firstOf(account)).toMatchObject({ status: 'canceled' })
 })
 
+test('warns of a call to an address where no contract is', async () => {
+  const { rig, account } = await rollup()
+  const codes = async (body: { data?: string; value: string }) => {
+    const path = { relayer_id: account.relayer_id }
+    const to = `0x${'5a'.repeat(20)}`
+    const { data } = await rig
+      .client()
+      .post('/api/v1/relayers/{relayer_id}/transactions/dry-run', { path, body: { to, ...body } })
+    return data.warnings.map(({ code }) => code)
+  }
+  expect(await codes({ value: '0', data: '0xa9059cbb' })).toContain('receiver_has_no_code')
+  expect(await codes({ value: '1' })).not.toContain('receiver_has_no_code')
+  rig.clock.passed_ms += 120_000
+  await rig.chain.rpc('anvil_setCode', [`0x${'5a'.repeat(20)}`, '0x00'])
+  expect(await codes({ value: '0', data: '0xa9059cbb' })).not.toContain('receiver_has_no_code')
+})
+
 test('warns of a relayer whose account has code', async () => {
   const { rig, account } = await rollup()
   await rig.chain.rpc('anvil_setCode', [account.address, '0x00'])

@@ -64,7 +64,7 @@ onEveryStore((opened) => {
     ])
     expect(
       await under('in use', (auditEntry) => store.deleteNetwork(`evm:${relayer.network}`, { auditEntry })),
-    ).toEqual(['in_use', false])
+    ).toEqual([{ used_by: 'relayers', ids: [relayer.id] }, false])
     // Each of the changes that share a commit has its own.
     const spend = { policy: 'max_value_per_day' as const, asset: 'wei', amount: '2', limit: '3' }
     const spent = await Promise.all(

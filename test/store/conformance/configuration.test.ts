@@ -39,8 +39,9 @@ onEveryStore((opened) => {
     const secret = await store.getSecret(id)
     expect([secret?.type, Buffer.from(secret?.secret ?? []).toString()]).toEqual(['local', `secret of ${id}`])
     expect([await store.getSigner('none'), await store.getSecret('none')]).toEqual([undefined, undefined])
-    expect(await store.deleteSigner(id)).toBe('in_use')
-    expect(await store.deleteNetwork(`evm:${network}`)).toBe('in_use')
+    const users = (await store.relayersOn(address)).map((relayer) => relayer.id)
+    expect(await store.deleteSigner(id)).toEqual({ used_by: 'relayers', ids: users })
+    expect(await store.deleteNetwork(`evm:${network}`)).toEqual({ used_by: 'relayers', ids: users })
     const other = signerOf(unique('s'))
     await store.createSigner(other)
     const { items } = await store.listSigners({ offset: 0, limit: 1_000 })
@@ -105,16 +106,11 @@ onEveryStore((opened) => {
     ])
     expect(await attach([mine], 'me')).toMatchObject({ notification_ids: [mine] })
     expect(await attach([mine, foreign])).toMatchObject({ notification_ids: [mine, foreign] })
-    expect([await store.deleteNotification(foreign), await store.deleteNotification(mine)]).toEqual([
-      'in_use',
-      'in_use',
-    ])
+    const inUse = { used_by: 'reporting_relayers', ids: [id] }
+    expect([await store.deleteNotification(foreign), await store.deleteNotification(mine)]).toEqual([inUse, inUse])
     expect(await attach([foreign], 'me')).toMatchObject({ notification_ids: [foreign] })
     expect(await store.getRelayer(id)).toMatchObject({ notification_ids: [foreign] })
-    expect([await store.deleteNotification(foreign), await store.deleteNotification(mine)]).toEqual([
-      'in_use',
-      'deleted',
-    ])
+    expect([await store.deleteNotification(foreign), await store.deleteNotification(mine)]).toEqual([inUse, 'deleted'])
   })
 
   test('relayers: creates events for a stop, a start and a low balance, each with its deliveries', async () => {
