@@ -36,6 +36,13 @@ test('shows what each API key spent, and what repricing added', async () => {
     .split('\r\n')
   expect(lines[0]).toBe('"day","caller","name","network","fees","symbol","decimals"')
   expect(lines[1]).toContain(`"${key.api_key.id}","shop","local",`)
+
+  // Who sent it leads to the page of its key, from the transaction, its timeline and the audit trail.
+  const links = page.locator(`#content a[href$="/keys/${key.api_key.id}"]`)
+  await open(`/relayers/${account.relayer_id}/transactions/${sent.data.id}`)
+  await expect.poll(() => links.allTextContents()).toEqual(['shop', 'shop'])
+  await open('/audit')
+  await expect.poll(() => links.first().textContent()).toBe('shop')
 })
 
 test('adds up what relayers of one currency spent', async () => {
