@@ -9,6 +9,7 @@ import { TablePage } from '../components/page.tsx'
 import { ageColumn, type Column, column } from '../components/table.tsx'
 import { NewToken, RelayerLink, RowTime } from '../components/values.tsx'
 import { FormError, listOf, useForm } from '../data/form.ts'
+import { counted } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
 import { useApiKeys, usePools, useRelayers } from '../data/resources.ts'
 import { momentOf, typedOf, zoneShortly } from '../data/times.ts'
@@ -29,13 +30,21 @@ export const ApiKeys = () => (
 )
 
 /** Its rights do not change, and it ends with its sponsorship or facilitator. */
-export const isOfResource = (key: ApiKey) => key.scopes.some((scope) => scope === 'relay' || scope === 'settle')
+export const isOfResource = (key: Pick<ApiKey, 'scopes'>) =>
+  key.scopes.some((scope) => scope === 'relay' || scope === 'settle')
+
+function budgetText({ budget, ...key }: ApiKey): string {
+  if (isOfResource(key)) return key.scopes.includes('settle') ? 'of its facilitator' : 'of its sponsorship'
+  if (!budget) return 'no limits'
+  const others = [budget.max_fee_per_day, budget.max_transactions_per_hour, budget.receivers]
+  return counted(budget.assets.length + others.filter((one) => one !== null).length, 'limit')
+}
 
 const columns: Column<ApiKey>[] = [
   { name: 'API key', by: ({ name }) => name, cell: ({ id, name }) => <Link to={paths.apiKey(id)}>{name}</Link> },
   { name: 'Scopes', by: (key) => key.scopes.length, cell: (key) => key.scopes.join(', ') },
   { name: 'Relayers', cell: (key) => <KeyRelayers apiKey={key} /> },
-  column('Budget', (key) => (isOfResource(key) ? 'of its owner' : key.budget ? 'set' : 'not set')),
+  column('Budget', budgetText),
   {
     name: 'Expires',
     isTime: true,
