@@ -55,7 +55,7 @@ export function SignIn({ token, reason, signIn }: SignInState) {
           </button>
         </div>
         <p className="hint">
-          The service wrote the first key to <code>data/api-key</code>.
+          The service wrote the first key to <code className="whole-id">data/api-key</code>.
         </p>
         {(error ?? reason) !== undefined && <Problem>{error ?? reason}</Problem>}
         <button type="submit" className="primary" aria-busy={isBusy || resumes}>

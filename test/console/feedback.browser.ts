@@ -153,11 +153,11 @@ test('names a chain without blocks as a problem of its network, and offers no pr
   await row.getByRole('link', { name: /no new blocks/ }).waitFor()
   await page
     .locator('.tile')
-    .getByText(/^one has waited for \d+ s$/)
+    .getByText(/^unfinished: \d+ s$/)
     .waitFor()
   await page.getByRole('link', { name: /^local: no new blocks for/ }).click()
   await page.waitForURL(/#\/networks\/evm/)
   const states = page.getByRole('table', { name: 'nodes' }).locator('.badge')
-  await expect.poll(() => states.allTextContents()).toEqual(['no new block'])
+  await expect.poll(() => states.allTextContents()).toEqual(['no new blocks'])
   await account.finished(() => stage.rig.chain.mine())
 })

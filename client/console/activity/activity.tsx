@@ -138,7 +138,7 @@ function Charts({ points, seconds_per_point, network, list, period, whose }: Cha
         open={open}
       />
       {fees ? (
-        <Chart title="Fees" at={at} {...fees} unit={`${each}, in ${fees.unit}`} open={open} />
+        <Chart title="Fees" at={at} {...fees} unit={`${each}, ${fees.unit}`} open={open} />
       ) : (
         <FeesByNetwork period={period} whose={whose} />
       )}
@@ -207,7 +207,7 @@ export function Fees({ period, whose }: { period: Period; whose: Whose & { netwo
 
 function FeeChart({ points, symbol, title }: { points: Point[]; symbol: string; title: string }) {
   const { at, fees } = useMemo(() => ({ at: timesOf(points), fees: feeLine(points, symbol) }), [points, symbol])
-  return <Chart title={title} at={at} {...fees} unit={`per day (UTC), in ${fees.unit}`} />
+  return <Chart title={title} at={at} {...fees} unit={`per day (UTC), ${fees.unit}`} />
 }
 
 export const weiPerCoin = 1e18
@@ -221,7 +221,7 @@ function feeLine(points: Point[], symbol: string) {
   const fees = points.map((point) => Number(point.fees ?? 0))
   const [unit, size] = Math.max(...fees) < minCoins * weiPerCoin ? ['gwei', weiPerGwei] : [symbol, weiPerCoin]
   return {
-    unit,
+    unit: unit === symbol ? `in ${symbol}` : `axis in ${unit}`,
     lines: [{ label: 'paid', color: '--blue', values: fees.map((wei) => wei / size) }],
     measure: 'amount' as const,
     total: fixed(feesOf(points).toString(), symbol),

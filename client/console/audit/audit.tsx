@@ -8,7 +8,7 @@ import { Select } from '../components/fields.tsx'
 import { Filters, LateField, Matches, PeriodFields, periodIn, Segments } from '../components/filters.tsx'
 import { Heading } from '../components/page.tsx'
 import { type Column, Pages, Table, usePage } from '../components/table.tsx'
-import { Badge, CallerName, Copyable, CopyButton, RelayerLink, RowTime } from '../components/values.tsx'
+import { Badge, CallerName, Copyable, CopyButton, NetworkLink, RelayerLink, RowTime } from '../components/values.tsx'
 import { useAddressState } from '../data/address-state.ts'
 import { given } from '../data/form.ts'
 import { count, counted, sentence, words } from '../data/format.ts'
@@ -270,6 +270,7 @@ const changesText = ({ changes }: AuditEntry): string =>
 
 /** A transaction by its name; anything else as it is. */
 function Subject({ entry: { relayer_id, subject_name }, subject }: { entry: AuditEntry; subject: string }) {
+  if (subject.startsWith('evm:')) return <NetworkLink name={subject.slice('evm:'.length)} />
   if (relayer_id === null || subject_name === null) return <Copyable value={subject} />
   return (
     <span className="copyable">

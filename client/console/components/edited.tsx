@@ -59,6 +59,7 @@ function keyOf(value: unknown): string {
 
 /** What is shown: `asset coin, max amount none; asset 0x12…, max amount 5`. */
 export function valueText(value: unknown): string {
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (typeof value !== 'object' || value === null) return `${value ?? 'none'}`
   const isOfObjects = Array.isArray(value) && typeof value[0] === 'object'
   const parts = Array.isArray(value)

@@ -1,4 +1,4 @@
-import { Check, Copy, ExternalLink } from 'lucide-react'
+import { Check, CircleAlert, Copy, ExternalLink } from 'lucide-react'
 import { type ComponentProps, type ReactNode, useState, useSyncExternalStore } from 'react'
 import { Link } from 'wouter'
 import type { Transaction } from '../../index.ts'
@@ -228,14 +228,19 @@ export function RelayerLink({ id }: { id: string }) {
   )
 }
 
-/** The page of a network, by its name. Red: its nodes are down, or make no blocks. */
+/** The page of a network, by its name, with a mark while its nodes are down or make no blocks. */
 export function NetworkLink({ name }: { name: string }) {
   const id = `evm:${name}`
   const state = useNetworkState()({ id })
   return (
-    <Link to={paths.network(id)} className={state && 'bad-text'} title={state}>
+    <Link to={paths.network(id)} title={state}>
       {name}
-      {state && <span className="hidden">: {state}</span>}
+      {state && (
+        <>
+          <CircleAlert className="icon mark" aria-hidden />
+          <span className="hidden">: {state}</span>
+        </>
+      )}
     </Link>
   )
 }
@@ -246,7 +251,7 @@ export function Block({ number, network }: { number: number; network: string }) 
   return page === undefined ? (
     count(number)
   ) : (
-    <a href={page} target="_blank" rel="noopener noreferrer">
+    <a className="block" href={page} target="_blank" rel="noopener noreferrer">
       {count(number)}
     </a>
   )

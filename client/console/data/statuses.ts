@@ -40,7 +40,7 @@ const toned: Partial<Record<Tone, string[]>> = {
   ],
   warn: [
     ...['canceling', 'expired', 'paused', 'failing', 'rate_limited', 'leaving', 'blocked', 'gap', 'chain_ahead'],
-    ...['fee_too_high', 'warning', 'not refilled', 'refusing', 'slow', 'no new block'],
+    ...['fee_too_high', 'warning', 'not refilled', 'refusing', 'slow', 'waits for network'],
   ],
   busy: ['pending', 'sent', 'submitted', 'unfinished'],
 }

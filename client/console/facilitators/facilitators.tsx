@@ -48,7 +48,11 @@ const columns: Column<Facilitator>[] = [
     isNumber: true,
     cell: ({ usage, network }) => <Coins wei={usage.used} network={network} />,
   },
-  { name: 'Left', isNumber: true, cell: ({ usage, network }) => <Coins wei={usage.remaining} network={network} /> },
+  {
+    name: 'Budget left',
+    isNumber: true,
+    cell: ({ usage, network }) => <Coins wei={usage.remaining} network={network} />,
+  },
 ]
 
 const tokens = [

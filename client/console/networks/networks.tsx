@@ -225,7 +225,7 @@ function Nodes({ nodes, network }: { nodes: NetworkNode[]; network: Network }) {
   const head = Math.max(...nodes.map(({ block_number }) => block_number ?? 0))
   const columns: Column<NetworkNode>[] = [
     { name: 'Node', by: ({ url }) => url, cell: ({ url }) => <Copyable value={url} whole /> },
-    stateColumn((node) => (node.status === 'healthy' && isStill ? 'no new block' : node.status)),
+    stateColumn((node) => (node.status === 'healthy' && isStill ? 'no new blocks' : node.status)),
     column('Weight', ({ weight }) => weight, { isNumber: true }),
     countColumn(
       'Last block',
@@ -243,7 +243,15 @@ function Nodes({ nodes, network }: { nodes: NetworkNode[]; network: Network }) {
       ? [{ name: '', cell: (node: NetworkNode) => <RemoveNode network={network} index={nodes.indexOf(node)} /> }]
       : []),
   ]
-  return <Table of="nodes" rows={nodes} columns={columns} idOf={(node) => `${nodes.indexOf(node)} ${node.url}`} />
+  return (
+    <Table
+      of="nodes"
+      sorted="Node"
+      rows={nodes}
+      columns={columns}
+      idOf={(node) => `${nodes.indexOf(node)} ${node.url}`}
+    />
+  )
 }
 
 /** What can be done with a network: most of it from a menu. */
@@ -458,6 +466,7 @@ function Abis() {
         {(abis) => (
           <Table
             of="ABIs"
+            sorted="Contract"
             rows={abis}
             columns={columns}
             idOf={({ id }) => id}

@@ -102,7 +102,7 @@ function Tiles() {
         to={oldest === null ? paths.transactions : paths.group(paths.transactions, 'unfinished')}
         name="Slowest, 24 h"
         value={isKnown && (slowest === null ? '–' : duration(slowest))}
-        note={oldest === null ? 'from acceptance to a block' : `one waits for ${age(oldest)}`}
+        note={oldest === null ? 'from acceptance to a block' : `unfinished: ${age(oldest)}`}
         tone={oldest !== null && Date.now() - Date.parse(oldest) > Math.max(slowest ?? 0, slowMs) ? 'warn' : undefined}
         line={{
           values: points.map(({ max_inclusion_ms }) => max_inclusion_ms),

@@ -111,7 +111,13 @@ function Members({ pool }: { pool: PoolResource }) {
   ]
   return (
     <>
-      <Table of="relayers" rows={pool.relayers} columns={columns} idOf={({ relayer_id }) => relayer_id} />
+      <Table
+        of="relayers"
+        sorted="Relayer"
+        rows={pool.relayers}
+        columns={columns}
+        idOf={({ relayer_id }) => relayer_id}
+      />
       <p className="hint">
         Each address is <code>msg.sender</code> of what its relayer sends. A contract that allows only listed senders
         must list all of them.

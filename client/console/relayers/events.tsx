@@ -111,7 +111,8 @@ function Course({ of: [newest, ...before] }: { of: Group }) {
       .map(wordOf)
       .filter((word) => !usual.has(word)),
   )
-  const took = isFinal(its.status) && duration(Date.parse(newest.timestamp) - Date.parse(its.created_at))
+  const took =
+    isFinal(its.status) && duration(Date.parse(its.ended_at ?? newest.timestamp) - Date.parse(its.created_at))
   return (
     <span className="hint" title={steps.map((event) => `${wordOf(event)} ${clock(event.timestamp)}`).join(', ')}>
       {[took, ...unusual].filter(Boolean).join(', ')}

@@ -26,10 +26,12 @@ export function RelayerTroubles({ relayer_id }: { relayer_id: string }) {
   const its = useProblems().data?.data.filter((one) => one.relayer_id === relayer_id && kinds.has(one.kind))
   return its?.map(({ id, kind, severity, summary, reason, transaction_id }) => (
     <Callout of={severity} key={id}>
-      {ofItself(summary, relayer_id)} {reasonText(sentence(reason), symbol)}{' '}
-      {transaction_id !== null && (
-        <Link to={paths.transaction({ relayer_id, id: transaction_id })}>Open the transaction</Link>
-      )}
+      <p>
+        {ofItself(summary, relayer_id)} {reasonText(sentence(reason), symbol)}{' '}
+        {transaction_id !== null && (
+          <Link to={paths.transaction({ relayer_id, id: transaction_id })}>Open the transaction</Link>
+        )}
+      </p>
       {kind === 'external_transactions' && may('manage') && <Compared relayer_id={relayer_id} symbol={symbol} />}
     </Callout>
   ))

@@ -172,7 +172,8 @@ const columnsOf = (rows: RelayerSpending[], isKnown: boolean): Column<Row>[] => 
     ? [
         {
           ...costColumns.failed,
-          cell: ({ failed }: Row) => (failed > 0 ? <span className="low">{count(failed)}</span> : '0'),
+          cell: ({ failed }: Row) => <Failed count={failed} />,
+          sum: (all: Row[]) => <Failed count={all.reduce((sum, { failed }) => sum + failed, 0)} />,
         },
       ]
     : []),
@@ -194,6 +195,9 @@ const columnsOf = (rows: RelayerSpending[], isKnown: boolean): Column<Row>[] => 
     cell: ({ relayer_id, network }) => <Balance of={relayer_id} network={network} />,
   },
 ]
+
+const Failed = ({ count: number }: { count: number }) =>
+  number > 0 ? <span className="low">{count(number)}</span> : '0'
 
 const dayS = 86_400
 
