@@ -435,7 +435,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
     const { relayer_id: id } = await refusing({ allow_transactions: false })
     return {
       seen: new RegExp(`${id} refused a request`),
-      named: /Does not take transactions/,
+      named: /Does not accept transactions/,
       async end(page) {
         const row = page.getByRole('listitem').filter({ hasText: 'allow_transactions' })
         await confirm(page, row.getByRole('button'), (its) => its.locator('select').selectOption(''))
