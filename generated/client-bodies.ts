@@ -578,14 +578,14 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "The delivery's id."
   ],
   [
+   "status",
+   "failed | pending",
+   ""
+  ],
+  [
    "since",
    "text",
    "The earliest event time (RFC 3339)."
-  ],
-  [
-   "status",
-   "pending",
-   "`pending`: those that wait for their next attempt."
   ]
  ],
  "post /api/v1/relayers": [

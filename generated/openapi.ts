@@ -1429,7 +1429,7 @@ export interface paths {
         head?: never;
         /**
          * Update a network
-         * @description A JSON merge patch (RFC 7396): absent members are unchanged. null clears `symbol` and `average_blocktime_ms`, and sets the others to their defaults. Name, type and chain id cannot change.
+         * @description A JSON merge patch (RFC 7396): absent members are unchanged. null clears `symbol` and `average_blocktime_ms`, and sets the others to their defaults. `submission` and `coin_token` are replaced as a whole. Name, type and chain id cannot change.
          *
          *     **Returns** 200: The network. `data` is `Network`.
          */
@@ -2428,7 +2428,7 @@ export interface paths {
         head?: never;
         /**
          * Update an API key
-         * @description A JSON merge patch (RFC 7396): absent members are unchanged, null removes a limit. Effective from the next request, in every process. The name of another key is refused (409).
+         * @description A JSON merge patch (RFC 7396): absent members are unchanged, null removes a limit. `rate_limit` is replaced as a whole. Effective from the next request, in every process. The name of another key is refused (409).
          *
          *     **Returns** 200: The API key. `data` is `ApiKey`.
          */
@@ -3293,10 +3293,7 @@ export interface components {
             signature: components["schemas"]["TransactionSignature"] | null;
             /** @description The fee tier. Null where none was chosen, as for a transaction that fills a nonce. */
             speed: components["schemas"]["Speed"] | null;
-            /**
-             * Format: int32
-             * @description The percentile of recent priority fees (eth_feeHistory) that `speed` pays. Null where `speed` is.
-             */
+            /** @description The percentile of recent priority fees (eth_feeHistory) that `speed` pays. Null where `speed` is. */
             speed_percentile: number | null;
             /** @description The receipt of the transaction with `hash`. Null while the transaction is not in a block, also after a reorganization removed its block. A `canceled` transaction has the receipt of the transfer that used its nonce, if there was one. */
             receipt: components["schemas"]["TransactionReceipt"] | null;
@@ -3771,8 +3768,8 @@ export interface components {
         RedeliverOneRequest: {
             /** @description The delivery's id. */
             delivery_id: components["schemas"]["Id"];
-            since?: never;
             status?: never;
+            since?: never;
         };
         /** @description The deliveries that wait for their next attempt. */
         RedeliverPendingRequest: {
@@ -3787,12 +3784,16 @@ export interface components {
         /** @description The failed deliveries since a time. */
         RedeliverFailedRequest: {
             /**
+             * @description `failed`: those that are not attempted again.
+             * @enum {string}
+             */
+            status: "failed";
+            /**
              * Format: date-time
              * @description The earliest event time (RFC 3339).
              */
             since: string;
             delivery_id?: never;
-            status?: never;
         };
         /** @description A text, bytes, or the hashes of typed data. */
         SignBatchItem: components["schemas"]["SignTextRequest"] | components["schemas"]["SignBytesRequest"] | components["schemas"]["SignTypedDataHashesRequest"];
@@ -4896,10 +4897,7 @@ export interface components {
             signature: components["schemas"]["TransactionSignature"] | null;
             /** @description The fee tier. Null where none was chosen, as for a transaction that fills a nonce. */
             speed: components["schemas"]["Speed"] | null;
-            /**
-             * Format: int32
-             * @description The percentile of recent priority fees (eth_feeHistory) that `speed` pays. Null where `speed` is.
-             */
+            /** @description The percentile of recent priority fees (eth_feeHistory) that `speed` pays. Null where `speed` is. */
             speed_percentile: number | null;
             /** @description The receipt of the transaction with `hash`. Null while the transaction is not in a block, also after a reorganization removed its block. A `canceled` transaction has the receipt of the transfer that used its nonce, if there was one. */
             receipt: components["schemas"]["TransactionReceipt"] | null;
@@ -5150,8 +5148,8 @@ export interface components {
             rate_limit: components["schemas"]["ApiKeyRateLimit"] | null;
             /** @description What the key may move. Null: what its relayers allow. */
             budget: components["schemas"]["ApiKeyBudget"] | null;
-            /** @description What of its budget is used, left, and when it has room again. Absent but in [Get an API key](#/api-keys/getapikey), and where the key has no budget. */
-            budget_usage?: components["schemas"]["BudgetUsage"];
+            /** @description What of its budget is used, left, and when it has room again. Null: it has no budget. Absent but in [Get an API key](#/api-keys/getapikey). */
+            budget_usage?: components["schemas"]["BudgetUsage"] | null;
             /**
              * Format: date-time
              * @description The end of validity. Null: no end.
@@ -5541,10 +5539,7 @@ export interface components {
             max_fee_per_payment: components["schemas"]["Amount"];
             /** @description The highest total fee in any 24 hours, in wei. */
             max_fee_per_day: components["schemas"]["Amount"];
-            /**
-             * Format: int32
-             * @description How long a settlement waits for its transaction.
-             */
+            /** @description How long [Settle a payment](#/facilitators/settlepayment) waits until the payment is mined. */
             wait_seconds: number;
             /** @description The id of its API key. */
             api_key_id: components["schemas"]["Id"];
@@ -6492,7 +6487,7 @@ export interface components {
             /** @description Whether signatures that move this token are allowed and counted: in one sum with transactions, when they are signed. Counted are ERC-3009 (`TransferWithAuthorization`, `ReceiveWithAuthorization`, `CancelAuthorization`), ERC-2612 (`Permit`), Dai's `Permit` (as the highest number, so that a limit refuses it) and Permit2 (`PermitTransferFrom`, `PermitBatchTransferFrom`, both with a witness, `PermitSingle`, `PermitBatch`). A type is known by its exact members, and its contract by `verifyingContract`, which must be the token or Permit2; the domain must have the `chainId` of the network. All else is refused, as are hashes. What was signed stays counted for 24 hours, used or not. */
             allow_signatures: boolean;
         };
-        /** @description An absent policy does not limit, unless its description names a default. */
+        /** @description An absent policy does not limit, unless its description names a default. One that is not set is absent and never null, as in the answers of the OpenZeppelin Relayer, whose clients read them. */
         RelayerPolicies: {
             /** @description The relayer sends only while its balance is at least this amount, in wei. */
             min_balance?: components["schemas"]["Amount"];
@@ -12483,6 +12478,7 @@ export const sendTransactionWithCallRequestSpeedAnyOf1Values: ReadonlyArray<Flat
 export const replaceTransactionWithDataRequestSpeedAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ReplaceTransactionWithDataRequest"]["speed"]> = ["safeLow"];
 export const replaceTransactionWithCallRequestSpeedAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ReplaceTransactionWithCallRequest"]["speed"]> = ["safeLow"];
 export const redeliverPendingRequestStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RedeliverPendingRequest"]["status"]> = ["pending"];
+export const redeliverFailedRequestStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RedeliverFailedRequest"]["status"]> = ["failed"];
 export const transactionAttemptPurposeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionAttempt"]["purpose"]> = ["send", "cancel"];
 export const transactionHistoryEntryEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionHistoryEntry"]["event"]> = ["replaced", "sped_up", "canceled", "reorganized"];
 export const contentChangeMemberValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ContentChange"]["member"]> = ["to", "value", "data"];

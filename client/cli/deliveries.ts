@@ -52,7 +52,7 @@ export function addDeliveries(program: Command, context: () => Context): void {
       const { client, print } = context()
       const [body, ...others] = [
         ...(deliveryId === undefined ? [] : [{ delivery_id: deliveryId }]),
-        ...(since === undefined ? [] : [{ since }]),
+        ...(since === undefined ? [] : [{ status: 'failed', since } as const]),
         ...(pending ? [{ status: 'pending' } as const] : []),
       ]
       if (body === undefined || others.length > 0)

@@ -390,9 +390,14 @@ export const table: Record<string, Make> = {
   // Last, because they change most rows and continue in the background.
   sweepRelayer: send('POST', '/relayers/demo/sweep', () => ({ to })),
   cancelPendingTransactions: send('DELETE', '/relayers/demo/transactions/pending', undefined, { after_ms: bulkMs }),
-  redeliverDeliveries: send('POST', '/notifications/full/redeliver', () => ({ since: '2026-01-01T00:00:00Z' }), {
-    after_ms: bulkMs,
-  }),
+  redeliverDeliveries: send(
+    'POST',
+    '/notifications/full/redeliver',
+    () => ({ status: 'failed', since: '2026-01-01T00:00:00Z' }),
+    {
+      after_ms: bulkMs,
+    },
+  ),
   deleteNotification: (stored, attempt) =>
     attempt === 0 ? send('DELETE', '/notifications/full', undefined, { after_ms: bulkMs })(stored, attempt) : [],
 }

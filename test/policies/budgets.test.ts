@@ -159,7 +159,7 @@ test('counts transfers, approvals and signatures of a key in one sum, and tells 
   // Who manages API keys reads the same of each of them.
   expect((await service.client.apiKeys.get(key.id)).budget_usage).toEqual(await selfOf(key.client))
   const { api_key: without } = await service.client.apiKeys.create({ name: 'without', scopes: ['read'] })
-  expect((await service.client.apiKeys.get(without.id)).budget_usage).toBeUndefined()
+  expect((await service.client.apiKeys.get(without.id)).budget_usage).toBeNull()
 })
 
 test('refuses what is not listed, and what it cannot count', async () => {

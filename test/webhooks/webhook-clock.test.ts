@@ -40,7 +40,7 @@ async function startClocked() {
     return (await deliveries())[0] as NonNullable<Awaited<ReturnType<typeof deliveries>>[number]>
   }
   const redeliverSince = async (since: number) => {
-    const given = { ...hook, body: { since: new Date(since).toISOString() } }
+    const given = { ...hook, body: { status: 'failed' as const, since: new Date(since).toISOString() } }
     return (await client.post('/api/v1/notifications/{notification_id}/redeliver', given)).data.redelivered_count
   }
 

@@ -162,7 +162,7 @@ test('disables after 410, enables with an update of the URL, and redelivers fail
     pending_count: 0,
     disabled_reason: expect.stringContaining('410'),
   })
-  const since = { since: '2020-01-01T00:00:00Z' }
+  const since = { status: 'failed', since: '2020-01-01T00:00:00Z' } as const
   const again = () => client.post('/api/v1/notifications/{notification_id}/redeliver', { ...hook, body: since })
   await expect(again()).rejects.toMatchObject({ status: 409 })
 

@@ -326,7 +326,7 @@ function NotificationActions({ id, resource, health }: NotificationActionsProps)
         label="Redeliver failed"
         disabled={failed === 0 && 'No delivery has failed.'}
         effect="Sends all failed deliveries of events since this time again, in the order of the events."
-        run={(client) => client.notifications.redeliverDeliveries(id, { since: since ?? '' })}
+        run={(client) => client.notifications.redeliverDeliveries(id, { status: 'failed', since: since ?? '' })}
         message={({ redelivered_count }) => `${deliveriesAre(redelivered_count, 'failed')} redelivered.`}
       >
         <Field label={`Since (${zoneShortly(since)})`} type="datetime-local" required {...bind('since')} />

@@ -22,7 +22,8 @@ export const apiKeys = (context: Pick<ServicesContext, 'store' | 'makeId' | 'now
     async getApiKey({ path }) {
       const apiKey = await context.store.getApiKey(path.api_key_id)
       const budget = budgetOf(apiKey)
-      return apiKey && { ...showApiKey(apiKey), ...(budget && { budget_usage: await getBudgetUsage(context, budget) }) }
+      const budgetUsage = budget ? await getBudgetUsage(context, budget) : null
+      return apiKey && { ...showApiKey(apiKey), budget_usage: budgetUsage }
     },
 
     updateApiKey: ({ path, body, auditEntry, ifMatch }) =>
