@@ -1096,7 +1096,7 @@ export interface paths {
          * @description Sends events again, with the same id and bytes. Refused with 409 if the notification is disabled. The body says which:
          *
          *     - `delivery_id`: one delivery, also one that was delivered. Its retry schedule starts again.
-         *     - `since`: every failed delivery of events since a time.
+         *     - `status: failed` with `since`: every failed delivery of events since a time.
          *     - `status: pending`: every delivery that waits for its next attempt is due now, in the order of the events, for example after the endpoint was mended. This attempt does not count in the retry schedule. The first success after a minute or more of failures does the same.
          *
          *     More than 500 are processed in the background, in batches, also after a restart.
@@ -3870,7 +3870,7 @@ export interface components {
             /** @description The call that `data` is. Null: its ABI is not known, or there is no data. Always null in events, which are the same for every ABI. */
             call: components["schemas"]["DecodedCall"] | null;
             /** @description What a speed-up at each speed, and a cancellation, would be signed at now. Empty when the transaction is in a block, being canceled or finished. */
-            changes: components["schemas"]["TransactionChange"][];
+            options: components["schemas"]["TransactionOption"][];
             /** @description What callers and reorganizations changed of it, the oldest first; the newest 20. Its signed versions are apart ([List the signed versions of a transaction](#/transactions/listtransactionattempts)). */
             history: components["schemas"]["TransactionHistoryEntry"][];
             /** @description Steps that can resolve the situation, the best first. Empty when no action is needed. */
@@ -3910,7 +3910,7 @@ export interface components {
             after: string | null;
         };
         /** @description Another version of a transaction at its nonce, at the prices of this moment. Prices in wei per unit of gas, amounts in wei; null when nothing would be signed, or when it is not known: `reason` says why. */
-        TransactionChange: {
+        TransactionOption: {
             /**
              * @description What would be asked for. One of `speedUpTransaction`, `cancelTransaction`. A later version may add values.
              * @enum {string}
@@ -4006,7 +4006,7 @@ export interface components {
             max_fee_per_day?: components["schemas"]["Amount"];
         };
         /** @description `needed`: the gas that the nodes estimate; null when they do not, for example because the call reverts. `limit`: the gas limit of the request; null: none. `creates_account`: whether the receiver is an account that does not exist yet, which costs more on some chains; null when no node says. */
-        GasNeed: {
+        GasEstimate: {
             /**
              * Format: int64
              * @description The gas that the nodes estimate. Null when they do not.
@@ -4050,7 +4050,7 @@ export interface components {
              * @description The gas limit that it would be signed with.
              */
             gas_limit: number | null;
-            gas: components["schemas"]["GasNeed"];
+            gas: components["schemas"]["GasEstimate"];
             /** @description The price per unit of gas that it would be signed at, in wei. Null for a transaction of type 2 or 4. */
             gas_price: string | null;
             /** @description The highest price per unit of gas that it would be signed at, in wei. Null for a transaction of type 0 or 1. */
@@ -4062,7 +4062,7 @@ export interface components {
             /** @description The balance of the relayer's address, in wei. Null where balances are not checked (the feature `no_native_coin`). */
             balance: string | null;
             /** @description The highest total cost of the accepted, unfinished transactions of the address, in wei. The balance must cover this and `max_cost`. */
-            reserved: string | null;
+            reserved_cost: string | null;
             warnings: components["schemas"]["TransactionWarnings"];
         };
         /** @description What became of the pending transactions. */
@@ -4323,12 +4323,12 @@ export interface components {
              * Format: int64
              * @description The number of mined transactions of the address. Null while no node answers.
              */
-            chain_latest: number | null;
+            chain_latest_nonce: number | null;
             /**
              * Format: int64
              * @description The number of mined transactions and of transactions that are pending in the node. The service does not rely on it.
              */
-            chain_pending: number | null;
+            chain_pending_nonce: number | null;
             /** @description Nonces below the next one that no transaction holds. At most 100 are listed. */
             gaps: number[];
             /**
@@ -4339,9 +4339,9 @@ export interface components {
             /** @description The situation and the action taken, for people. */
             summary: string;
             /** @description The relayer's unmined transaction with the lowest nonce, while it waits. All later transactions wait for it. Null while nothing blocks. */
-            blocking: components["schemas"]["BlockingTransaction"] | null;
+            blocking_transaction: components["schemas"]["BlockingTransaction"] | null;
             /** @description The last transaction of this address that the chain or a node has and this service did not send: another program uses the key, or another copy of this service's database is or was in use. Null when none was seen, and after it was acknowledged ([Acknowledge external transactions](#/relayers/acknowledgeexternaltransactions)). */
-            external: components["schemas"]["LastExternalTransaction"] | null;
+            last_external_transaction: components["schemas"]["LastExternalTransaction"] | null;
         };
         /** @description The last transaction of the address that this service did not send. */
         LastExternalTransaction: {
@@ -4376,10 +4376,10 @@ export interface components {
         /** @description The body of [Acknowledge external transactions](#/relayers/acknowledgeexternaltransactions). */
         AcknowledgeExternalTransactionsRequest: {
             /** @description The transactions that were compared, as the list showed them. */
-            transactions: components["schemas"]["ComparedTransactionInput"][];
+            transactions: components["schemas"]["ExternalTransactionInput"][];
         };
         /** @description An external transaction, as the list showed it. */
-        ComparedTransactionInput: {
+        ExternalTransactionInput: {
             /**
              * Format: int64
              * @description Its nonce.
@@ -5052,7 +5052,7 @@ export interface components {
         BudgetAsset: {
             asset: components["schemas"]["Asset"];
             /** @description The highest amount of one transaction or signature, in wei or in the smallest unit of the token. Null: that of a day. */
-            max_amount: string | null;
+            max_amount_per_transaction: string | null;
             /** @description The highest total amount in any 24 hours, in wei or in the smallest unit of the token. */
             max_amount_per_day: components["schemas"]["Amount"];
         };
@@ -5074,7 +5074,7 @@ export interface components {
         BudgetAssetInput: {
             asset: components["schemas"]["AssetInput"];
             /** @description The highest amount of one transaction or signature, in wei or in the smallest unit of the token. Absent or null: that of a day. */
-            max_amount?: components["schemas"]["AmountInput"] | null;
+            max_amount_per_transaction?: components["schemas"]["AmountInput"] | null;
             /** @description The highest total amount in any 24 hours, in wei or in the smallest unit of the token. */
             max_amount_per_day: components["schemas"]["AmountInput"];
         };
@@ -5115,7 +5115,7 @@ export interface components {
         BudgetAssetUsage: {
             asset: components["schemas"]["Asset"];
             /** @description The highest amount of one transaction or signature, in wei or in the smallest unit of the token. Null: that of a day. */
-            max_amount: string | null;
+            max_amount_per_transaction: string | null;
             /** @description What was moved in the last 24 hours, in wei or in the smallest unit of the token. */
             used: components["schemas"]["Amount"];
             /** @description What is left of `limit`, in wei or in the smallest unit of the token. */
@@ -5239,7 +5239,7 @@ export interface components {
             sequence: number;
             /** @description When it was asked for. */
             created_at: components["schemas"]["Timestamp"];
-            /** @description An API key's id, `environment` (the setting `API_KEY`), `command line`, or `service` for its own actions. */
+            /** @description An API key's id, `environment` (the setting `API_KEY`), `command_line`, or `service` for its own actions. */
             caller: string;
             /** @description The name of the API key, also of a revoked one. Null for another caller. */
             caller_name: string | null;
@@ -5474,14 +5474,14 @@ export interface components {
             /** @description The address of the token. */
             asset: components["schemas"]["AddressInput"];
             /** @description The highest amount of one payment, in the smallest unit of the token. */
-            max_amount: components["schemas"]["AmountInput"];
+            max_amount_per_payment: components["schemas"]["AmountInput"];
         };
         /** @description A token that payers may pay with, and the most that one payment may be. */
         FacilitatorAsset: {
             /** @description The address of the token. */
             asset: components["schemas"]["Address"];
             /** @description The highest amount of one payment, in the smallest unit of the token. */
-            max_amount: components["schemas"]["Amount"];
+            max_amount_per_payment: components["schemas"]["Amount"];
         };
         /** @description The body of [Create a facilitator](#/facilitators/createfacilitator). */
         CreateFacilitatorRequest: {
@@ -5790,10 +5790,10 @@ export interface components {
             /** @description Null for a plain call without one. */
             user: `0x${string}` | null;
             /**
-             * @description `rejected`: it was not executed. `reverted`: it was mined without effect, and cost its fee. One of `pending`, `submitted`, `success`, `rejected`, `reverted`. A later version may add values.
+             * @description `rejected`: it was not executed. `reverted`: it was mined without effect, and cost its fee. One of `pending`, `submitted`, `succeeded`, `rejected`, `reverted`. A later version may add values.
              * @enum {string}
              */
-            status: "pending" | "submitted" | "success" | "rejected" | "reverted";
+            status: "pending" | "submitted" | "succeeded" | "rejected" | "reverted";
             /** @description 32 bytes of lower-case hex with 0x. */
             hash: `0x${string}` | null;
             /** @description What was paid, in wei. Null until it is mined. */
@@ -6481,7 +6481,7 @@ export interface components {
             /** @description The address of the token. */
             asset: components["schemas"]["Address"];
             /** @description The highest amount of one transaction or signature, in the smallest unit of the token. Null: no limit. */
-            max_amount: string | null;
+            max_amount_per_transaction: string | null;
             /** @description The highest total amount in any 24 hours, in the smallest unit of the token. Null: no limit. */
             max_amount_per_day: string | null;
             /** @description Whether signatures that move this token are allowed and counted: in one sum with transactions, when they are signed. Counted are ERC-3009 (`TransferWithAuthorization`, `ReceiveWithAuthorization`, `CancelAuthorization`), ERC-2612 (`Permit`), Dai's `Permit` (as the highest number, so that a limit refuses it) and Permit2 (`PermitTransferFrom`, `PermitBatchTransferFrom`, both with a witness, `PermitSingle`, `PermitBatch`). A type is known by its exact members, and its contract by `verifyingContract`, which must be the token or Permit2; the domain must have the `chainId` of the network. All else is refused, as are hashes. What was signed stays counted for 24 hours, used or not. */
@@ -6584,10 +6584,10 @@ export interface components {
             /** @description The address of the token. */
             asset: components["schemas"]["AddressInput"];
             /** @description The highest amount of one transaction or signature, in the smallest unit of the token. Absent or null: no limit. */
-            max_amount?: components["schemas"]["AmountInput"] | null;
+            max_amount_per_transaction?: components["schemas"]["AmountInput"] | null;
             /** @description The highest total amount in any 24 hours, in the smallest unit of the token. Absent or null: no limit. */
             max_amount_per_day?: components["schemas"]["AmountInput"] | null;
-            /** @description Whether signatures that move this token are allowed and counted: in one sum with transactions, when they are signed. Counted are ERC-3009 (`TransferWithAuthorization`, `ReceiveWithAuthorization`, `CancelAuthorization`), ERC-2612 (`Permit`), Dai's `Permit` (as the highest number, so that a limit refuses it) and Permit2 (`PermitTransferFrom`, `PermitBatchTransferFrom`, both with a witness, `PermitSingle`, `PermitBatch`). A type is known by its exact members, and its contract by `verifyingContract`, which must be the token or Permit2; the domain must have the `chainId` of the network. All else is refused, as are hashes. What was signed stays counted for 24 hours, used or not. Default: false. Needs `max_amount` or `max_amount_per_day`. */
+            /** @description Whether signatures that move this token are allowed and counted: in one sum with transactions, when they are signed. Counted are ERC-3009 (`TransferWithAuthorization`, `ReceiveWithAuthorization`, `CancelAuthorization`), ERC-2612 (`Permit`), Dai's `Permit` (as the highest number, so that a limit refuses it) and Permit2 (`PermitTransferFrom`, `PermitBatchTransferFrom`, both with a witness, `PermitSingle`, `PermitBatch`). A type is known by its exact members, and its contract by `verifyingContract`, which must be the token or Permit2; the domain must have the `chainId` of the network. All else is refused, as are hashes. What was signed stays counted for 24 hours, used or not. Default: false. Needs `max_amount_per_transaction` or `max_amount_per_day`. */
             allow_signatures?: boolean;
         };
         /**
@@ -6737,7 +6737,7 @@ export interface components {
             /** @description The address of the token. */
             asset: components["schemas"]["Address"];
             /** @description The highest amount of one transaction, in the smallest unit of the token. Null: no limit. */
-            max_amount: string | null;
+            max_amount_per_transaction: string | null;
             /** @description The highest total amount in any 24 hours, in the smallest unit of the token. Null: no limit. */
             max_amount_per_day: string | null;
         };
@@ -6759,7 +6759,7 @@ export interface components {
             /** @description The address of the token. */
             asset: components["schemas"]["AddressInput"];
             /** @description The highest amount of one transaction or signature, in the smallest unit of the token. Absent or null: no limit. */
-            max_amount?: components["schemas"]["AmountInput"] | null;
+            max_amount_per_transaction?: components["schemas"]["AmountInput"] | null;
             /** @description The highest total amount in any 24 hours, in the smallest unit of the token. Absent or null: no limit. */
             max_amount_per_day?: components["schemas"]["AmountInput"] | null;
         };
@@ -8541,12 +8541,12 @@ export type TransactionAttempt = components['schemas']['TransactionAttempt'];
 export type Explanation = components['schemas']['Explanation'];
 export type TransactionHistoryEntry = components['schemas']['TransactionHistoryEntry'];
 export type ContentChange = components['schemas']['ContentChange'];
-export type TransactionChange = components['schemas']['TransactionChange'];
+export type TransactionOption = components['schemas']['TransactionOption'];
 export type ExplanationFigures = components['schemas']['ExplanationFigures'];
 export type TransactionSuggestion = components['schemas']['TransactionSuggestion'];
 export type TransactionSuggestionBody = components['schemas']['TransactionSuggestionBody'];
 export type TransactionSuggestionPolicies = components['schemas']['TransactionSuggestionPolicies'];
-export type GasNeed = components['schemas']['GasNeed'];
+export type GasEstimate = components['schemas']['GasEstimate'];
 export type DryRunRefusal = components['schemas']['DryRunRefusal'];
 export type DryRun = components['schemas']['DryRun'];
 export type PendingCancellation = components['schemas']['PendingCancellation'];
@@ -8573,7 +8573,7 @@ export type NonceState = components['schemas']['NonceState'];
 export type LastExternalTransaction = components['schemas']['LastExternalTransaction'];
 export type ExternalTransaction = components['schemas']['ExternalTransaction'];
 export type AcknowledgeExternalTransactionsRequest = components['schemas']['AcknowledgeExternalTransactionsRequest'];
-export type ComparedTransactionInput = components['schemas']['ComparedTransactionInput'];
+export type ExternalTransactionInput = components['schemas']['ExternalTransactionInput'];
 export type ExternalAcknowledgement = components['schemas']['ExternalAcknowledgement'];
 export type BlockingTransaction = components['schemas']['BlockingTransaction'];
 export type NotificationType = components['schemas']['NotificationType'];
@@ -9160,7 +9160,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The highest price of a speed-up or a cancellation that is considered, in wei per unit of gas: `changes` tell what would be signed with it. Without it, only the policies limit the price.
+                 * @description The highest price of a speed-up or a cancellation that is considered, in wei per unit of gas: `options` tell what would be signed with it. Without it, only the policies limit the price.
                  * @example 89000000000
                  */
                 max_fee_per_gas?: components["schemas"]["Amount"];
@@ -12312,7 +12312,7 @@ export interface operations {
                 page?: components["parameters"]["page"];
                 /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
-                /** @description An API key's id, `environment` (the setting `API_KEY`), `command line` or `service`. */
+                /** @description An API key's id, `environment` (the setting `API_KEY`), `command_line` or `service`. */
                 caller?: string;
                 /** @description An operation's id, such as `signMessage`, or a part of it, in upper or lower case. */
                 operation?: string;
@@ -12478,7 +12478,7 @@ export const redeliverFailedRequestStatusValues: ReadonlyArray<FlattenedDeepRequ
 export const transactionAttemptPurposeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionAttempt"]["purpose"]> = ["send", "cancel"];
 export const transactionHistoryEntryEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionHistoryEntry"]["event"]> = ["replaced", "sped_up", "canceled", "reorganized"];
 export const contentChangeMemberValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ContentChange"]["member"]> = ["to", "value", "data"];
-export const transactionChangeOperationValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionChange"]["operation"]> = ["speedUpTransaction", "cancelTransaction"];
+export const transactionOptionOperationValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionOption"]["operation"]> = ["speedUpTransaction", "cancelTransaction"];
 export const balanceUnitValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Balance"]["unit"]> = ["wei"];
 export const fundingStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FundingStatus"]> = ["sufficient", "refilling", "limit_reached", "treasury_short", "fee_too_high", "refused", "unknown"];
 export const nonceStateStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NonceState"]["status"]> = ["in_step", "chain_ahead", "gap", "chain_restarted", "unreachable"];
@@ -12507,7 +12507,7 @@ export const grantedScopesValues: ReadonlyArray<FlattenedDeepRequired<components
 export const privateMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PrivateMethod"]> = ["eth_sendRawTransaction", "eth_sendPrivateTransaction"];
 export const privateMethodInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PrivateMethodInput"]> = ["eth_sendRawTransaction", "eth_sendPrivateTransaction"];
 export const paymentStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Payment"]["status"]> = ["pending", "settled", "failed"];
-export const sponsoredCallStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SponsoredCall"]["status"]> = ["pending", "submitted", "success", "rejected", "reverted"];
+export const sponsoredCallStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SponsoredCall"]["status"]> = ["pending", "submitted", "succeeded", "rejected", "reverted"];
 export const problemKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ProblemKind"]> = ["external_transactions", "requests_refused", "sponsorship_used_up", "network_down", "network_still", "node_unhealthy", "relayer_disabled", "relayer_paused", "transaction_waiting", "transaction_slow", "nonces", "balance_low", "balance_empty", "funding", "notification_disabled", "notification_failing", "deliveries_failed", "transactions_failed", "service", "unchecked"];
 export const problemSeverityValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Problem"]["severity"]> = ["critical", "warning", "info"];
 export const searchResultKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SearchResult"]["kind"]> = ["relayer", "transaction", "network", "signer", "notification", "abi"];

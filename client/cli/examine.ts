@@ -108,11 +108,11 @@ function stateOf(part: string, { id, paused, system_disabled, disabled_reason }:
 function nonceOf(
   part: string,
   { id }: Relayer,
-  { status, summary, blocking }: NonceState,
+  { status, summary, blocking_transaction }: NonceState,
   symbol: string | null,
 ): Finding {
-  if (blocking !== null) {
-    const { transaction_id, nonce, wait_reason, status_reason: reason } = blocking
+  if (blocking_transaction !== null) {
+    const { transaction_id, nonce, wait_reason, status_reason: reason } = blocking_transaction
     const told = `nonce ${nonce} waits (${wait_reason?.replaceAll('_', ' ')}): ${withCoins(reason ?? 'no reason is stored', symbol)}`
     return problem(part, told, `All later transactions wait for it: relayer why ${transaction_id} --relayer ${id}`)
   }

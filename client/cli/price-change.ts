@@ -1,4 +1,4 @@
-import type { Explanation, Speed, Transaction, TransactionChange } from '../../generated/client.ts'
+import type { Explanation, Speed, Transaction, TransactionOption } from '../../generated/client.ts'
 import { inGwei, readWei } from './amounts.ts'
 import type { Context } from './context.ts'
 import { CommandError, exitCodeOf, exitCodes } from './exit-codes.ts'
@@ -6,7 +6,7 @@ import { findTransaction } from './find-transaction.ts'
 import { inLine } from './terminal.ts'
 
 interface Wanted {
-  operation: TransactionChange['operation']
+  operation: TransactionOption['operation']
   speed?: Speed
   /** As it is given to --max-fee. */
   maxFee?: string | undefined
@@ -16,7 +16,7 @@ interface Wanted {
 interface Planned extends Pick<Explanation, 'status'> {
   transaction: Transaction
   base_fee: string | null
-  change: TransactionChange | null
+  change: TransactionOption | null
 }
 
 interface ChangeCommand extends Wanted {
@@ -114,8 +114,8 @@ async function planChange(
   transaction: Transaction,
   { operation, speed, maxFee }: Wanted,
 ): Promise<Planned> {
-  const { status, figures, changes } = await client.transactions.getExplanation(transaction.id, ceilingIn(maxFee))
-  const change = changes.find((one) => one.operation === operation && (speed === undefined || one.speed === speed))
+  const { status, figures, options } = await client.transactions.getExplanation(transaction.id, ceilingIn(maxFee))
+  const change = options.find((one) => one.operation === operation && (speed === undefined || one.speed === speed))
   return { transaction, status, base_fee: figures.base_fee, change: change ?? null }
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { ComparedTransactionInput, RelayerClient, ReplaceFundingRequest, SweepRelayerRequest } from '../index.ts'
+import type { ExternalTransactionInput, RelayerClient, ReplaceFundingRequest, SweepRelayerRequest } from '../index.ts'
 import { readWei } from './amounts.ts'
 import { type BodyOptions, readBody, repeated } from './body.ts'
 import { type Context, parseJson, readInput } from './context.ts'
@@ -21,7 +21,7 @@ const externalPath = '/api/v1/relayers/{relayer_id}/external-transactions'
 const acknowledgedAtOnce = 1_000
 
 const comparedIn = (listed: unknown) => {
-  const { nonce, hash } = { ...(listed as ComparedTransactionInput) }
+  const { nonce, hash } = { ...(listed as ExternalTransactionInput) }
   return { nonce, hash }
 }
 

@@ -59,7 +59,7 @@ async function run(command: string | undefined, id: string, values: Options): Pr
   }
   const context = { store, makeId, now: store.now }
   const auditEntryOf = (operation: OperationId, httpStatus = 200): PendingAuditEntry => ({
-    ...{ caller: 'command line', relayer_id: null, request_id: null, at: store.now() },
+    ...{ caller: 'command_line', relayer_id: null, request_id: null, at: store.now() },
     ...{ operation, subject: id || null, http_status: httpStatus, recorded: false },
   })
 

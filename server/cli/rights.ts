@@ -17,7 +17,7 @@ export async function rights(config: KeyConfig & Pick<Config, 'database'>, verb:
     if (!unlocked.is_protected) throw new CommandError('The rows carry no MAC yet; start the service once')
     if (verb === 'accept') {
       const entry = { operation: 'acceptRights', relayer_id: null, subject: null, http_status: 200, request_id: null }
-      const count = await secrets.acceptRights(unlocked.vault, { ...entry, at: secrets.now(), caller: 'command line' })
+      const count = await secrets.acceptRights(unlocked.vault, { ...entry, at: secrets.now(), caller: 'command_line' })
       return `${count} rows that grant rights are accepted with their present content.`
     }
     const found = await secrets.faults(unlocked.vault)

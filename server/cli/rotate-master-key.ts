@@ -51,7 +51,7 @@ export async function rotateMasterKey({ config, new_key }: Rotation): Promise<st
     const rights = { from: current.is_protected ? current.vault : undefined, to: vault }
     const change = (secret: Uint8Array, row: string) => vault.seal(openOne(current.vault, secret, row), row)
     const check = { sealed: sealProof(vault), wrapped }
-    const count = await secrets.reseal(change, check, rights, { ...entry, at: secrets.now(), caller: 'command line' })
+    const count = await secrets.reseal(change, check, rights, { ...entry, at: secrets.now(), caller: 'command_line' })
     const former = wrapped ? file?.retire() : file?.adopt()
     const left = await secrets.sweepOut()
     const rest = left === undefined ? '' : ` Old ciphertexts may still be in ${left}.`

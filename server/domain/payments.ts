@@ -119,8 +119,8 @@ export function ruleAgainst(
   if (wanted.payTo !== pay_to || authorization.to !== pay_to) return refuse(`${prefix}_recipient_mismatch`)
   if (BigInt(authorization.value) !== BigInt(wanted.amount))
     return refuse(`${prefix}_payload_authorization_value_mismatch`)
-  if (BigInt(wanted.amount) > BigInt(listed.max_amount))
-    return refuse('amount_too_large', `a payment may be at most ${listed.max_amount}`)
+  if (BigInt(wanted.amount) > BigInt(listed.max_amount_per_payment))
+    return refuse('amount_too_large', `a payment may be at most ${listed.max_amount_per_payment}`)
   return isAccepted ? undefined : refuse('accepted_mismatch', 'accepted and paymentRequirements differ')
 }
 

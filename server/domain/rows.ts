@@ -31,7 +31,7 @@ export interface Listing<T> {
 export interface AuditEntry {
   /** Milliseconds since the Unix epoch. */
   at: number
-  /** An API key's id, `environment` (API_KEY), `command line`, or `service` for the service's own actions. */
+  /** An API key's id, `environment` (API_KEY), `command_line`, or `service` for the service's own actions. */
   caller: string
   operation: string
   relayer_id: string | null

@@ -84,8 +84,8 @@ export async function getNonce(context: AccountContext, nodes: NodeAccess, relay
   ])
   const client = await context.background.networkClient(relayer)
   const state = await context.nonces.state(relayer, client ?? noNodes, latest ?? undefined, chainPending ?? undefined)
-  const blocking = blockingOf(await context.store.firstInLine(relayer.row_id))
-  return { ...state, chain_pending: chainPending, blocking }
+  const blockingTransaction = blockingOf(await context.store.firstInLine(relayer.row_id))
+  return { ...state, chain_pending_nonce: chainPending, blocking_transaction: blockingTransaction }
 }
 
 /** The nonce that the relayer's next transaction gets: the counter, or the chain's count where that is ahead. */
@@ -157,7 +157,7 @@ const nodeError = -32_000
 
 const byHash: ReadonlySet<string> = new Set(['eth_getTransactionByHash', 'eth_getTransactionReceipt'])
 
-const blockingOf = (row: TransactionRow | undefined): NonceState['blocking'] =>
+const blockingOf = (row: TransactionRow | undefined): NonceState['blocking_transaction'] =>
   row && row.wait_reason !== null && row.nonce !== null
     ? { transaction_id: row.id, nonce: row.nonce, wait_reason: row.wait_reason, status_reason: shownReason(row) }
     : null

@@ -135,10 +135,10 @@ export async function getBudgetUsage({ store }: Store, budget: KeyBudget): Promi
     transactions && store.usage(transactions),
   ])
   return {
-    assets: budget.rules.assets.map(({ asset, max_amount }, index) => ({
+    assets: budget.rules.assets.map(({ asset, max_amount_per_transaction }, index) => ({
       ...(ofAssets[index] as Usage),
       asset,
-      max_amount,
+      max_amount_per_transaction,
     })),
     fees: ofFees ?? null,
     transactions: ofTransactions ? inCalls(ofTransactions) : null,

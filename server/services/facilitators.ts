@@ -46,9 +46,9 @@ export async function showFacilitator({ store }: Store, facilitator: Facilitator
 function readRules({ assets, pay_to, max_fee_per_payment, max_fee_per_day, wait_seconds }: UpdateFacilitatorRequest) {
   return {
     ...(assets && {
-      assets: assets.map(({ asset, max_amount }, index) => ({
+      assets: assets.map(({ asset, max_amount_per_payment }, index) => ({
         asset: readAddress(asset, ['assets', index, 'asset']),
-        max_amount: readAmount(max_amount, ['assets', index, 'max_amount']),
+        max_amount_per_payment: readAmount(max_amount_per_payment, ['assets', index, 'max_amount_per_payment']),
       })),
     }),
     ...(pay_to !== undefined && { pay_to: readAddress(pay_to, ['pay_to']) }),

@@ -284,7 +284,7 @@ const endedAs = (status: string, message: string) => ({
 function callStatusOf({ status, wait_reason }: TransactionRow): Exclude<SponsoredCall['status'], 'reverted'> {
   // In a block, and no node shows what it did there.
   if (status === 'mined' && wait_reason === 'awaiting_quorum') return 'submitted'
-  if (status === 'mined' || status === 'confirmed') return 'success'
+  if (status === 'mined' || status === 'confirmed') return 'succeeded'
   // Its nonce may be used by a transaction that is in a block: the cancellation.
   if (isFinal(status)) return 'rejected'
   return status === 'submitted' ? 'submitted' : 'pending'

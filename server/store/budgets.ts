@@ -6,7 +6,7 @@ import type { Store } from './store.ts'
 
 const maxApiKeys = 1_000
 /** Callers that are no API keys of the store. */
-const withoutBudget: ReadonlySet<string> = new Set(['environment', 'service', 'command line'])
+const withoutBudget: ReadonlySet<string> = new Set(['environment', 'service', 'command_line'])
 
 /** The budgets of API keys, by the caller as the audit trail names it. */
 export class Budgets {

@@ -141,7 +141,7 @@ async function makeFacilitator(baseUrl: string, rpcUrl: string): Promise<string>
     })
   }
   await client.pools.create({ id: 'bench', network: 'bench', relayer_ids: ids })
-  const rules = { assets: [{ asset: token, max_amount: `${amount}` }], pay_to: payee, wait_seconds: 30 }
+  const rules = { assets: [{ asset: token, max_amount_per_payment: `${amount}` }], pay_to: payee, wait_seconds: 30 }
   const limits = { max_fee_per_payment: `${10n ** 16n}`, max_fee_per_day: `${10n ** 24n}` }
   return (await client.facilitators.create({ id: 'bench', pool_id: 'bench', ...rules, ...limits })).token
 }

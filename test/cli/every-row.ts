@@ -112,7 +112,12 @@ async function useEverything(rig: Rig, hookUrl: string): Promise<void> {
   await client.sponsorships.sendSponsoredCall('game', { to: receiver, data: '0x12345678' })
   await rig.chain.rpc('anvil_setCode', [paidIn.token, anyToken])
   await client.facilitators.create({
-    ...{ id: 'shop', pool_id: 'pool', assets: [{ asset: paidIn.token, max_amount: amount }], pay_to: paidIn.payee },
+    ...{
+      id: 'shop',
+      pool_id: 'pool',
+      assets: [{ asset: paidIn.token, max_amount_per_payment: amount }],
+      pay_to: paidIn.payee,
+    },
     ...{ max_fee_per_payment: `${10n ** 16n}`, max_fee_per_day: `${10n ** 18n}` },
   })
   await client.facilitators.settlePayment('shop', await everyPayment())

@@ -131,7 +131,7 @@ facilitators:
   - id: shop
     pool_id: payouts
     pay_to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
-    assets: [{ max_amount: 50000, asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e' }]
+    assets: [{ max_amount_per_payment: 50000, asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e' }]
     max_fee_per_payment: 0.001ether
     max_fee_per_day: 0.1ether
 api_keys:
@@ -158,7 +158,7 @@ test('creates pools, sponsorships, facilitators, budgets, ABIs and funding, read
     .replace('target_balance: 1ether', 'target_balance: 2ether')
     .replace('relayer_ids: [hot, reserve]', 'relayer_ids: [reserve]')
     .replace("selectors: ['0xa9059cbb']", "selectors: ['0xa9059cbb', '0x095ea7b3']")
-    .replace('max_amount: 50000', 'max_amount: 60000')
+    .replace('max_amount_per_payment: 50000', 'max_amount_per_payment: 60000')
     .replace('max_amount_per_day: 1000000000000000000', 'max_amount_per_day: 2000000000000000000')
   const again = await apply(changed, '--yes')
   expect(again.err.match(/^change .*$/gm)).toEqual([

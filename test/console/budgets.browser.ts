@@ -27,8 +27,8 @@ test('sets, shows, changes and removes the budget of an API key', async () => {
     await dialog.getByLabel('Transactions and signatures').fill('20')
     await dialog.getByLabel('Receivers').fill(account.address)
   })
-  const asset = { asset: 'coin', max_amount: `${wei / 5n}`, max_amount_per_day: `${wei / 2n}` }
-  const other = { asset: `0x${'56'.repeat(20)}`, max_amount: null, max_amount_per_day: '100' }
+  const asset = { asset: 'coin', max_amount_per_transaction: `${wei / 5n}`, max_amount_per_day: `${wei / 2n}` }
+  const other = { asset: `0x${'56'.repeat(20)}`, max_amount_per_transaction: null, max_amount_per_day: '100' }
   const rest = { max_fee_per_day: null, max_transactions_per_hour: 20, receivers: [account.address.toLowerCase()] }
   expect(await budget()).toEqual({ assets: [asset, other], ...rest })
 

@@ -162,12 +162,12 @@ async function addOthers(rig: Rig, receiver: Receiver) {
   })
   const [token, payTo] = [`0x${'56'.repeat(20)}`, `0x${'78'.repeat(20)}`]
   await client.facilitators.create({
-    ...{ id: 'paywall', pool_id: 'mint', assets: [{ asset: token, max_amount: '5000000' }], pay_to: payTo },
+    ...{ id: 'paywall', pool_id: 'mint', assets: [{ asset: token, max_amount_per_payment: '5000000' }], pay_to: payTo },
     ...{ max_fee_per_payment: '2000000000000000', max_fee_per_day: '500000000000000000' },
   })
   const budget = {
     assets: [
-      { asset: 'coin', max_amount_per_day: '500000000000000000', max_amount: '100000000000000000' },
+      { asset: 'coin', max_amount_per_day: '500000000000000000', max_amount_per_transaction: '100000000000000000' },
       { asset: token, max_amount_per_day: '5000000' },
     ],
     ...{ max_fee_per_day: '50000000000000000', max_transactions_per_hour: 20, receivers: [payTo] },

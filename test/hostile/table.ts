@@ -35,7 +35,7 @@ export const sponsorship = {
 }
 export const facilitator = {
   ...{ pool_id: 'payers', pay_to: to, max_fee_per_payment: '1', max_fee_per_day: '1' },
-  assets: listed.slice(0, 20).map((asset) => ({ asset, max_amount: '1' })),
+  assets: listed.slice(0, 20).map((asset) => ({ asset, max_amount_per_payment: '1' })),
 }
 /** With the longest signature, and members that nobody reads. */
 const payment = () => {

@@ -59,7 +59,7 @@ test.each<[RelayerPoliciesInput, RelayerPoliciesInput, Partial<Record<'message' 
     { document: 'allowed_domain_separators', permit: 'allowed_domain_separators' },
   ],
   [
-    { token_limits: [{ asset: domain.verifyingContract, max_amount: '1' }] },
+    { token_limits: [{ asset: domain.verifyingContract, max_amount_per_transaction: '1' }] },
     {},
     { document: 'token_limits', permit: 'token_limits' },
   ],

@@ -87,13 +87,13 @@ test('counts transfers, approvals and signatures of a key in one sum, and tells 
   const clock = { now_ms: Date.parse('2030-01-01T00:00:00Z') }
   const service = await startTestService({}, { now: () => clock.now_ms })
   const key = await withKey(service, {
-    assets: [{ ...dayOf('100'), max_amount: '60' }, dayOf('10', 'coin')],
+    assets: [{ ...dayOf('100'), max_amount_per_transaction: '60' }, dayOf('10', 'coin')],
     max_transactions_per_hour: 6,
     max_fee_per_day: '1500000000000000',
   })
   const own = domainOf(token, local)
   expect(await signs(key.client, { to: token, data: callOf('transfer', to, 61) })).toEqual([
-    `api_key/budget/assets/0/max_amount: 61 of ${token} is above the limit of 60`,
+    `api_key/budget/assets/0/max_amount_per_transaction: 61 of ${token} is above the limit of 60`,
   ])
   expect(await signs(key.client, { to: token, data: callOf('transfer', to, 40) })).toEqual([])
   expect(await signs(key.client, { to: token, data: callOf('approve', to, 30) })).toEqual([])
@@ -120,7 +120,7 @@ test('counts transfers, approvals and signatures of a key in one sum, and tells 
     assets: [
       {
         asset: token,
-        max_amount: '60',
+        max_amount_per_transaction: '60',
         used: '90',
         remaining: '10',
         limit: '100',
@@ -128,7 +128,7 @@ test('counts transfers, approvals and signatures of a key in one sum, and tells 
       },
       {
         asset: 'coin',
-        max_amount: null,
+        max_amount_per_transaction: null,
         used: '10',
         remaining: '0',
         limit: '10',
@@ -473,7 +473,7 @@ test('is read, changed with If-Match, and keeps a key from managing keys', async
   const client = clientOf(service, secret)
   const stored = {
     ...{ max_fee_per_day: null, max_transactions_per_hour: null, receivers: [to] },
-    assets: [{ ...dayOf('100'), max_amount: null }],
+    assets: [{ ...dayOf('100'), max_amount_per_transaction: null }],
   }
   const { data } = await service.client.get(keyPath, { path: { api_key_id: id } })
   expect(data.budget).toEqual(stored)

@@ -44,7 +44,7 @@ async function start(policies: RelayerPoliciesInput, balance = 1_000n) {
 }
 
 test('counts a value and a call of the token as one amount for token_limits', async () => {
-  const tokenLimits = [{ asset: usdc, max_amount: six(5), max_amount_per_day: six(8) }]
+  const tokenLimits = [{ asset: usdc, max_amount_per_transaction: six(5), max_amount_per_day: six(8) }]
   const { send } = await start({ token_limits: tokenLimits })
   const refused = [403, 'policies/token_limits']
   expect(await send(coins(90))).toEqual(refused)

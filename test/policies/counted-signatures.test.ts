@@ -86,7 +86,11 @@ test('counts signatures and transfers in one sum', async () => {
 })
 
 test.each<[string, SignTypedDataRequest, string]>([
-  ['an amount above max_amount', permitOf(own, { value: '8' }), `403 8 of the token ${token} is above the limit of 7`],
+  [
+    'an amount above max_amount_per_transaction',
+    permitOf(own, { value: '8' }),
+    `403 8 of the token ${token} is above the limit of 7`,
+  ],
   ["Dai's unlimited permit", daiPermitOf(own, { spender: to, allowed: true }), '403 1157920892373161954'],
   [
     'a domain without a chain id',
@@ -111,7 +115,7 @@ test.each<[string, SignTypedDataRequest, string]>([
   ['another chain', permitOf(domainOf(token, 1), {}), '400 chain id must be 31337'],
 ])('refuses %s', async (_name, document, reason) => {
   const { client } = await startTestService()
-  await set(client, { token_limits: [{ asset: token, max_amount: '7', allow_signatures: true }] })
+  await set(client, { token_limits: [{ asset: token, max_amount_per_transaction: '7', allow_signatures: true }] })
   expect(await reasonOf(sign(client, document))).toContain(reason)
   expect(await refusalOf(sign(client, permitOf(own, { value: '7' })))).toEqual([])
 })
@@ -171,7 +175,10 @@ test('counts only under a limit of amounts', async () => {
   await expect(set(client, { token_limits: [{ asset: token, allow_signatures: true }] })).rejects.toMatchObject({
     status: 400,
     details: [
-      { path: '/body/policies/token_limits/0/allow_signatures', message: 'needs max_amount or max_amount_per_day' },
+      {
+        path: '/body/policies/token_limits/0/allow_signatures',
+        message: 'needs max_amount_per_transaction or max_amount_per_day',
+      },
     ],
   })
 })

@@ -85,12 +85,20 @@ const read: [given: object, told: object][] = [
     { allowed_functions: [{ address, selectors: ['0xa9059cbb', '0x'] }] },
   ],
   [
-    { token_limits: [{ asset: getAddress(address), max_amount: 10, max_amount_per_day: '20' }] },
-    { token_limits: [{ asset: address, max_amount: '10', max_amount_per_day: '20', allow_signatures: false }] },
+    { token_limits: [{ asset: getAddress(address), max_amount_per_transaction: 10, max_amount_per_day: '20' }] },
+    {
+      token_limits: [
+        { asset: address, max_amount_per_transaction: '10', max_amount_per_day: '20', allow_signatures: false },
+      ],
+    },
   ],
   [
-    { token_limits: [{ asset: address, max_amount: null }] },
-    { token_limits: [{ asset: address, max_amount: null, max_amount_per_day: null, allow_signatures: false }] },
+    { token_limits: [{ asset: address, max_amount_per_transaction: null }] },
+    {
+      token_limits: [
+        { asset: address, max_amount_per_transaction: null, max_amount_per_day: null, allow_signatures: false },
+      ],
+    },
   ],
   [{ allowed_domain_separators: [separator] }, { allowed_domain_separators: [`0x${separator.toLowerCase()}`] }],
 ]
@@ -100,8 +108,8 @@ const unreadable: [policies: object, path: string][] = [
   [{ allowed_functions: [{ address, selectors: ['0xa9059c'] }] }, 'allowed_functions/0/selectors/0'],
   [{ allowed_functions: [{ address, selectors: ['transfer(address,uint256)'] }] }, 'allowed_functions/0/selectors/0'],
   [{ allowed_functions: [twice, { ...twice, address: getAddress(address) }] }, 'allowed_functions/1/address'],
-  [{ token_limits: [{ max_amount: 1 }] }, 'token_limits/0/asset'],
-  [{ token_limits: [{ asset: address, max_amount: -1 }] }, 'token_limits/0/max_amount'],
+  [{ token_limits: [{ max_amount_per_transaction: 1 }] }, 'token_limits/0/asset'],
+  [{ token_limits: [{ asset: address, max_amount_per_transaction: -1 }] }, 'token_limits/0/max_amount_per_transaction'],
   [{ token_limits: [{ asset: address, max_amount_per_day: `${2n ** 256n}` }] }, 'token_limits/0/max_amount_per_day'],
   [{ token_limits: [{ asset: address }, { asset: address }] }, 'token_limits/1/asset'],
   [{ max_value_per_day: 1.5 }, 'max_value_per_day'],

@@ -106,7 +106,7 @@ test('counts daily limits separately for each token, each relayer and wei', asyn
   const { client } = await startTestService()
   const other = `0x${'78'.repeat(20)}`
   const tokenLimits = [
-    { asset: token, max_amount: '60', max_amount_per_day: '100' },
+    { asset: token, max_amount_per_transaction: '60', max_amount_per_day: '100' },
     { asset: other, max_amount_per_day: '50' },
   ]
   await patch(client, { max_value_per_day: '10', token_limits: tokenLimits })

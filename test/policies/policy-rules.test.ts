@@ -18,7 +18,7 @@ const erc20 = new Interface([
 ])
 const call = (name: string, ...args: unknown[]) => erc20.encodeFunctionData(name, args)
 const [transfer, burn] = ['0xa9059cbb', '0x42966c68']
-const limited = (maxAmount: string) => ({ token_limits: [{ asset: token, max_amount: maxAmount }] })
+const limited = (maxAmount: string) => ({ token_limits: [{ asset: token, max_amount_per_transaction: maxAmount }] })
 
 type Case = [title: string, policies: RelayerPoliciesInput, asked: Asked, refusedBy: string[]]
 

@@ -5,7 +5,7 @@ import { refusalOf, unsigned } from '../support/policies.ts'
 import { startTestService } from '../support/service.ts'
 
 const relayerPath = '/api/v1/relayers/{relayer_id}'
-const limited = { token_limits: [{ asset: `0x${'56'.repeat(20)}`, max_amount: '7' }] }
+const limited = { token_limits: [{ asset: `0x${'56'.repeat(20)}`, max_amount_per_transaction: '7' }] }
 
 test('allows messages, hashes, documents and transactions separately, and domains by separator', async () => {
   const { client } = await startTestService()

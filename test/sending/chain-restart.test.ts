@@ -32,7 +32,7 @@ test('heals after a restart of a test chain: unfinished transactions end, and no
   for (const body of [undefined, {}, { chain_restarted: false }]) {
     expect(await refusal(rig.client().post(heal, { path, ...(body && { body }) }))).toMatchObject({ status: 409 })
   }
-  expect((await restarted()).data).toMatchObject({ status: 'in_step', next_nonce: 0, chain_latest: 0 })
+  expect((await restarted()).data).toMatchObject({ status: 'in_step', next_nonce: 0, chain_latest_nonce: 0 })
   for (const { id } of unfinished) {
     expect(await find(id)).toMatchObject({
       status: 'failed',

@@ -53,7 +53,7 @@ test('counts the data fee of the OP stack in the cost, the balance, and what unf
   await rig.chain.setBalance(account.address, 2n * cost - 1n)
   expect(await send({ to, value: '1', ...gas })).toMatchObject({ data: { status: 'pending' } })
   expect(await send({ to, value: '1', ...gas }).catch(refusal)).toContain('insufficient_funds')
-  expect(await dryRun({ to, value: '1', ...gas })).toMatchObject({ reserved: `${cost}` })
+  expect(await dryRun({ to, value: '1', ...gas })).toMatchObject({ reserved_cost: `${cost}` })
 })
 
 test('counts the data fee in max_fee_per_transaction and max_fee_per_day', async () => {

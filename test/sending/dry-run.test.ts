@@ -43,7 +43,7 @@ test('shows the nonce, gas limit and prices that sending then assigns, and chang
     expect(sent.nonce).toBe(nonce)
     const maxCost = BigInt(value) + BigInt(gas_limit ?? 0) * BigInt(gas_price ?? max_fee_per_gas ?? 0)
     const prices = { gas_price, max_fee_per_gas, max_priority_fee_per_gas }
-    const cost = { ...prices, gas_limit, max_cost: `${maxCost}`, balance: `${ether}`, reserved: `${reserved}` }
+    const cost = { ...prices, gas_limit, max_cost: `${maxCost}`, balance: `${ether}`, reserved_cost: `${reserved}` }
     const gas = { needed: 21_000, limit: null, creates_account: false }
     const its = { relayer_id: relayerId, call: null, nonce, ...cost, gas }
     expect(first).toEqual({ accepted: true, refusals: [], ...its, warnings: [] })
@@ -80,7 +80,7 @@ test('reports an unreachable chain, a reverting call and an invalid body', async
     max_priority_fee_per_gas: null,
   }
   const dead = await add({ custom_rpc_urls: ['http://127.0.0.1:1'] })
-  const unknown = { ...nothing, max_cost: null, balance: null, reserved: null, warnings: [] }
+  const unknown = { ...nothing, max_cost: null, balance: null, reserved_cost: null, warnings: [] }
   const unreachable = {
     http_status: 503,
     code: 'unavailable',

@@ -143,7 +143,7 @@ test('creates one transaction for 100 concurrent requests with one key, also in 
   expect(answers.every(({ status }) => status === 201)).toBe(true)
   await expect.poll(() => list(first)).toMatchObject([{ value: '7', status: 'confirmed' }])
   const { data } = await first.client.get('/api/v1/relayers/{relayer_id}/nonce', { path: { relayer_id: 'demo' } })
-  expect(data).toMatchObject({ next_nonce: 1, chain_latest: 1, chain_pending: 1 })
+  expect(data).toMatchObject({ next_nonce: 1, chain_latest_nonce: 1, chain_pending_nonce: 1 })
 })
 
 test('accepts a key in quotes, limits it to its relayer, and treats requests without a key as separate', async () => {

@@ -54,7 +54,7 @@ test('keeps transactions waiting with the reason while the key service is down, 
   })
   const path = { relayer_id: account.relayer_id }
   const { data: nonce } = await rig.client().get('/api/v1/relayers/{relayer_id}/nonce', { path })
-  expect(nonce.blocking).toMatchObject({
+  expect(nonce.blocking_transaction).toMatchObject({
     wait_reason: 'key_service',
     status_reason: expect.stringMatching(/does not sign: .*refuses connections/),
   })

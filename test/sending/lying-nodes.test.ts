@@ -354,7 +354,7 @@ test.each([3_000, 2 ** 53])(
     liar.lie = undefined
     await accepted
     await account.finished(rig.chain.mine)
-    expect(await nonceOf(rig, account)).toMatchObject({ status: 'in_step', next_nonce: 3, chain_latest: 3 })
+    expect(await nonceOf(rig, account)).toMatchObject({ status: 'in_step', next_nonce: 3, chain_latest_nonce: 3 })
     expect(await account.score()).toEqual(clean(3))
   },
 )
@@ -375,7 +375,7 @@ test('does not believe one node about an imported key’s history that no node s
   expect(await nonceOf(rig, account)).toMatchObject({ next_nonce: 1 })
   expect(await heal(rig, account, { next_nonce: 5_000 })).toMatchObject({
     next_nonce: 5_001,
-    chain_latest: 5_000,
+    chain_latest_nonce: 5_000,
     status: 'in_step',
   })
   await account.finished(rig.chain.mine)

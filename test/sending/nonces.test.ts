@@ -38,7 +38,7 @@ test('follows the chain with the nonce counter of a key that was used elsewhere 
   const foreign = new Set([await use(0), await use(1), await use(2)])
   await rig.chain.mine()
 
-  expect(await nonceOf(rig, account)).toMatchObject({ status: 'chain_ahead', next_nonce: 0, chain_latest: 3 })
+  expect(await nonceOf(rig, account)).toMatchObject({ status: 'chain_ahead', next_nonce: 0, chain_latest_nonce: 3 })
   expect(await heal(rig, account)).toMatchObject({ status: 'in_step', next_nonce: 3 })
   const sent = await account.send(5)
   expect(sent.map(({ nonce }) => nonce)).toEqual([3, 4, 5, 6, 7])
@@ -75,7 +75,12 @@ test('lowers a counter that is ahead of the chain, if nothing was signed, with t
   const widen = `UPDATE accounts SET next_nonce = next_nonce + 3 WHERE address = '${account.address}'`
 
   await rig.restart(() => edit(rig, widen))
-  expect(await nonceOf(rig, account)).toMatchObject({ status: 'gap', next_nonce: 5, chain_latest: 2, gaps: [2, 3, 4] })
+  expect(await nonceOf(rig, account)).toMatchObject({
+    status: 'gap',
+    next_nonce: 5,
+    chain_latest_nonce: 2,
+    gaps: [2, 3, 4],
+  })
   const sent = await account.send(2)
   expect(sent.map(({ nonce }) => nonce)).toEqual([5, 6])
   await account.finished(rig.chain.mine)

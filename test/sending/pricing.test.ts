@@ -117,7 +117,7 @@ test('lowers a price that no node accepted, on request', async () => {
   const rig = await startWithMistake()
   const { account, replace, first, nonce } = rig
   const { id: transactionId, status_reason: statusReason } = await first()
-  expect((await nonce()).blocking).toEqual({
+  expect((await nonce()).blocking_transaction).toEqual({
     transaction_id: transactionId,
     nonce: 0,
     wait_reason: 'funds',
@@ -127,7 +127,7 @@ test('lowers a price that no node accepted, on request', async () => {
   await replace({ value, max_fee_per_gas: `${100n * gwei}`, max_priority_fee_per_gas: `${gwei}`, gas_limit: 21_000 })
   await ends(account, rig)
   expect(await first()).toMatchObject({ status: 'confirmed', max_fee_per_gas: `${100n * gwei}` })
-  expect((await nonce()).blocking).toBeNull()
+  expect((await nonce()).blocking_transaction).toBeNull()
 })
 
 test('cancels a transaction that no node accepted at the market price', async () => {
@@ -144,7 +144,7 @@ test('reports a refused cancellation beside its request', async () => {
   await chain.setBalance(account.address, 1n)
   await cancel()
   await says(/^Canceled by request; Waits: the balance is too low: .+/)
-  expect((await nonce()).blocking).toMatchObject({ nonce: 0, wait_reason: 'funds' })
+  expect((await nonce()).blocking_transaction).toMatchObject({ nonce: 0, wait_reason: 'funds' })
 })
 
 test('signs nothing above the price of a replacement while a node holds a dearer version, whose response was lost', async () => {

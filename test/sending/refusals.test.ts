@@ -40,7 +40,7 @@ test('keeps a transaction waiting that the only node rejects, without another si
   const contradicted = `Waits: the node says "invalid sender", although the signature recovers to ${account.address}`
   expect(await row()).toMatchObject({ id: first?.id, status: 'sent', status_reason: contradicted })
   const { data } = await client().get('/api/v1/relayers/{relayer_id}/nonce', { path })
-  expect(data.blocking).toMatchObject({ transaction_id: first?.id, nonce: 0, wait_reason: 'node' })
+  expect(data.blocking_transaction).toMatchObject({ transaction_id: first?.id, nonce: 0, wait_reason: 'node' })
 
   const counts = () => ({
     sends: proxy.counts().eth_sendRawTransaction ?? 0,

@@ -46,7 +46,7 @@ test('rejects a transaction that the balance minus the funds reserved by unfinis
   const { chain, account, post, refusal, dryRun, data_dir } = await start(10n * ether)
   // Beyond 64 bits, and to the last digit.
   await post(6n * ether)
-  expect((await dryRun()).reserved).toBe(`${6n * ether + fee}`)
+  expect((await dryRun()).reserved_cost).toBe(`${6n * ether + fee}`)
   const room = 4n * ether - 2n * fee
   expect(await refusal(room + 1n)).toBe(
     `costs up to ${room + 1n + fee} wei with gas, and the balance of ${getAddress(account.address)} is ${10n * ether} wei; ` +
@@ -56,7 +56,7 @@ test('rejects a transaction that the balance minus the funds reserved by unfinis
   expect(await refusal(room)).toBeUndefined()
   expect(await refusal(0n)).toMatch(/balance/)
   await account.finished(chain.mine)
-  expect((await dryRun()).reserved).toBe('0')
+  expect((await dryRun()).reserved_cost).toBe('0')
   // The balance of a second ago, which both transactions have spent since, is not believed.
   expect(await refusal(ether)).toMatch(/and the balance of 0x[0-9a-fA-F]{40} is \d{14} wei$/)
 
@@ -79,10 +79,10 @@ test('reserves funds for a replacement instead of the replaced transaction, and 
   )
   const { id } = await post(6n * ether)
   await replace(id, 9n * ether)
-  expect((await dryRun()).reserved).toBe(`${9n * ether + fee}`)
+  expect((await dryRun()).reserved_cost).toBe(`${9n * ether + fee}`)
   await expect(replace(id, 10n * ether)).rejects.toMatchObject({ status: 400, details: [{ path: '/body/value' }] })
   await cancel(id)
-  expect((await dryRun()).reserved).toBe('0')
+  expect((await dryRun()).reserved_cost).toBe('0')
 })
 
 test('does not count the cost of a mined transaction twice before its receipt is seen', async () => {

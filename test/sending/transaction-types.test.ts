@@ -180,7 +180,7 @@ test('limits by whitelist_receivers the contracts that an account is delegated t
 test.each<[string, RelayerPoliciesInput]>([
   ['max_value', { max_value: '5' }],
   ['max_value_per_day', { max_value_per_day: '5' }],
-  ['token_limits', { token_limits: [{ asset: `0x${'56'.repeat(20)}`, max_amount: '7' }] }],
+  ['token_limits', { token_limits: [{ asset: `0x${'56'.repeat(20)}`, max_amount_per_transaction: '7' }] }],
   ['allowed_functions', { allowed_functions: [{ address: `0x${'56'.repeat(20)}`, selectors: [] }] }],
 ])('signs an authorization only for a listed contract where %s holds', async (limit, policies) => {
   const { client } = await startTestService()

@@ -11,7 +11,7 @@ import { until } from '../support/until.ts'
 const payee = `0x${'8'.repeat(40)}`
 const token = `0x${'7'.repeat(40)}`
 const rules = {
-  ...{ id: 'shop', pool_id: 'payers', assets: [{ asset: token, max_amount: '50000' }], pay_to: payee },
+  ...{ id: 'shop', pool_id: 'payers', assets: [{ asset: token, max_amount_per_payment: '50000' }], pay_to: payee },
   ...{ max_fee_per_payment: '5', max_fee_per_day: '40' },
 }
 const outcomeOf = (work: Promise<unknown>) =>

@@ -112,7 +112,7 @@ const refusals: Record<string, [(its: PaymentRig, payer: Wallet) => Promise<X402
   'in an asset without a contract': [
     async (its, payer) => {
       const { revision } = await its.client.facilitators.get('shop')
-      const assets = [{ asset: another, max_amount: '10000' }]
+      const assets = [{ asset: another, max_amount_per_payment: '10000' }]
       await its.client.facilitators.update('shop', { assets }, { revision })
       const valid = Math.floor(Date.now() / 1_000) + 600
       return signPayment(payer, { chain_id: 31_337, token: another, payee: its.payee, valid_before: valid })

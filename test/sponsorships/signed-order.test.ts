@@ -20,7 +20,7 @@ const accepted = (outcomes: string[]) => outcomes.filter((outcome) => outcome.st
 const mined = (its: SponsoredRig, ids: string[]) =>
   until(
     'all are mined',
-    async () => (await Promise.all(ids.map((id) => shown(its, id)))).every(({ status }) => status === 'success'),
+    async () => (await Promise.all(ids.map((id) => shown(its, id)))).every(({ status }) => status === 'succeeded'),
     its.rig.chain.mine,
   )
 

@@ -252,7 +252,7 @@ test('counts nothing for the calls of a test chain that was restarted', async ()
   const statusOf = async ({ id }: { id: string }) => (await its.calls.sponsorships.getSponsoredCall('game', id)).status
   await until('it is submitted', async () => (await statusOf(mined)) === 'submitted')
   await its.rig.chain.mine()
-  await until('it is mined', async () => (await statusOf(mined)) === 'success')
+  await until('it is mined', async () => (await statusOf(mined)) === 'succeeded')
   const waits = await send(its, { to: its.game, data: play(2) })
   expect(BigInt((await usageOf(its)).used)).toBeGreaterThan(maxFee)
   await its.rig.chain.restart()
@@ -430,7 +430,7 @@ test('sends one forward request of a user at a time', async () => {
   expect(await outcomeOf(send(its, { to: its.forwarder, data: await its.forward(newUser()) }))).toBe('accepted')
   await until('the first is mined', async () => {
     await its.rig.chain.mine()
-    return (await its.calls.sponsorships.getSponsoredCall('game', first.id)).status === 'success'
+    return (await its.calls.sponsorships.getSponsoredCall('game', first.id)).status === 'succeeded'
   })
   expect(await outcomeOf(send(its, second))).toContain('400 /body: would revert')
 })

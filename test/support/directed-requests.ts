@@ -205,7 +205,13 @@ async function settle(network: string, relayer: string, chain: Anvil, ask: Ask):
   const [asset, payTo] = [`0x${'7'.repeat(40)}`, `0x${'8'.repeat(40)}`]
   await chain.rpc('anvil_setCode', [asset, anyToken])
   await ask('createPool', [], { id: pool, network, relayer_ids: [relayer] })
-  const body = { id, pool_id: pool, assets: [{ asset, max_amount: amount }], pay_to: payTo, wait_seconds: 0 }
+  const body = {
+    id,
+    pool_id: pool,
+    assets: [{ asset, max_amount_per_payment: amount }],
+    pay_to: payTo,
+    wait_seconds: 0,
+  }
   const { token } = (await ask('createFacilitator', [], example('createFacilitator', body))) as { token: string }
   await ask('listFacilitators')
   await ask('getFacilitator', [id])

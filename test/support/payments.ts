@@ -160,7 +160,7 @@ export async function deployMoney(chain: Anvil, mine?: () => Promise<void>): Pro
       return { address, wrap: wrapped, make: () => send(factory, make) }
     },
     rules: {
-      ...{ id: 'shop', assets: [{ asset: token, max_amount: '50000' }], pay_to: payee, wait_seconds: 20 },
+      ...{ id: 'shop', assets: [{ asset: token, max_amount_per_payment: '50000' }], pay_to: payee, wait_seconds: 20 },
       ...{ max_fee_per_payment: `${maxFee}`, max_fee_per_day: `${maxFee * 1_000n}` },
     },
   }

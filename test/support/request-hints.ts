@@ -72,7 +72,7 @@ function policies(chain: Anvil) {
     max_value_per_day: mostly<unknown>(10n ** 19n, '1').map(String),
     token_limits: mostly<unknown>(
       [],
-      [{ asset: receivers[2], max_amount: 1, max_amount_per_day: '2', allow_signatures: true }],
+      [{ asset: receivers[2], max_amount_per_transaction: 1, max_amount_per_day: '2', allow_signatures: true }],
     ),
     allow_messages: mostly(true, false),
     allow_blind_typed_data: mostly(true, false),

@@ -139,13 +139,13 @@ function limitsOf({ assets, fees, transactions }: BudgetUsage, coin: string, tog
     number === null ? '' : <TokenAmount token={token} units={number} />
   const numbers = (number: number | null) => count(number ?? 0)
   return [
-    ...assets.map(({ asset, max_amount, ...use }) => {
+    ...assets.map(({ asset, max_amount_per_transaction, ...use }) => {
       const show = asset === 'coin' ? coins : unitsOf(asset)
       return {
         ...shown(use, show),
         asset: asset === 'coin' ? `Coins${together}` : asset,
         per: '24 h',
-        most: show(max_amount),
+        most: show(max_amount_per_transaction),
       }
     }),
     ...(fees ? [{ ...shown(fees, coins), asset: `Fees${together}`, per: '24 h', most: '' }] : []),
@@ -200,11 +200,11 @@ function textsOf({ budget }: ApiKey) {
   const coin = budget?.assets.find(({ asset }) => asset === 'coin')
   return {
     max_amount_per_day: orEmpty(coin?.max_amount_per_day),
-    max_amount: orEmpty(coin?.max_amount),
+    max_amount_per_transaction: orEmpty(coin?.max_amount_per_transaction),
     assets: (budget?.assets ?? [])
       .filter(({ asset }) => asset !== 'coin')
-      .map(({ asset, max_amount_per_day, max_amount }) =>
-        [asset, max_amount_per_day, max_amount ?? ''].join(' ').trim(),
+      .map(({ asset, max_amount_per_day, max_amount_per_transaction }) =>
+        [asset, max_amount_per_day, max_amount_per_transaction ?? ''].join(' ').trim(),
       )
       .join('\n'),
     max_fee_per_day: orEmpty(budget?.max_fee_per_day),
@@ -218,11 +218,19 @@ const budgetOf = (texts: ReturnType<typeof textsOf>, symbol: string) => {
   const perDay = orNull('max_amount_per_day')
   const tokens = linesOf(texts.assets).map((line) => {
     const [asset = '', maxAmountPerDay = '', maxAmount] = line.split(/\s+/)
-    return { asset, max_amount_per_day: maxAmountPerDay, max_amount: maxAmount ?? null }
+    return { asset, max_amount_per_day: maxAmountPerDay, max_amount_per_transaction: maxAmount ?? null }
   })
   return {
     assets: [
-      ...(perDay === null ? [] : [{ asset: 'coin', max_amount_per_day: perDay, max_amount: orNull('max_amount') }]),
+      ...(perDay === null
+        ? []
+        : [
+            {
+              asset: 'coin',
+              max_amount_per_day: perDay,
+              max_amount_per_transaction: orNull('max_amount_per_transaction'),
+            },
+          ]),
       ...tokens,
     ],
     max_fee_per_day: orNull('max_fee_per_day'),
@@ -251,7 +259,7 @@ function ChangeBudget({ apiKey }: { apiKey: ApiKey }) {
     >
       {difference}
       <Field kind="amount" label={`Coins in 24 h${unit} (empty: none)`} {...bind('max_amount_per_day')} />
-      <Field kind="amount" label={`Coins per transaction${unit} (empty: no limit)`} {...bind('max_amount')} />
+      <Field kind="amount" label={`Coins per transaction${unit} (empty: no limit)`} {...bind('max_amount_per_transaction')} />
       <Entries label="Tokens, in base units" one="token" parts={tokenParts} {...bind('assets')} />
       <Field kind="amount" label={`Fees in 24 h${unit} (empty: no limit)`} {...bind('max_fee_per_day')} />
       <Field

@@ -250,7 +250,8 @@ export interface AddressName {
 }
 
 /** What made a request, where it has no name of its own: the key of the setting `API_KEY`, the command line or the service. */
-export const callerName = (caller: string): string => (caller === 'environment' ? 'environment key' : caller)
+export const callerName = (caller: string): string =>
+  caller === 'environment' ? 'environment key' : caller === 'command_line' ? 'command line' : caller
 
 /** What the service knows addresses as, in lower case: the relayer, the signer or the contract. */
 export function useAddressBook(): ReadonlyMap<string, AddressName> {

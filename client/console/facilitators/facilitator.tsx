@@ -84,11 +84,11 @@ function Rules({ facilitator }: { facilitator: Facilitator }) {
         'Waits for a block': wait_seconds === 0 ? 'not at all' : `up to ${wait_seconds} s`,
         Tokens: (
           <ul className="plain">
-            {assets.map(({ asset, max_amount }) => (
+            {assets.map(({ asset, max_amount_per_payment }) => (
               <li key={asset}>
                 <Address value={asset} network={network} what="Token" />{' '}
                 <span className="hint">
-                  at most <TokenAmount token={asset} units={max_amount} network={network} /> per payment
+                  at most <TokenAmount token={asset} units={max_amount_per_payment} network={network} /> per payment
                 </span>
               </li>
             ))}

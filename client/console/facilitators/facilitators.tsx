@@ -61,7 +61,7 @@ const tokens = [
 ]
 
 const rulesOf = ({ assets, pay_to, max_fee_per_payment, max_fee_per_day, wait_seconds }: Facilitator) => ({
-  assets: assets.map(({ asset, max_amount }) => `${asset} ${max_amount}`).join('\n'),
+  assets: assets.map(({ asset, max_amount_per_payment }) => `${asset} ${max_amount_per_payment}`).join('\n'),
   pay_to,
   max_fee_per_payment: exactly(max_fee_per_payment),
   max_fee_per_day: exactly(max_fee_per_day),
@@ -76,7 +76,7 @@ const bodyOf = (
 ) => ({
   assets: linesOf(assets).map((line) => {
     const [asset = '', maxAmount = ''] = line.split(/\s+/)
-    return { asset, max_amount: maxAmount }
+    return { asset, max_amount_per_payment: maxAmount }
   }),
   pay_to,
   max_fee_per_payment: weiIn('max_fee_per_payment', max_fee_per_payment, symbol),

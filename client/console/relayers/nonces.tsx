@@ -22,7 +22,7 @@ export function Nonces({ relayer: { id: relayerId } }: { relayer: Relayer }) {
   const { values, bind } = useForm({ next_nonce: '' })
   const [restarted, setRestarted] = useState(false)
   const nonce = useGet('/api/v1/relayers/{relayer_id}/nonce', { path }, options)
-  const from = Math.max(0, (nonce.data?.chain_latest ?? nonce.data?.next_nonce ?? 0) - shownBefore)
+  const from = Math.max(0, (nonce.data?.chain_latest_nonce ?? nonce.data?.next_nonce ?? 0) - shownBefore)
   const query = { nonce_from: from, nonce_to: from + maxShown - 1, per_page: maxShown }
   const holders = useGet(
     '/api/v1/relayers/{relayer_id}/transactions/',
@@ -65,16 +65,17 @@ export function Nonces({ relayer: { id: relayerId } }: { relayer: Relayer }) {
           </div>
           <Figures
             of={{
-              'Next nonce on chain': state.chain_latest ?? 'no node responds',
-              'Next nonce in the mempool': state.chain_pending ?? 'unknown',
+              'Next nonce on chain': state.chain_latest_nonce ?? 'no node responds',
+              'Next nonce in the mempool': state.chain_pending_nonce ?? 'unknown',
               'Next nonce of the service': state.next_nonce,
               Gaps: state.gaps.length === 0 ? 'none' : state.gaps.slice(0, 20).join(', '),
             }}
           />
-          {state.blocking && (
+          {state.blocking_transaction && (
             <p>
-              Nonce {state.blocking.nonce} blocks the rest ({words(state.blocking.wait_reason)}):{' '}
-              <Link to={paths.transaction({ relayer_id: relayerId, id: state.blocking.transaction_id })}>
+              Nonce {state.blocking_transaction.nonce} blocks the rest ({words(state.blocking_transaction.wait_reason)}
+              ):{' '}
+              <Link to={paths.transaction({ relayer_id: relayerId, id: state.blocking_transaction.transaction_id })}>
                 reason and remedy
               </Link>
             </p>
@@ -87,9 +88,9 @@ export function Nonces({ relayer: { id: relayerId } }: { relayer: Relayer }) {
 }
 
 /** Green is said only when both counts are equal. */
-const stepOf = ({ status, blocking, chain_latest, next_nonce }: NonceState): string => {
-  if (status !== 'in_step' || chain_latest === next_nonce) return status
-  return blocking ? 'blocked' : 'unfinished'
+const stepOf = ({ status, blocking_transaction, chain_latest_nonce, next_nonce }: NonceState): string => {
+  if (status !== 'in_step' || chain_latest_nonce === next_nonce) return status
+  return blocking_transaction ? 'blocked' : 'unfinished'
 }
 
 /** What a nonce without a transaction is; the cell itself has the word only. */
@@ -104,13 +105,13 @@ const meanings = {
 function Picture({ state, holders, from }: { state: NonceState; holders: Transaction[]; from: number }) {
   useTicks()
   const byNonce = new Map(holders.map((its) => [its.nonce, its]))
-  const { chain_latest, next_nonce, gaps } = state
-  const end = Math.min(Math.max(next_nonce, chain_latest ?? 0) + 1, from + maxShown)
+  const { chain_latest_nonce, next_nonce, gaps } = state
+  const end = Math.min(Math.max(next_nonce, chain_latest_nonce ?? 0) + 1, from + maxShown)
   const nonces = Array.from({ length: Math.max(0, end - from) }, (_, index) => from + index)
   const withoutTransaction = (nonce: number): keyof typeof meanings => {
     if (gaps.includes(nonce)) return 'gap'
     if (nonce >= next_nonce) return 'next'
-    return chain_latest !== null && nonce < chain_latest ? 'elsewhere' : 'free'
+    return chain_latest_nonce !== null && nonce < chain_latest_nonce ? 'elsewhere' : 'free'
   }
   return (
     <>
@@ -119,7 +120,7 @@ function Picture({ state, holders, from }: { state: NonceState; holders: Transac
           const its = byNonce.get(nonce)
           const word = withoutTransaction(nonce)
           const said = its ? stateText(its) : meanings[word]
-          const isNext = nonce === chain_latest
+          const isNext = nonce === chain_latest_nonce
           return (
             <li
               key={nonce}
@@ -141,7 +142,7 @@ function Picture({ state, holders, from }: { state: NonceState; holders: Transac
           )
         })}
       </ol>
-      {chain_latest !== null && <p className="hint">Framed: the next nonce on chain.</p>}
+      {chain_latest_nonce !== null && <p className="hint">Framed: the next nonce on chain.</p>}
     </>
   )
 }

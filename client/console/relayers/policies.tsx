@@ -150,7 +150,7 @@ function lineOf(item: Item): string {
   if (typeof item === 'string') return item
   if ('asset' in item) {
     const signatures = item.allow_signatures ? ['signatures'] : []
-    return [item.asset, item.max_amount ?? '-', item.max_amount_per_day ?? '-', ...signatures].join(' ')
+    return [item.asset, item.max_amount_per_transaction ?? '-', item.max_amount_per_day ?? '-', ...signatures].join(' ')
   }
   return [item.address, ...item.selectors].join(' ')
 }
@@ -162,7 +162,7 @@ function listIn(name: PolicyName, text: string): unknown[] {
   if (name !== 'token_limits') return rows.flat()
   return rows.map(([asset = '', one = '-', day = '-', signatures]) => ({
     asset,
-    ...(one !== '-' && { max_amount: one }),
+    ...(one !== '-' && { max_amount_per_transaction: one }),
     ...(day !== '-' && { max_amount_per_day: day }),
     ...(signatures !== undefined && { allow_signatures: signatures === 'signatures' }),
   }))

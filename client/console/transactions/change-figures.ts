@@ -1,9 +1,9 @@
-import type { Explanation, Speed, SpeedUpTransactionRequest, TransactionChange } from '../../index.ts'
+import type { Explanation, Speed, SpeedUpTransactionRequest, TransactionOption } from '../../index.ts'
 
-export type Operation = TransactionChange['operation']
+export type Operation = TransactionOption['operation']
 
 /** What another version would pay beside what the transaction pays now, as the service says it. */
-export interface PriceChangeFigures extends TransactionChange {
+export interface PriceChangeFigures extends TransactionOption {
   /** The highest price of the present version; null: none is signed. */
   now: string | null
   base_fee: string | null
@@ -12,11 +12,11 @@ export interface PriceChangeFigures extends TransactionChange {
 
 /** Undefined: the transaction cannot be changed so any more. */
 export function changeIn(
-  { status, changes, figures: { max_fee_per_gas, base_fee, allowed_max_fee_per_gas } }: Explanation,
+  { status, options, figures: { max_fee_per_gas, base_fee, allowed_max_fee_per_gas } }: Explanation,
   operation: Operation,
   speed: Speed,
 ): PriceChangeFigures | undefined {
-  const change = changes.find((one) => one.operation === operation && (one.speed === speed || operation !== speedUp))
+  const change = options.find((one) => one.operation === operation && (one.speed === speed || operation !== speedUp))
   // One that is not signed yet has the prices at which it would be.
   const now = status === 'pending' ? null : max_fee_per_gas
   return change && { ...change, now, base_fee, allowed_max_fee_per_gas }
@@ -37,10 +37,10 @@ export function lackOfChange(change: PriceChangeFigures | undefined): string | u
 /** The price that the reader has seen is the highest that is signed. */
 export const speedUpTo = (
   speed: Speed,
-  { max_fee_per_gas }: Pick<TransactionChange, 'max_fee_per_gas'>,
+  { max_fee_per_gas }: Pick<TransactionOption, 'max_fee_per_gas'>,
 ): SpeedUpTransactionRequest => ({ speed, ...(max_fee_per_gas !== null && { max_fee_per_gas }) })
 
 /** The same for a cancellation. One that is never signed has no price. */
 export const cancelTo = (
-  change: Pick<TransactionChange, 'max_fee_per_gas'> | undefined,
+  change: Pick<TransactionOption, 'max_fee_per_gas'> | undefined,
 ): { max_fee_per_gas?: string } => (change?.max_fee_per_gas == null ? {} : { max_fee_per_gas: change.max_fee_per_gas })

@@ -17,7 +17,7 @@ type Request = OperationRequest<'callSponsoredJsonRpc'>
 type Method = (context: { sponsorship: SponsorshipRow; request: Request; params: unknown[] }) => Promise<unknown>
 
 /** The status of a call in relayer_getStatus. */
-const statuses = { pending: 100, submitted: 110, success: 200, rejected: 400, reverted: 500 } as const
+const statuses = { pending: 100, submitted: 110, succeeded: 200, rejected: 400, reverted: 500 } as const
 
 const maxIds = 50
 const feeValidS = 60
@@ -69,7 +69,7 @@ export function sponsoredJsonRpc(service: JsonRpcDependencies): Pick<Handlers, '
       ...{ id: callId, chainId: `${sponsorship.chain_id}` },
       createdAt: Math.floor(Date.parse(created_at) / 1_000),
     }
-    const isMined = status === 'success' || status === 'reverted'
+    const isMined = status === 'succeeded' || status === 'reverted'
     const receipt = isMined ? await receiptOf(nodes, sponsorship, hash) : null
     // The service knows of the block before every node does.
     const shown = isMined && receipt === null ? 'submitted' : status

@@ -146,10 +146,10 @@ function check({ rules }: KeyBudget, { coin_token: coin }: Network, { moved, rec
     if (rules.assets.some((listed) => inUnitsOf(listed.asset, coin, { asset, amount: 0n }) !== undefined)) continue
     refuse(['assets'], `${asset === 'coin' ? 'The coin' : `The token ${asset}`} is not in the assets of the budget`)
   }
-  for (const [index, { asset, max_amount: limit }] of rules.assets.entries()) {
+  for (const [index, { asset, max_amount_per_transaction: limit }] of rules.assets.entries()) {
     const amount = amountOf(asset, coin, moved)
     if (limit === null || amount <= BigInt(limit)) continue
-    refuse(['assets', index, 'max_amount'], `${amount} of ${asset} is above the limit of ${limit}`)
+    refuse(['assets', index, 'max_amount_per_transaction'], `${amount} of ${asset} is above the limit of ${limit}`)
   }
   for (const receiver of rules.receivers ? new Set(receivers) : []) {
     if (receiver !== null && rules.receivers?.includes(receiver)) continue
@@ -214,9 +214,9 @@ export function readBudget({
   receivers,
 }: ApiKeyBudgetPatch): Partial<ApiKeyBudget> {
   const place = ['budget', 'assets']
-  const read = assets?.map(({ asset, max_amount: most, max_amount_per_day }, index) => ({
+  const read = assets?.map(({ asset, max_amount_per_transaction: most, max_amount_per_day }, index) => ({
     asset: readAsset(asset, [...place, index, 'asset']),
-    max_amount: most == null ? null : readAmount(most, [...place, index, 'max_amount']),
+    max_amount_per_transaction: most == null ? null : readAmount(most, [...place, index, 'max_amount_per_transaction']),
     max_amount_per_day: readAmount(max_amount_per_day, [...place, index, 'max_amount_per_day']),
   }))
   const repeated = read?.findIndex(({ asset }, index) => read.findIndex((one) => one.asset === asset) !== index) ?? -1

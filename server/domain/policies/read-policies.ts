@@ -73,13 +73,16 @@ function readFunctions(input: NonNullable<RelayerPoliciesInput['allowed_function
 function readTokenLimits(input: NonNullable<RelayerPoliciesInput['token_limits']>) {
   const own = [...place, 'token_limits']
   const limits = input.map((limit, index) => {
-    const { asset, max_amount = null, max_amount_per_day = null, allow_signatures = false } = limit
-    if (allow_signatures && max_amount === null && max_amount_per_day === null) {
-      throw badRequest([...own, index, 'allow_signatures'], 'needs max_amount or max_amount_per_day')
+    const { asset, max_amount_per_transaction = null, max_amount_per_day = null, allow_signatures = false } = limit
+    if (allow_signatures && max_amount_per_transaction === null && max_amount_per_day === null) {
+      throw badRequest([...own, index, 'allow_signatures'], 'needs max_amount_per_transaction or max_amount_per_day')
     }
     return {
       asset: readAddress(asset, [...own, index, 'asset']),
-      max_amount: max_amount === null ? null : readAmount(max_amount, [...own, index, 'max_amount']),
+      max_amount_per_transaction:
+        max_amount_per_transaction === null
+          ? null
+          : readAmount(max_amount_per_transaction, [...own, index, 'max_amount_per_transaction']),
       max_amount_per_day:
         max_amount_per_day === null ? null : readAmount(max_amount_per_day, [...own, index, 'max_amount_per_day']),
       allow_signatures,

@@ -81,10 +81,10 @@ export function judgeTokenSignature(
   for (const [token, amount] of signature.amounts) {
     const limit = limitOf(limits, token)
     if (!limit) return uncounted(`token_limits do not count signatures of the token ${token}`)
-    if (limit.max_amount !== null && amount > BigInt(limit.max_amount)) {
+    if (limit.max_amount_per_transaction !== null && amount > BigInt(limit.max_amount_per_transaction)) {
       return {
         outcome: 'above_limit',
-        reason: `${amount} of the token ${token} is above the limit of ${limit.max_amount}`,
+        reason: `${amount} of the token ${token} is above the limit of ${limit.max_amount_per_transaction}`,
       }
     }
   }

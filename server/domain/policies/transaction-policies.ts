@@ -103,12 +103,12 @@ function brokenRules({ policies, coin_token: coin }: Limited, judged: Judged, of
 
 /** The reasons why `token_limits` refuses a transaction. */
 function tokenRules({ policies, coin_token: coin }: Limited, judged: Judged): string[] {
-  return (policies.token_limits ?? []).flatMap(({ asset: token, max_amount }) => {
+  return (policies.token_limits ?? []).flatMap(({ asset: token, max_amount_per_transaction }) => {
     const moved = tokenMoved(coin, token, judged)
     if (moved?.kind === 'malformed') return `The arguments of ${selectorOf(judged.data)} are malformed`
     if (moved?.kind === 'counted') {
-      if (max_amount === null || moved.amount <= BigInt(max_amount)) return []
-      return `${moved.amount} of the token ${token} is above the limit of ${max_amount}`
+      if (max_amount_per_transaction === null || moved.amount <= BigInt(max_amount_per_transaction)) return []
+      return `${moved.amount} of the token ${token} is above the limit of ${max_amount_per_transaction}`
     }
     if (moved === undefined || isListed(policies, judged)) return []
     return `token_limits cannot count ${nameOf(judged.data)}, and allowed_functions does not list it for ${judged.to}`

@@ -12,11 +12,11 @@ const maxRemembered = 10_000
 
 interface NonceState {
   next_nonce: number
-  chain_latest: number | null
+  chain_latest_nonce: number | null
   gaps: number[]
   status: 'in_step' | 'chain_ahead' | 'gap' | 'chain_restarted' | 'unreachable'
   summary: string
-  external: { nonce: number; hash: string | null; noticed_at: string } | null
+  last_external_transaction: { nonce: number; hash: string | null; noticed_at: string } | null
 }
 
 type Asked = Witnesses & { chain: Pick<NetworkClient['chain'], 'latestNonce'> }
@@ -95,8 +95,10 @@ export class Nonces {
     const { next_nonce, foreign } = await store.getAccount(relayer.chain_id, relayer.address)
     const isKnown = foreign === null || foreign.is_acknowledged
     const base = {
-      ...{ next_nonce, chain_latest: latest ?? null, gaps: [] as number[] },
-      external: isKnown ? null : { nonce: foreign.nonce, hash: foreign.hash, noticed_at: foreign.noticed_at },
+      ...{ next_nonce, chain_latest_nonce: latest ?? null, gaps: [] as number[] },
+      last_external_transaction: isKnown
+        ? null
+        : { nonce: foreign.nonce, hash: foreign.hash, noticed_at: foreign.noticed_at },
     }
     const why = (summary: string) => relayer.disabled_reason ?? summary
     if (latest === undefined) {

@@ -67,7 +67,7 @@ export async function dryRun(
     ...(quote ? priceColumns(quote.prices) : noPrices),
     max_cost: quote ? quote.max_cost.toString() : null,
     balance: quote && quote.balance !== unlimited ? quote.balance.toString() : null,
-    reserved: quote ? quote.reserved.toString() : null,
+    reserved_cost: quote ? quote.reserved.toString() : null,
     gas,
     warnings: quote ? warningsOf(relayer, request, quote) : [],
   }

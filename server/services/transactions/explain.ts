@@ -1,4 +1,4 @@
-import type { Explanation, TransactionChange, TransactionSuggestion } from '../../../generated/openapi.ts'
+import type { Explanation, TransactionOption, TransactionSuggestion } from '../../../generated/openapi.ts'
 import { within } from '../../chain/chain.ts'
 import {
   atLeastPrices,
@@ -25,7 +25,7 @@ import { type ChainPace, nextStep, reasonToWait, waitForPrice } from '../../doma
 import type { NetworkClient } from '../../sender/context.ts'
 import type { Store } from '../../store/store.ts'
 import type { ServicesContext } from '../context.ts'
-import { changesOf } from './changes.ts'
+import { optionsOf } from './options.ts'
 
 /** The time limit for the answers of the nodes. */
 const patienceMs = 2_000
@@ -37,7 +37,7 @@ interface Asked {
   row: WholeTransactionRow
   /** Given when a pool asks: then of a blocking transaction only its nonce is told, unless that is the pool's too. */
   pool_row_id?: number | null
-  /** The ceiling of `changes`, in wei. */
+  /** The ceiling of `options`, in wei. */
   max_fee_per_gas?: string | undefined
 }
 
@@ -71,19 +71,19 @@ export async function explainTransaction(
       ? await store.getTransaction(relayer.row_id, first.id)
       : undefined
   const priceFacts = { relayer, market: seen?.market, transfer_gas: seen?.transfer_gas }
-  const changes = changesOf(row, { ...priceFacts, attempts, max_fee_per_gas })
+  const options = optionsOf(row, { ...priceFacts, attempts, max_fee_per_gas })
   const whose = await historyOf(store, row, pool_row_id === undefined)
-  if (blocker && !facts.isFirstSeen) return { ...explained, ...whose, changes, suggestions: [] }
+  if (blocker && !facts.isFirstSeen) return { ...explained, ...whose, options, suggestions: [] }
   const waitReason = blocker ? explain(blocker, facts).wait_reason : explained.wait_reason
   const helping = blocker
-    ? changesOf(blocker, { ...priceFacts, attempts: await store.attempts(blocker.row_id), max_fee_per_gas: undefined })
-    : changesOf(row, { ...priceFacts, attempts, max_fee_per_gas: undefined })
+    ? optionsOf(blocker, { ...priceFacts, attempts: await store.attempts(blocker.row_id), max_fee_per_gas: undefined })
+    : optionsOf(row, { ...priceFacts, attempts, max_fee_per_gas: undefined })
   const suggestions = suggestionsOf(blocker ?? row, waitReason, facts).filter((one) => isOfUse(one, helping))
-  return { ...explained, ...whose, changes, suggestions }
+  return { ...explained, ...whose, options, suggestions }
 }
 
 /** Members that are read apart. */
-type Asides = 'suggestions' | 'changes' | 'history' | 'caller' | 'caller_name'
+type Asides = 'suggestions' | 'options' | 'history' | 'caller' | 'caller_name'
 
 /** Who sent it, and what was changed of it since. `isNamed`: the caller may see whose requests these are. */
 async function historyOf(
@@ -107,8 +107,8 @@ async function historyOf(
 }
 
 /** What would be signed at a price that no block takes helps nothing. */
-function isOfUse({ operation }: TransactionSuggestion, changes: TransactionChange[]): boolean {
-  const its = changes.filter((change) => change.operation === operation)
+function isOfUse({ operation }: TransactionSuggestion, options: TransactionOption[]): boolean {
+  const its = options.filter((option) => option.operation === operation)
   return its.length === 0 || its.some(({ is_mineable }) => is_mineable !== false)
 }
 

@@ -37,7 +37,7 @@ const acknowledge = sql(`
   UPDATE refusals SET acknowledged_at = $at WHERE resource = $resource AND id = $id AND rule = $rule`)
 // A count may be stored after its resource was deleted.
 const nameOfKey = (id: string) =>
-  `coalesce(${nameOfCaller(id)}, CASE ${id} WHEN 'environment' THEN 'the environment key' ELSE ${id} END)`
+  `coalesce(${nameOfCaller(id)}, CASE ${id} WHEN 'environment' THEN 'the environment key' WHEN 'command_line' THEN 'the command line' ELSE ${id} END)`
 const selectRefusal = sql<StoredRefusal>(`
   SELECT refusals.*, ${nameOfKey('refusals.caller')} AS caller_name, rule_changes.caller AS changed_by,
     ${nameOfKey('rule_changes.caller')} AS changed_by_name, rule_changes.at AS changed_at

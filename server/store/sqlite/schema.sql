@@ -164,7 +164,7 @@ CREATE TABLE pools (
   id             TEXT NOT NULL UNIQUE,
   name           TEXT NOT NULL,
   network        TEXT NOT NULL,
-  -- The limits of the pool, as JSON, with the members of a relayer's.
+  -- The limits of the pool, as JSON, with the members of a relayer's (`max_amount_per_transaction`).
   policies       TEXT NOT NULL DEFAULT '{}',
   -- From which relayer its relayers get funds, and when, as JSON; NULL: from none.
   funding        TEXT,

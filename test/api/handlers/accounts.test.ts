@@ -76,10 +76,10 @@ test('shows balance, status and nonce from the chain and the queue, and reports 
   const idle = { network_type: 'evm', nonce: 0, pending_transactions_count: 0, [last]: null, is_funded: false }
   expect(await status()).toEqual({ ...idle, ...well, balance: has })
   const inStep = { gaps: [], status: 'in_step' }
-  expect(await nonce()).toMatchObject({ ...inStep, next_nonce: 0, chain_latest: 0, chain_pending: 0 })
+  expect(await nonce()).toMatchObject({ ...inStep, next_nonce: 0, chain_latest_nonce: 0, chain_pending_nonce: 0 })
 
   await send({ value: `${ether}` }, 'submitted')
-  expect(await nonce()).toMatchObject({ ...inStep, next_nonce: 1, chain_latest: 0, chain_pending: 1 })
+  expect(await nonce()).toMatchObject({ ...inStep, next_nonce: 1, chain_latest_nonce: 0, chain_pending_nonce: 1 })
   expect(await status()).toMatchObject({ nonce: 1, pending_transactions_count: 1, [last]: null })
   await chain.mine()
   await expect.poll(status).toMatchObject({ nonce: 1, pending_transactions_count: 0 })
@@ -88,16 +88,21 @@ test('shows balance, status and nonce from the chain and the queue, and reports 
   expect(await status()).toMatchObject({ [last]: (await byNonce('0')).confirmed_at, balance: left })
 
   await chain.setNonce(address, 7)
-  expect(await nonce()).toMatchObject({ next_nonce: 1, chain_latest: 7, status: 'chain_ahead' })
+  expect(await nonce()).toMatchObject({ next_nonce: 1, chain_latest_nonce: 7, status: 'chain_ahead' })
   expect(await refusal(heal())).toMatchObject({ status: 409, path: 'next_nonce' })
-  expect(await heal({ next_nonce: 7 })).toMatchObject({ ...inStep, next_nonce: 7, chain_latest: 7 })
+  expect(await heal({ next_nonce: 7 })).toMatchObject({ ...inStep, next_nonce: 7, chain_latest_nonce: 7 })
   expect((await send()).nonce).toBe(7)
 
   await cut()
   expect(await refusal(balance())).toMatchObject({ status: 503, path: 'network' })
   expect(await refusal(heal())).toMatchObject({ status: 503, path: 'network' })
   expect(await status()).toMatchObject({ nonce: 8, balance: null })
-  expect(await nonce()).toMatchObject({ next_nonce: 8, chain_latest: null, chain_pending: null, status: 'unreachable' })
+  expect(await nonce()).toMatchObject({
+    next_nonce: 8,
+    chain_latest_nonce: null,
+    chain_pending_nonce: null,
+    status: 'unreachable',
+  })
 })
 
 test('forwards read-only RPC calls with their id, and the errors of the node', async () => {

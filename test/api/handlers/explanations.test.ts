@@ -106,8 +106,8 @@ test('explains a cap below the base fee, also for later transactions and dry run
   expect(BigInt(first.figures.base_fee ?? 0)).toBeGreaterThan(cap)
   expect(first.suggestions.map(({ operation }) => operation)).toEqual(['updateRelayer'])
   // A cancellation would be signed below the base fee, or not at all.
-  expect(first.changes.length).toBe(5)
-  for (const change of first.changes) expect(change).toMatchObject({ is_mineable: false, reason: expect.any(String) })
+  expect(first.options.length).toBe(5)
+  for (const change of first.options) expect(change).toMatchObject({ is_mineable: false, reason: expect.any(String) })
 
   const { id } = await byNonce(0)
   const behind = await waitsFor('earlier_nonce', 1)
@@ -140,11 +140,11 @@ test('suggests a speed-up that pays a base fee above the price', async () => {
   await chain.mine()
   const {
     suggestions: [help],
-    changes,
+    options,
   } = await waitsFor('base_fee')
   expect(help).toMatchObject({ operation: 'speedUpTransaction', relayer_id })
   const path = { relayer_id, transaction_id: help?.transaction_id as string }
-  const change = changes.find(({ operation, speed }) => operation === help?.operation && speed === 'fast')
+  const change = options.find(({ operation, speed }) => operation === help?.operation && speed === 'fast')
   expect(change).toMatchObject({ is_mineable: true, reason: null })
   const { data } = await client().post(`${base}/transactions/{transaction_id}/speed-up`, {
     path,

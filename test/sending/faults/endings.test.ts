@@ -146,7 +146,7 @@ test('an account call is a success by the code that most nodes show in its block
   its.rig.proxies[1]?.setLiar(undefined)
   its.rig.proxies[2]?.setLiar(undefined)
   await until('it is final', async () => (await row()).status === 'confirmed', its.rig.chain.mine)
-  expect(await get()).toMatchObject({ status: 'success' })
+  expect(await get()).toMatchObject({ status: 'succeeded' })
   expect(await its.plays()).toBe(1n)
 })
 

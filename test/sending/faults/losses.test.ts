@@ -341,7 +341,7 @@ test('H3: no attempt of a cancellation costs more than max_fee_per_transaction a
   await account.cancel((await firstOf(account))?.id ?? '')
   const path = { relayer_id: account.relayer_id }
   const isWaiting = async () =>
-    (await rig.client().get('/api/v1/relayers/{relayer_id}/nonce', { path })).data.blocking?.wait_reason ===
+    (await rig.client().get('/api/v1/relayers/{relayer_id}/nonce', { path })).data.blocking_transaction?.wait_reason ===
     'fee_budget'
   await until('the cancellation waits, or is signed', async () => signed.length > 1 || (await isWaiting()))
   const fees = signed.map(({ gas = 0n, gasPrice, maxFeePerGas = 0n }) => gas * (gasPrice ?? maxFeePerGas))

@@ -80,9 +80,15 @@ test('H1: does not replace another sender’s transaction at the next nonce, unt
   const account = await rig.addAccount({ key: knownKey(rig) })
   const hash = await elsewhere(rig.chain, knownKey(rig))(0, receiver, 5n)
   const { data: sent } = await sendOnce(rig, account, '7')
-  await until('it waits', async () => (await nonceOf(rig, account)).blocking?.wait_reason === 'nonce_conflict')
+  await until(
+    'it waits',
+    async () => (await nonceOf(rig, account)).blocking_transaction?.wait_reason === 'nonce_conflict',
+  )
   expect((await firstOf(account))?.status_reason).toContain(hash)
-  expect(await nonceOf(rig, account)).toMatchObject({ chain_pending: 1, external: { nonce: 0, hash } })
+  expect(await nonceOf(rig, account)).toMatchObject({
+    chain_pending_nonce: 1,
+    last_external_transaction: { nonce: 0, hash },
+  })
   expect((await firstOf(account))?.hash).toBeNull()
   await account.finished(rig.chain.mine)
   expect(await received(rig, receiver)).toBe(12n)
@@ -94,7 +100,10 @@ test('H1: does not replace another sender’s transaction at the next nonce, unt
   const other = `0x${'5e'.repeat(20)}`
   await elsewhere(rig.chain, knownKey(rig))(2, other, 5n)
   const { data: second } = await sendOnce(rig, account, '9')
-  await until('it waits', async () => (await nonceOf(rig, account)).blocking?.wait_reason === 'nonce_conflict')
+  await until(
+    'it waits',
+    async () => (await nonceOf(rig, account)).blocking_transaction?.wait_reason === 'nonce_conflict',
+  )
   const path = { relayer_id: account.relayer_id, transaction_id: second.id }
   const { data: explained } = await rig.client().get('/api/v1/transactions/{transaction_id}/explanation', { path })
   const [advice] = explained.suggestions.filter(({ operation }) => operation === 'speedUpTransaction')
@@ -149,7 +158,7 @@ test('C3: does not take an equal transaction of another sender for its own', asy
   const row = await firstOf(account)
   expect(row).toMatchObject({ id: sent.id, status: 'confirmed', nonce: 1 })
   expect(row?.hash).not.toBe(hash)
-  expect((await nonceOf(rig, account)).external).toMatchObject({ nonce: 0, hash })
+  expect((await nonceOf(rig, account)).last_external_transaction).toMatchObject({ nonce: 0, hash })
 })
 
 test('H4: confirms nothing while two of three endpoints are silent and the third lies', async () => {
@@ -204,10 +213,13 @@ test('M1: after an older copy of the database is started, no pending payment of 
   await until('it is sent', async () => (await firstOf(account))?.status === 'submitted')
   const hash = (await firstOf(account))?.hash
   await rig.restart(() => restore(rig))
-  expect(await nonceOf(rig, account)).toMatchObject({ status: 'chain_ahead', next_nonce: 1, chain_pending: 2 })
-  await until('it is noticed', async () => (await nonceOf(rig, account)).external?.hash === hash)
+  expect(await nonceOf(rig, account)).toMatchObject({ status: 'chain_ahead', next_nonce: 1, chain_pending_nonce: 2 })
+  await until('it is noticed', async () => (await nonceOf(rig, account)).last_external_transaction?.hash === hash)
   await sendOnce(rig, account, '23')
-  await until('it waits', async () => (await nonceOf(rig, account)).blocking?.wait_reason === 'nonce_conflict')
+  await until(
+    'it waits',
+    async () => (await nonceOf(rig, account)).blocking_transaction?.wait_reason === 'nonce_conflict',
+  )
   await account.finished(rig.chain.mine)
   // 1, the payment of the newer copy, and the one after it.
   expect(await received(rig, receiver)).toBe(1n + 21n + 23n)

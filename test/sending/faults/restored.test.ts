@@ -85,7 +85,7 @@ test.each([
     await rig.restart()
     expect([await unknownOf(rig, account), await externalOf(rig, account)]).toEqual([[], []])
     const { data: nonces } = await rig.client().get(`${relayer}/nonce`, { path: { relayer_id: account.relayer_id } })
-    expect(nonces.external).toBeNull()
+    expect(nonces.last_external_transaction).toBeNull()
     expect(await send(rig, account, 1_000)).toBe('accepted')
     await account.finished()
     expect((await received(rig)) - start).toBe(paid + 3_000n)

@@ -39,8 +39,8 @@ test('H9: signs no cancellation above the price that was confirmed, and says how
   const account = await rig.addAccount()
   const [{ id = '' } = {}] = await account.send(1)
   await until('a node has it', async () => (await firstOf(account))?.status === 'submitted')
-  const { changes } = await explain(rig, id)
-  const price = BigInt(changes.find(({ operation }) => operation === 'cancelTransaction')?.max_fee_per_gas as string)
+  const { options } = await explain(rig, id)
+  const price = BigInt(options.find(({ operation }) => operation === 'cancelTransaction')?.max_fee_per_gas as string)
   const path = { relayer_id: account.relayer_id, transaction_id: id }
   const cancel = (query: { max_fee_per_gas?: string }) => rig.client().delete(transaction, { path, query })
   await expect(cancel({ max_fee_per_gas: '7' })).rejects.toMatchObject({
@@ -63,7 +63,7 @@ test('H9: signs no cancellation above the price that was confirmed, and says how
   const { data: attempts } = await rig.client().get(`${transaction}/attempts`, { path })
   for (const attempt of attempts.filter(({ purpose }) => purpose === 'cancel'))
     expect(BigInt(attempt.max_fee_per_gas ?? 0)).toBeLessThanOrEqual(price)
-  const { suggestions, changes: again } = await explain(rig, id)
+  const { suggestions, options: again } = await explain(rig, id)
   expect(suggestions.map(({ operation }) => operation)).toEqual(['cancelTransaction'])
   // At which price it would be signed: who confirms that gives it as the ceiling.
   expect(again.map(({ operation, max_fee_per_gas: next }) => [operation, BigInt(next ?? 0) > price])).toEqual([

@@ -1,4 +1,4 @@
-import type { TransactionChange } from '../../../generated/openapi.ts'
+import type { TransactionOption } from '../../../generated/openapi.ts'
 import { highestTaken, nextPrices, type PricedAttempt } from '../../domain/attempts.ts'
 import {
   gwei,
@@ -36,7 +36,7 @@ interface ChangeFacts {
 const speeds = ['safe_low', 'average', 'fast', 'fastest'] as const
 
 /** At which prices a transaction in no block would be signed now: again at each tier, and as a cancellation. Pure. */
-export function changesOf(row: TransactionRow, facts: ChangeFacts): TransactionChange[] {
+export function optionsOf(row: TransactionRow, facts: ChangeFacts): TransactionOption[] {
   if (!isUnmined(row.status) || row.block_hash !== null) return []
   // Of a cancellation, the price for which its ceiling would have to be raised.
   if (row.intent !== 'send')
@@ -45,7 +45,7 @@ export function changesOf(row: TransactionRow, facts: ChangeFacts): TransactionC
   return [...faster, cancellation(row, facts)]
 }
 
-function speedUpAt(row: TransactionRow, speed: Tier, facts: ChangeFacts): TransactionChange {
+function speedUpAt(row: TransactionRow, speed: Tier, facts: ChangeFacts): TransactionOption {
   const gas = row.gas_limit ?? 0
   const its = { operation: 'speedUpTransaction', speed } as const
   if (facts.relayer.paused) return { ...its, ...none('the relayer is paused') }
@@ -57,7 +57,7 @@ function speedUpAt(row: TransactionRow, speed: Tier, facts: ChangeFacts): Transa
   return { ...its, ...change }
 }
 
-function cancellation(row: TransactionRow, facts: ChangeFacts): TransactionChange {
+function cancellation(row: TransactionRow, facts: ChangeFacts): TransactionOption {
   const { transfer_gas: gas, relayer, attempts } = facts
   const kind = highestTaken(attempts, row.nonce)?.kind ?? kindFor(relayer)
   const its = { operation: 'cancelTransaction', speed: withdrawalTier } as const
@@ -67,7 +67,7 @@ function cancellation(row: TransactionRow, facts: ChangeFacts): TransactionChang
   return { ...its, ...priced(row, facts, { tier: withdrawalTier, kind, gas }) }
 }
 
-type Figures = Omit<TransactionChange, 'operation' | 'speed'>
+type Figures = Omit<TransactionOption, 'operation' | 'speed'>
 
 const none = (reason: string, isMineable: boolean | null = false): Figures => ({
   max_fee_per_gas: null,
