@@ -7420,7 +7420,7 @@ export interface components {
             };
         };
         /** @description The state now. */
-        ServiceSuccess: {
+        ServiceStateSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -7456,7 +7456,7 @@ export interface components {
             };
         };
         /** @description The signatures, in the order of the items. */
-        SignatureList: {
+        SignatureResultList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -7608,7 +7608,7 @@ export interface components {
             };
         };
         /** @description The funding of the pool. */
-        PoolFundingSuccess: {
+        PoolFundingStateSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -7621,7 +7621,7 @@ export interface components {
             };
         };
         /** @description The funding. */
-        FundingSuccess: {
+        FundingStateSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -7694,7 +7694,7 @@ export interface components {
             };
         };
         /** @description How many were acknowledged. */
-        ExternalTransactionsAcknowledged: {
+        ExternalAcknowledgementSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -7829,7 +7829,7 @@ export interface components {
             };
         };
         /** @description A page of the audit trail. */
-        AuditList: {
+        AuditEntryList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -8113,7 +8113,7 @@ export interface components {
             };
         };
         /** @description The ABIs. */
-        AbiList: {
+        AbiSummaryList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -8149,7 +8149,7 @@ export interface components {
             };
         };
         /** @description What was found. */
-        SearchResults: {
+        SearchResultList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -8198,7 +8198,7 @@ export interface components {
             };
         };
         /** @description A page of queues. */
-        QueueList: {
+        RelayerQueueList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -8210,7 +8210,7 @@ export interface components {
             };
         };
         /** @description What each relayer spent. */
-        SpendingList: {
+        RelayerSpendingList: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -8234,7 +8234,7 @@ export interface components {
             };
         };
         /** @description The activity, oldest point first. */
-        ActivitySuccess: {
+        RelayerActivitySuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -8294,7 +8294,7 @@ export interface components {
          * @description Only transactions that were sent through this pool.
          * @example payouts
          */
-        transaction_pool: components["schemas"]["Id"];
+        transaction_pool_id: components["schemas"]["Id"];
         /** @description Only transactions with this `reference`. */
         transaction_reference: components["schemas"]["Reference"];
         /**
@@ -8324,7 +8324,7 @@ export interface components {
         /** @description A calendar month (UTC), such as 2026-10, by the day, in place of the last days. Former days are kept for 100 days: the present month and the two before it are whole. */
         calendar_month: string;
         /** @description Only the relayers of this pool. */
-        of_pool: components["schemas"]["Id"];
+        relayer_pool_id: components["schemas"]["Id"];
         /**
          * @description The id of the pool.
          * @example payouts
@@ -8792,10 +8792,10 @@ export type ResponseKeyServiceRefusal = components['responses']['KeyServiceRefus
 export type ResponseUnavailable = components['responses']['Unavailable'];
 export type ResponseNotReady = components['responses']['NotReady'];
 export type ResponseHealthSuccess = components['responses']['HealthSuccess'];
-export type ResponseServiceSuccess = components['responses']['ServiceSuccess'];
+export type ResponseServiceStateSuccess = components['responses']['ServiceStateSuccess'];
 export type ResponseDeleted = components['responses']['Deleted'];
 export type ResponseSignatureResultSuccess = components['responses']['SignatureResultSuccess'];
-export type ResponseSignatureList = components['responses']['SignatureList'];
+export type ResponseSignatureResultList = components['responses']['SignatureResultList'];
 export type ResponseTransactionSuccess = components['responses']['TransactionSuccess'];
 export type ResponseTransactionRepriced = components['responses']['TransactionRepriced'];
 export type ResponseTransactionAccepted = components['responses']['TransactionAccepted'];
@@ -8807,14 +8807,14 @@ export type ResponseBalanceSuccess = components['responses']['BalanceSuccess'];
 export type ResponseRelayerStatusSuccess = components['responses']['RelayerStatusSuccess'];
 export type ResponseMcpResponse = components['responses']['McpResponse'];
 export type ResponseJsonRpcResponse = components['responses']['JsonRpcResponse'];
-export type ResponsePoolFundingSuccess = components['responses']['PoolFundingSuccess'];
-export type ResponseFundingSuccess = components['responses']['FundingSuccess'];
+export type ResponsePoolFundingStateSuccess = components['responses']['PoolFundingStateSuccess'];
+export type ResponseFundingStateSuccess = components['responses']['FundingStateSuccess'];
 export type ResponseNonceStateSuccess = components['responses']['NonceStateSuccess'];
 export type ResponseTransactionList = components['responses']['TransactionList'];
 export type ResponseAuthorizationSuccess = components['responses']['AuthorizationSuccess'];
 export type ResponseTransactionAttemptList = components['responses']['TransactionAttemptList'];
 export type ResponseExternalTransactionList = components['responses']['ExternalTransactionList'];
-export type ResponseExternalTransactionsAcknowledged = components['responses']['ExternalTransactionsAcknowledged'];
+export type ResponseExternalAcknowledgementSuccess = components['responses']['ExternalAcknowledgementSuccess'];
 export type ResponseExplanationSuccess = components['responses']['ExplanationSuccess'];
 export type ResponseNotificationSuccess = components['responses']['NotificationSuccess'];
 export type ResponseNotificationHealthSuccess = components['responses']['NotificationHealthSuccess'];
@@ -8825,7 +8825,7 @@ export type ResponseNotificationList = components['responses']['NotificationList
 export type ResponseApiKeySuccess = components['responses']['ApiKeySuccess'];
 export type ResponseApiKeyWithTokenSuccess = components['responses']['ApiKeyWithTokenSuccess'];
 export type ResponseApiKeyList = components['responses']['ApiKeyList'];
-export type ResponseAuditList = components['responses']['AuditList'];
+export type ResponseAuditEntryList = components['responses']['AuditEntryList'];
 export type ResponseAuditHeadSuccess = components['responses']['AuditHeadSuccess'];
 export type ResponseRelayerSuccess = components['responses']['RelayerSuccess'];
 export type ResponseRelayerList = components['responses']['RelayerList'];
@@ -8848,17 +8848,17 @@ export type ResponseSponsoredCallAccepted = components['responses']['SponsoredCa
 export type ResponsePoolSuccess = components['responses']['PoolSuccess'];
 export type ResponsePoolList = components['responses']['PoolList'];
 export type ResponseAbiSuccess = components['responses']['AbiSuccess'];
-export type ResponseAbiList = components['responses']['AbiList'];
+export type ResponseAbiSummaryList = components['responses']['AbiSummaryList'];
 export type ResponseProblemList = components['responses']['ProblemList'];
 export type ResponseProblemSuccess = components['responses']['ProblemSuccess'];
-export type ResponseSearchResults = components['responses']['SearchResults'];
+export type ResponseSearchResultList = components['responses']['SearchResultList'];
 export type ResponseNetworkSuccess = components['responses']['NetworkSuccess'];
 export type ResponseNetworkList = components['responses']['NetworkList'];
 export type ResponseNetworkNodeList = components['responses']['NetworkNodeList'];
-export type ResponseQueueList = components['responses']['QueueList'];
-export type ResponseSpendingList = components['responses']['SpendingList'];
+export type ResponseRelayerQueueList = components['responses']['RelayerQueueList'];
+export type ResponseRelayerSpendingList = components['responses']['RelayerSpendingList'];
 export type ResponseCallerSpendingList = components['responses']['CallerSpendingList'];
-export type ResponseActivitySuccess = components['responses']['ActivitySuccess'];
+export type ResponseRelayerActivitySuccess = components['responses']['RelayerActivitySuccess'];
 export type ResponseOwnApiKeySuccess = components['responses']['OwnApiKeySuccess'];
 export type ParameterIdempotencyKey = components['parameters']['Idempotency-Key'];
 export type ParameterIfMatch = components['parameters']['If-Match'];
@@ -8868,7 +8868,7 @@ export type ParameterTransactionId = components['parameters']['transaction_id'];
 export type ParameterTransactionStatuses = components['parameters']['transaction_statuses'];
 export type ParameterTransactionCreatedAfter = components['parameters']['transaction_created_after'];
 export type ParameterTransactionCreatedBefore = components['parameters']['transaction_created_before'];
-export type ParameterTransactionPool = components['parameters']['transaction_pool'];
+export type ParameterTransactionPoolId = components['parameters']['transaction_pool_id'];
 export type ParameterTransactionReference = components['parameters']['transaction_reference'];
 export type ParameterTransactionMetadata = components['parameters']['transaction_metadata'];
 export type ParameterTransactionHash = components['parameters']['transaction_hash'];
@@ -8877,7 +8877,7 @@ export type ParameterTransactionSearch = components['parameters']['transaction_s
 export type ParameterSignerId = components['parameters']['signer_id'];
 export type ParameterProblemId = components['parameters']['problem_id'];
 export type ParameterCalendarMonth = components['parameters']['calendar_month'];
-export type ParameterOfPool = components['parameters']['of_pool'];
+export type ParameterRelayerPoolId = components['parameters']['relayer_pool_id'];
 export type ParameterPoolId = components['parameters']['pool_id'];
 export type ParameterSponsorshipId = components['parameters']['sponsorship_id'];
 export type ParameterFacilitatorId = components['parameters']['facilitator_id'];
@@ -8947,7 +8947,7 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["SignatureList"];
+            200: components["responses"]["SignatureResultList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -9091,7 +9091,7 @@ export interface operations {
                  * @description Only transactions that were sent through this pool.
                  * @example payouts
                  */
-                pool_id?: components["parameters"]["transaction_pool"];
+                pool_id?: components["parameters"]["transaction_pool_id"];
                 /** @description Only transactions in this state. Repeat the parameter for several states. */
                 status?: components["parameters"]["transaction_statuses"];
                 /** @description Only transactions accepted after this time (RFC 3339). */
@@ -9713,7 +9713,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["FundingSuccess"];
+            200: components["responses"]["FundingStateSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -9748,8 +9748,8 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["FundingSuccess"];
-            201: components["responses"]["FundingSuccess"];
+            200: components["responses"]["FundingStateSuccess"];
+            201: components["responses"]["FundingStateSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -10033,7 +10033,7 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["ExternalTransactionsAcknowledged"];
+            200: components["responses"]["ExternalAcknowledgementSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -10457,7 +10457,7 @@ export interface operations {
                 /** @description Items per page. Values above 1000 are served, and reported, as 1000. 0 returns no items and the total. Decimal digits only. */
                 per_page?: components["parameters"]["per_page"];
                 /** @description Only the relayers of this pool. */
-                pool_id?: components["parameters"]["of_pool"];
+                pool_id?: components["parameters"]["relayer_pool_id"];
             };
             header?: never;
             path?: never;
@@ -10465,7 +10465,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["QueueList"];
+            200: components["responses"]["RelayerQueueList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -10485,7 +10485,7 @@ export interface operations {
                 /** @description Only this relayer. If absent, all relayers that the API key may use. */
                 relayer_id?: components["schemas"]["Id"];
                 /** @description Only the relayers of this pool. */
-                pool_id?: components["parameters"]["of_pool"];
+                pool_id?: components["parameters"]["relayer_pool_id"];
                 /** @description Only relayers on the network with this name. */
                 network?: components["schemas"]["NetworkName"];
             };
@@ -10495,7 +10495,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["ActivitySuccess"];
+            200: components["responses"]["RelayerActivitySuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -10517,7 +10517,7 @@ export interface operations {
                 /** @description A calendar month (UTC), such as 2026-10, by the day, in place of the last days. Former days are kept for 100 days: the present month and the two before it are whole. */
                 calendar_month?: components["parameters"]["calendar_month"];
                 /** @description Only the relayers of this pool. */
-                pool_id?: components["parameters"]["of_pool"];
+                pool_id?: components["parameters"]["relayer_pool_id"];
                 /** @description Only relayers on the network with this name. */
                 network?: components["schemas"]["NetworkName"];
             };
@@ -10527,7 +10527,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["SpendingList"];
+            200: components["responses"]["RelayerSpendingList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -11237,7 +11237,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["PoolFundingSuccess"];
+            200: components["responses"]["PoolFundingStateSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -11272,8 +11272,8 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["PoolFundingSuccess"];
-            201: components["responses"]["PoolFundingSuccess"];
+            200: components["responses"]["PoolFundingStateSuccess"];
+            201: components["responses"]["PoolFundingStateSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -11334,7 +11334,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["AbiList"];
+            200: components["responses"]["AbiSummaryList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -11487,7 +11487,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["SearchResults"];
+            200: components["responses"]["SearchResultList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -12059,7 +12059,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
                 /**
-                 * @description Browsers send it. It must be in `origins` of the sponsorship.
+                 * @description Browsers send it, and let no program set it: leave it out there, also where a generated method offers it. It must be in `origins` of the sponsorship. Without it, the key alone decides.
                  * @example https://game.example
                  */
                 Origin?: string;
@@ -12335,7 +12335,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["AuditList"];
+            200: components["responses"]["AuditEntryList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -12400,7 +12400,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["ServiceSuccess"];
+            200: components["responses"]["ServiceStateSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];

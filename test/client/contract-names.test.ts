@@ -25,3 +25,24 @@ test('names the schema of each item of a list, because generators invent a name 
   for (const [name, schema] of Object.entries(components.schemas ?? {})) walk(schema, name)
   expect(unnamed).toEqual([])
 })
+
+test('names a response for the schema of its data, because Go makes types of both', () => {
+  interface Response {
+    content?: Record<string, { schema: { $ref?: string } }>
+  }
+  // Named for the state that they answer: of a failure, of a change that is accepted.
+  const others = new Set([
+    'Deleted',
+    'TransactionRepriced',
+    'TransactionAccepted',
+    'TransactionsAccepted',
+    'SponsoredCallAccepted',
+  ])
+  const named = Object.entries(components.responses as Record<string, Response>).flatMap(([name, { content }]) => {
+    const schema = content?.['application/json']?.schema.$ref?.split('/').at(-1)
+    if (!schema?.endsWith('Response') || others.has(name)) return []
+    return [[name, schema.replace(/ListResponse$/, 'List').replace(/Response$/, 'Success')]]
+  })
+  expect(named.length).toBeGreaterThan(40)
+  expect(named.filter(([name, wanted]) => name !== wanted)).toEqual([])
+})
