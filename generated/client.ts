@@ -5555,7 +5555,7 @@ export interface components {
             /** @description The API key. It verifies and settles payments of this facilitator and does nothing else. */
             token: string;
         };
-        /** @description A payment that was accepted. `settled`: `hash` carried it out, ours or somebody else's. `failed`: it was not carried out, and `error_reason` says why. `pending`: it is not known yet; `hash` may be mined. `error_reason` is a word of x402, as [Settle a payment](#/facilitators/settlepayment) answers it; the `error` of the transaction says more. */
+        /** @description A payment that was accepted. `settled`: `hash` carried it out, ours or somebody else's. `failed`: it was not carried out, and `error` says why. `pending`: it is not known yet; `hash` may be mined. */
         Payment: {
             /** @description The SHA-256 of its payload. */
             id: components["schemas"]["Hash"];
@@ -5580,8 +5580,8 @@ export interface components {
             transaction_id: components["schemas"]["Id"];
             /** @description The hash of the transaction. Null until one is signed. */
             hash: `0x${string}` | null;
-            /** @description Why it failed, as `errorReason` of x402, for example `invalid_exact_evm_nonce_already_used`. Null for others. */
-            error_reason: string | null;
+            /** @description Why it failed, in the form of the `error` of a transaction. Its `code` is the `errorReason` of x402, as [Settle a payment](#/facilitators/settlepayment) answers it, for example `invalid_exact_evm_nonce_already_used`. Null for other payments. */
+            error: components["schemas"]["TransactionError"] | null;
             /** @description When it was accepted. */
             created_at: components["schemas"]["Timestamp"];
         };

@@ -284,12 +284,12 @@ const notSettled = ({ chain_id }: FacilitatorRow, { reason, message, payer }: Pa
 })
 
 function answerOf({ chain_id }: FacilitatorRow, row: PaymentRow): X402Settled {
-  const { id, status, payer, amount, hash, error_reason } = showPayment(row)
+  const { id, status, payer, amount, hash, error } = showPayment(row)
   const its = { payer, network: networkOf(chain_id), transaction: hash ?? '', extra: { payment: id } }
   if (status === 'settled') return { success: true, amount, ...its }
   return {
     success: false,
-    errorReason: status === 'pending' ? reasons.pending : (error_reason ?? reasons.failed),
+    errorReason: status === 'pending' ? reasons.pending : (error?.code ?? reasons.failed),
     ...its,
   }
 }

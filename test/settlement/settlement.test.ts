@@ -149,7 +149,7 @@ test('settles a payment once, and tells its hash again and again', async () => {
   expect(await its.received()).toBe(BigInt(amount))
   expect(await its.transactions()).toBe(1)
   const payment = await its.client.facilitators.getPayment('shop', first.extra?.payment ?? '')
-  expect(payment).toMatchObject({ status: 'settled', hash: first.transaction, amount, error_reason: null })
+  expect(payment).toMatchObject({ status: 'settled', hash: first.transaction, amount, error: null })
 })
 
 test('settles one payload of 20 callers by one transaction, and gives all the same answer', async () => {
@@ -310,6 +310,11 @@ test('tells a failure only once the authorization cannot be used any more', asyn
   await rig.chain.mine()
   await until('it is told', async () => (await payment()).status === 'failed')
   expect(await its.settle(request)).toMatchObject({ success: false, errorReason: `${evm}_transaction_failed` })
+  expect((await payment()).error).toEqual({
+    code: `${evm}_transaction_failed`,
+    message: expect.any(String),
+    revert_data: null,
+  })
 })
 
 test('settles payments of contracts (ERC-1271), and of those that do not exist yet (ERC-6492)', async () => {

@@ -148,6 +148,6 @@ const columnsIn = (network: string): Column<Payment>[] => [
       </>
     ),
   },
-  { name: 'Reason', cell: ({ error_reason }) => error_reason && words(error_reason) },
+  { name: 'Reason', cell: ({ error }) => error && words(error.code) },
   ageColumn('Accepted', ({ created_at }) => created_at),
 ]

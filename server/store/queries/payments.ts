@@ -1,12 +1,12 @@
 import type { Payment, TransactionError, TransactionStatus } from '../../../generated/openapi.ts'
-import type { NewPayment } from '../../domain/payments.ts'
+import { type NewPayment, reasons } from '../../domain/payments.ts'
 import type { Listing, PageRequest } from '../../domain/rows.ts'
 import { type Database, type DatabaseTransaction, insertInto, oneByOne, sql } from './database.ts'
 import { writeEvents } from './events.ts'
 import type { InsertedTransaction } from './insert-rules.ts'
 
 /** A payment, which was accepted in one commit with its transaction. */
-export interface PaymentRow extends Omit<NewPayment, 'facilitator_row_id'>, Omit<Payment, 'status' | 'hash'> {
+export interface PaymentRow extends Omit<NewPayment, 'facilitator_row_id'>, Omit<Payment, 'status' | 'hash' | 'error'> {
   row_id: number
   facilitator_row_id: number
   relayer_row_id: number
@@ -14,6 +14,8 @@ export interface PaymentRow extends Omit<NewPayment, 'facilitator_row_id'>, Omit
   status: Payment['status']
   /** What settled it. */
   hash: string | null
+  /** The word of x402. */
+  error_reason: string | null
   /** The state of its transaction; null: that was removed, long after its end. */
   transaction_status: TransactionStatus | null
   transaction_hash: string | null
@@ -135,10 +137,23 @@ export const endPayment = (database: Database, payment: PaymentRow, outcome: Out
 /** While its outcome is not known, the hash of its transaction, which may be mined. */
 export function showPayment(row: PaymentRow): Payment {
   const { id, facilitator_id, network, status, payer, asset, amount, relayer_id, transaction_id } = row
-  const { hash, error_reason, created_at } = row
+  const { hash, created_at } = row
   const shown = status === 'settled' ? hash : row.transaction_hash
   return {
     ...{ id, facilitator_id, network, status, payer, asset, amount, relayer_id, transaction_id },
-    ...{ hash: shown, error_reason, created_at },
+    ...{ hash: shown, error: errorOf(row), created_at },
   }
+}
+
+/** Where its transaction has no error, or is gone. */
+const messages = new Map<string, string>([
+  [reasons.expired, 'The authorization has expired'],
+  [reasons.nonceUsed, 'The authorization was used or canceled'],
+  [reasons.failed, 'The transaction reverted'],
+])
+
+function errorOf({ error_reason: code, transaction_error: error }: PaymentRow): Payment['error'] {
+  if (code === null) return null
+  if (error !== null) return { ...error, code }
+  return { code, message: messages.get(code) ?? 'The payment failed', revert_data: null }
 }
