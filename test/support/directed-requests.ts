@@ -264,6 +264,10 @@ async function notify(notification: string, ask: Ask): Promise<void> {
   await ask('testNotification', [notification])
   await ask('getNotificationHealth', [notification])
   const [delivery] = (await ask('listNotificationDeliveries', [notification])) as Named[]
-  for (const body of [{ delivery_id: delivery?.id ?? '' }, { status: 'pending' }, { since: '2026-01-01T00:00:00Z' }])
+  for (const body of [
+    { delivery_id: delivery?.id ?? '' },
+    { status: 'pending' },
+    { status: 'failed', since: '2026-01-01T00:00:00Z' },
+  ])
     await ask('redeliverDeliveries', [notification], body)
 }
