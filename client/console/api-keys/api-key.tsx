@@ -259,7 +259,11 @@ function ChangeBudget({ apiKey }: { apiKey: ApiKey }) {
     >
       {difference}
       <Field kind="amount" label={`Coins in 24 h${unit} (empty: none)`} {...bind('max_amount_per_day')} />
-      <Field kind="amount" label={`Coins per transaction${unit} (empty: no limit)`} {...bind('max_amount_per_transaction')} />
+      <Field
+        kind="amount"
+        label={`Coins per transaction${unit} (empty: no limit)`}
+        {...bind('max_amount_per_transaction')}
+      />
       <Entries label="Tokens, in base units" one="token" parts={tokenParts} {...bind('assets')} />
       <Field kind="amount" label={`Fees in 24 h${unit} (empty: no limit)`} {...bind('max_fee_per_day')} />
       <Field
