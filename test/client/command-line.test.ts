@@ -1,7 +1,10 @@
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Interface, verifyMessage, verifyTypedData } from 'ethers'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { ApiKey, ApiKeyWithToken, Relayer, Signer, Transaction, TransactionAttempt } from '../../client/index.ts'
 import { secretMembers } from '../../generated/client-bodies.ts'
 import { testChain } from '../support/chain.ts'
@@ -339,6 +342,10 @@ test('returns an exit code for each kind of failure', async () => {
   const wrong = relayerCommand({ url: service.url, api_key: 't'.repeat(40) })
   const nowhere = relayerCommand({ url: 'http://127.0.0.1:9', api_key: 't'.repeat(40) })
   const tls = relayerCommand({ url: service.url.replace('http', 'https'), api_key: 't'.repeat(40) })
+  const server = createServer((_, response) => void response.writeHead(404).end()).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const other = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const keyless = relayerCommand({ url: service.url, api_key: '' })
   const cases = [
     [0, run(['--help']), ''],
@@ -372,8 +379,8 @@ test('returns an exit code for each kind of failure', async () => {
     [2, run(['relayers', 'change', 'demo', '--set', 'max_value=1ether']), /did you mean policies\.max_value\?/],
     [
       4,
-      relayerCommand({ url: `${service.url}/console`, api_key: service.api_key }).run(['relayers', 'list']),
-      /The server at \S+\/console answers 404 .*, not as a relayer service does: is this the URL of one\?/,
+      relayerCommand({ url: other, api_key: service.api_key }).run(['relayers', 'list']),
+      /^The server at http:\S+ answers 404 Not Found, not as a relayer service does: is this the URL of one\?/,
     ],
     [5, wrong.run(['relayers', 'list']), /401 unauthorized/],
     [5, reader.run(['sign', 'Hello']), /403 forbidden/],

@@ -104,6 +104,21 @@ test('refuses the mistakes that compile', async () => {
   expect(await refused({ value: 1n })).toMatch(/^RelayerError: body\/(?:data|to)/)
 })
 
+test('names the method that takes an id when a list is called with one', async () => {
+  // As JavaScript calls them, without types.
+  const { transactions, service } = createRelayerClient({
+    baseUrl: 'http://127.0.0.1:9',
+    token: 'none',
+  }) as unknown as {
+    transactions: { list(id: string): unknown }
+    service: { getHealth(id: string): Promise<unknown> }
+  }
+  expect(() => transactions.list('demo')).toThrow(
+    'The options of transactions.list must be an object; they are "demo"; transactions.listRelayerTransactions takes an id',
+  )
+  await expect(service.getHealth('demo')).rejects.toThrow('The options of service.getHealth must be an object')
+})
+
 test('names every operation that answers JSON, except JSON-RPC', () => {
   const { paths } = JSON.parse(readFileSync('generated/openapi.json', 'utf8'))
   const operations = Object.values<Record<string, { operationId?: string; tags?: string[] }>>(paths).flatMap((item) =>
