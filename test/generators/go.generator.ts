@@ -55,7 +55,7 @@ func main() {
 
 	to, key, value := "${receiver}", "one", "1"
 	var transfer relayer.SendTransactionRequest
-	check(transfer.FromSendTransactionWithDataRequest(relayer.SendTransactionWithDataRequest{To: nullable.NewNullableWithValue(to), Value: &value}))
+	check(transfer.FromSendTransactionWithDataRequest(relayer.SendTransactionWithDataRequest{To: nullable.NewNullableWithValue(to), Value: nullable.NewNullableWithValue(value)}))
 	sent, err := client.SendTransactionWithResponse(ctx, "demo", &relayer.SendTransactionParams{IdempotencyKey: &key}, transfer)
 	check(err)
 	fmt.Println(sent.JSON201.Data.Id)
@@ -100,8 +100,8 @@ func main() {
 	}
 
 	id, url := "ops", "http://127.0.0.1:9/b"
-	filter := relayer.NotificationFilterInput{Statuses: &[]relayer.TransactionStatusInput{relayer.TransactionStatusInputConfirmed}}
-	ops, err := client.CreateNotificationWithResponse(ctx, relayer.CreateNotificationRequest{Id: &id, Url: "http://127.0.0.1:9", Filter: &filter})
+	filter := relayer.NotificationFilterInput{Statuses: nullable.NewNullableWithValue([]relayer.TransactionStatusInput{relayer.TransactionStatusInputConfirmed})}
+	ops, err := client.CreateNotificationWithResponse(ctx, relayer.CreateNotificationRequest{Id: &id, Url: "http://127.0.0.1:9", Filter: nullable.NewNullableWithValue(filter)})
 	check(err)
 	fmt.Println(ops.JSON201.Data.Filter.MustGet().Statuses.MustGet()[0])
 	changed, err := client.UpdateNotificationWithResponse(ctx, id, nil, relayer.UpdateNotificationRequest{Url: &url})

@@ -169,7 +169,7 @@ async fn main() {
     println!("{}", sign_message(&client, signing).await.unwrap().data.sig);
     let mut transfer = SendTransactionWithDataRequest::new();
     transfer.to = Some(Some("${receiver}".to_string()));
-    transfer.value = Some("1".to_string());
+    transfer.value = Some(Some("1".to_string()));
     println!("{}", send(&client, SendTransactionRequest::SendTransactionWithDataRequest(Box::new(transfer)), Some("one".to_string())).await);
     let mut call = ContractCall::new("approve(address,uint256)".to_string());
     call.args = Some(vec![serde_json::json!("${receiver}"), serde_json::json!("1")]);
@@ -195,8 +195,8 @@ async fn main() {
     let mut ops = CreateNotificationRequest::new("http://127.0.0.1:9".to_string());
     ops.id = Some("ops".to_string());
     let mut filter = NotificationFilterInput::new();
-    filter.statuses = Some(vec![TransactionStatusInput::Confirmed]);
-    ops.filter = Some(Box::new(filter));
+    filter.statuses = Some(Some(vec![TransactionStatusInput::Confirmed]));
+    ops.filter = Some(Some(Box::new(filter)));
     let created = create_notification(&client, CreateNotificationParams { create_notification_request: ops }).await;
     println!("{}", created.unwrap().data.filter.unwrap().statuses.unwrap()[0]);
     let mut url = UpdateNotificationRequest::new();
