@@ -28,6 +28,6 @@ test('ticks what is done, and has the next step as its only button, up to the fi
   const body = { to: data.address, value: '1' }
   await client.post('/api/v1/relayers/{relayer_id}/transactions', { path, body, query: { wait: 'confirmed' } })
   await open('/')
-  await page.getByText('Confirmed, 24 h').waitFor()
+  await page.getByText('Succeeded, 24 h').waitFor()
   await expect.poll(() => steps.count()).toBe(0)
 })

@@ -91,7 +91,7 @@ test('shows the values under the pointer of a chart, and opens the transactions 
   expect(await page.getByLabel('Filter by').inputValue()).toBe('')
 })
 
-test('draws what failed on the bar of what was confirmed, and hides what is chosen in the legend', async () => {
+test('draws what failed on the bar of what succeeded, and hides what is chosen in the legend', async () => {
   const path = { relayer_id: account.relayer_id }
   const reverts = { to: null, data: '0xfe', gas_limit: 120_000 }
   await account.send(3)
@@ -120,10 +120,10 @@ test('draws what failed on the bar of what was confirmed, and hides what is chos
   expect((await edges()).filter(({ red, green }) => red > green)).toEqual([])
   const figures = page.getByRole('figure').first()
   const counts = await figures.locator('.legend strong').allTextContents()
-  const [confirmed = 0, failed = 0, other] = counts.map(Number)
+  const [succeeded = 0, failed = 0, other] = counts.map(Number)
   expect([failed, other]).toEqual([1, 0])
-  await figures.getByText(`${confirmed + failed} accepted`).waitFor()
-  await figures.getByRole('button', { name: /^confirmed/ }).click()
+  await figures.getByText(`${succeeded + failed} accepted`).waitFor()
+  await figures.getByRole('button', { name: /^succeeded/ }).click()
   await expect.poll(async () => (await columns()).filter(({ green }) => Number.isFinite(green))).toEqual([])
   const bars = await columns()
   const x = bars.findIndex(({ red }) => Number.isFinite(red))

@@ -148,7 +148,7 @@ function Charts({ points, seconds_per_point, network, list, period, whose }: Cha
 
 /** Stacked, they are as high as what was accepted. In the colors of the states. */
 const countsOf = (points: Point[]) => [
-  { label: 'confirmed', color: '--green', values: points.map(confirmed), total: count(totalConfirmed(points)) },
+  { label: 'succeeded', color: '--green', values: points.map(succeeded), total: count(totalSucceeded(points)) },
   {
     label: 'failed',
     color: '--red',
@@ -157,7 +157,7 @@ const countsOf = (points: Point[]) => [
   },
   {
     label: 'other',
-    about: 'other, unfinished or withdrawn: accepted, and neither confirmed nor failed in the same time',
+    about: 'other, unfinished or withdrawn: accepted, and neither succeeded nor failed in the same time',
     color: '--blue',
     values: points.map(other),
     total: count(other(sumOf(points))),
@@ -335,16 +335,16 @@ export const total = (points: Point[], name: 'accepted' | 'mined' | 'failed'): n
   points.reduce((sum, point) => sum + point[name], 0)
 
 /** What got into a block and did what it should. `mined` has the reverted ones too, which are counted as `failed`. */
-export const confirmed = ({ mined, failed }: Point): number => Math.max(mined - failed, 0)
+export const succeeded = ({ mined, failed }: Point): number => Math.max(mined - failed, 0)
 
 /**
- * Accepted, but neither confirmed nor failed in the same time: unfinished, canceled or expired. Where more ended than was accepted, there is
+ * Accepted, but neither succeeded nor failed in the same time: unfinished, canceled or expired. Where more ended than was accepted, there is
  * none.
  */
 const other = ({ accepted, mined, failed }: Pick<Point, 'accepted' | 'mined' | 'failed'>): number =>
   Math.max(accepted - Math.max(mined, failed), 0)
 
-export const totalConfirmed = (points: Point[]): number => points.reduce((sum, point) => sum + confirmed(point), 0)
+export const totalSucceeded = (points: Point[]): number => points.reduce((sum, point) => sum + succeeded(point), 0)
 
 /** Seconds since the Unix epoch, of the begin of each point. */
 const timesOf = (points: Point[]): number[] => points.map((point) => Date.parse(point.at) / 1_000)

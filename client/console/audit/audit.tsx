@@ -14,7 +14,7 @@ import { given } from '../data/form.ts'
 import { count, counted, sentence, words } from '../data/format.ts'
 import { useAnswer, useGet } from '../data/get.ts'
 import { type Find, paths } from '../data/paths.ts'
-import { callerName } from '../data/resources.ts'
+import { callerOf } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { operationOf, operationText } from './operations.ts'
 
@@ -178,7 +178,7 @@ function filterOf({ operation, outcome, service, after, before, ...same }: Typed
     ...same,
     operation: operation && operationOf(operation),
     outcome: outcome === 'all' ? undefined : outcome,
-    caller: same.caller.toLowerCase() === callerName('environment') ? 'environment' : same.caller,
+    caller: callerOf(same.caller),
     exclude_service: service === 'excluded' ? true : undefined,
     created_after: at(after),
     created_before: at(before),

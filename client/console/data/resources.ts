@@ -249,9 +249,15 @@ export interface AddressName {
   to: string
 }
 
-/** What made a request, where it has no name of its own: the key of the setting `API_KEY`, the command line or the service. */
-export const callerName = (caller: string): string =>
-  caller === 'environment' ? 'environment key' : caller === 'command_line' ? 'command line' : caller
+/** Callers without a name of their own: the key of the setting `API_KEY`, and a command on the service's machine. */
+const callers: Record<string, string> = { environment: 'environment key', command_line: 'command line' }
+
+/** What made a request, where it has no name of its own. */
+export const callerName = (caller: string): string => callers[caller] ?? caller
+
+/** What the service calls it, of what a reader typed. */
+export const callerOf = (typed: string): string =>
+  Object.keys(callers).find((one) => callerName(one) === typed.toLowerCase()) ?? typed
 
 /** What the service knows addresses as, in lower case: the relayer, the signer or the contract. */
 export function useAddressBook(): ReadonlyMap<string, AddressName> {

@@ -2,11 +2,11 @@ import { type ComponentProps, useState } from 'react'
 import { Link } from 'wouter'
 import {
   ActivityCharts,
-  confirmed,
   slowestOf,
   stepText,
+  succeeded,
   total,
-  totalConfirmed,
+  totalSucceeded,
   useActivity,
 } from '../activity/activity.tsx'
 import { Spark } from '../components/chart.tsx'
@@ -85,10 +85,10 @@ function Tiles() {
       />
       <Tile
         to={paths.group(paths.transactions, 'confirmed')}
-        name="Confirmed, 24 h"
-        value={isKnown && count(totalConfirmed(points))}
+        name="Succeeded, 24 h"
+        value={isKnown && count(totalSucceeded(points))}
         note={isKnown ? `${count(total(points, 'accepted'))} accepted` : ''}
-        line={{ values: points.map(confirmed), each, color: '--green' }}
+        line={{ values: points.map(succeeded), each, color: '--green' }}
       />
       <Tile
         to={paths.group(paths.transactions, 'failed')}

@@ -36,7 +36,11 @@ const counted = (name: string, member: 'mined' | 'failed'): Column<Costs> => ({
  * The sum of each currency, in which rows of several networks may be. Coins of test networks, or without a name, are of one network only. `what` the
  * rows are.
  */
-export function useSums<Row extends Costs>(rows: Row[], what: string): { name: string; of: Row[] }[] {
+export function useSums<Row extends Costs>(
+  rows: Row[],
+  what: string,
+  idOf: (row: Row) => string,
+): { name: string; of: Row[] }[] {
   const networks = useNetworks().data ?? []
   const symbolOf = (network: string) => networks.find(({ name }) => name === network)?.symbol ?? 'coins'
   const groups = Map.groupBy(rows, ({ network }) => {
@@ -47,7 +51,12 @@ export function useSums<Row extends Costs>(rows: Row[], what: string): { name: s
   return sums.flatMap(({ key, of, symbol }) => {
     if (of.length < 2) return []
     const isOnly = sums.filter((one) => one.symbol === symbol).length === 1
-    return [{ name: `All ${count(of.length)} ${what} in ${symbol}${isOnly || key === symbol ? '' : ` on ${key}`}`, of }]
+    return [
+      {
+        name: `All ${count(new Set(of.map(idOf)).size)} ${what} in ${symbol}${isOnly || key === symbol ? '' : ` on ${key}`}`,
+        of,
+      },
+    ]
   })
 }
 

@@ -129,7 +129,7 @@ interface PartProps {
 function SpendingByRelayer({ filter, bar, none }: PartProps) {
   const spending = useSpending(filter)
   const balances = useBalances(spending.data?.map(({ relayer_id }) => relayer_id) ?? [])
-  const sums = useSums(spending.data ?? [], 'relayers')
+  const sums = useSums(spending.data ?? [], 'relayers', ({ relayer_id }) => relayer_id)
   return (
     <section aria-label="Relayers" aria-busy={spending.isPlaceholderData}>
       <Loaded query={spending} lines={6} as="rows">
@@ -204,7 +204,7 @@ const dayS = 86_400
 /** What the transactions of each API key cost, in all and by day. */
 function SpendingByKey({ filter, bar, none }: PartProps) {
   const spending = useSpendingByKey(filter)
-  const sums = useSums(spending.data ?? [], 'keys')
+  const sums = useSums(spending.data ?? [], 'keys', ({ caller }) => caller)
   return (
     <section aria-label="API keys" aria-busy={spending.isPlaceholderData}>
       <div className="bar">{bar}</div>
