@@ -3495,7 +3495,7 @@ export interface components {
             /** @description The revert data, for decoding custom errors. The service obtains it by running the transaction again on the state before its block. Null when there is none, when no node returns it, or when it is longer than 4,096 bytes. */
             revert_data: `0x${string}` | null;
         };
-        /** @description Conditions that may delay the transaction, or make it without effect. `price_below_base_fee`: no block includes it until the base fee falls. `price_limited_by_cap`: the policy `gas_price_cap` allows less than the tier costs. `low_balance_after`: the balance may fall below the policy `min_balance`. `long_queue`: 100 or more accepted transactions come first. `cap_below_base_fee`: the policy `gas_price_cap` is below the current base fee. `balance_not_checked`: the network has the feature `no_native_coin`. `account_has_code`: the relayer's address is delegated (EIP-7702), and nodes accept only one unfinished transaction of such an account. `receiver_has_no_code`: the transaction calls an address where no contract is, so that the call changes nothing and is confirmed all the same; the address may be wrong. `wait_reason` is the code that [Get the explanation of a transaction](#/transactions/gettransactionexplanation) gives while the condition lasts. */
+        /** @description Conditions that may delay the transaction, or make it without effect. `price_below_base_fee`: no block includes it until the base fee falls. `price_limited_by_cap`: the policy `gas_price_cap` allows less than the tier costs. `low_balance_after`: the balance may fall below the policy `min_balance`. `long_queue`: 100 or more accepted transactions come first. `cap_below_base_fee`: the policy `gas_price_cap` is below the current base fee. `balance_not_checked`: the network has the feature `no_native_coin`. `account_has_code`: the relayer's address is delegated (EIP-7702), and nodes accept only one unfinished transaction of such an account. `receiver_has_no_code`: there is `data`, and no contract is at `to` now, so that the data has no effect and the transaction is confirmed all the same; the address may be wrong. `wait_reason` is the code that [Get the explanation of a transaction](#/transactions/gettransactionexplanation) gives while the condition lasts. */
         TransactionWarnings: components["schemas"]["TransactionWarning"][];
         /** @description A condition that may delay a transaction, or make it without effect. */
         TransactionWarning: {
@@ -5180,10 +5180,10 @@ export interface components {
             /** @description What people call the API key, 1 to 128 characters. */
             name: components["schemas"]["ApiKeyName"];
             scopes: components["schemas"]["ScopesInput"];
-            /** @description The relayers that the key may use. Null: all, also later ones. `[]`: none. Absent: all, or none when `pool_ids` is given. */
+            /** @description The relayers that the key may use. Null: all, also later ones; refused beside pools. `[]`: none. Absent: all, or none when `pool_ids` is given. */
             relayer_ids?: components["schemas"]["Id"][] | null;
-            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. Absent, null or `[]`: none. */
-            pool_ids?: components["schemas"]["Id"][] | null;
+            /** @description Pools that the key may use without rights to their relayers: it sends through them, and reads their transactions. A pool with such a key cannot be deleted. Absent or `[]`: none. */
+            pool_ids?: components["schemas"]["Id"][];
             /** @description The client addresses from which the key is accepted. Absent or null: any. `[]` is refused. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
             /** @description Absent or null: the limit of the service applies. */
@@ -5203,8 +5203,8 @@ export interface components {
             scopes?: components["schemas"]["ScopesInput"];
             /** @description The relayers that the key may use, in the place of all that it may. Null: all, also later ones. `[]`: none. */
             relayer_ids?: components["schemas"]["Id"][] | null;
-            /** @description The pools that the key may use, in the place of all that it may. Null or `[]`: none. */
-            pool_ids?: components["schemas"]["Id"][] | null;
+            /** @description The pools that the key may use, in the place of all that it may. `[]`: none. */
+            pool_ids?: components["schemas"]["Id"][];
             /** @description The client addresses from which the key is accepted, in the place of all. Null: any. `[]` is refused. */
             allowed_cidrs?: components["schemas"]["Cidr"][] | null;
             /** @description It is replaced whole. Null: the limit of the service applies. */

@@ -8,14 +8,17 @@ export function explain(error: unknown): string {
   const { code = '', message, stack, port } = error as NodeJS.ErrnoException & { port?: number }
   if (code === 'EADDRINUSE') return `The port ${port} is already in use: set PORT to a free port.`
   const settings = ofSettings[code]
-  if (settings) return `${message}: see the setting ${settings}.`
+  if (settings) return `${message}: see ${settings}.`
   return stack ?? String(error)
 }
 
+const settingsOfPaths = 'the setting that names this path, such as DATA_DIR or DATABASE_URL'
+
 /** The system's own words about a file or an address that a setting names. */
 const ofSettings: Record<string, string> = {
-  ...{ EACCES: 'DATA_DIR, or PORT', ENOENT: 'DATA_DIR', ENOTDIR: 'DATA_DIR', EROFS: 'DATA_DIR' },
-  ...{ EADDRNOTAVAIL: 'HOST', ENOTFOUND: 'HOST' },
+  EACCES: 'the setting that names this path or port, such as DATA_DIR, DATABASE_URL or PORT',
+  ...{ ENOENT: settingsOfPaths, ENOTDIR: settingsOfPaths, EROFS: settingsOfPaths },
+  ...{ EADDRNOTAVAIL: 'the setting HOST', ENOTFOUND: 'the setting that names this host, such as HOST' },
 }
 
 /** Whether the database was down, is starting or went down during the start: a later start can succeed without a change of settings. */

@@ -31,7 +31,7 @@ export interface NetworkClient {
   /** Passes on calls that callers word themselves, whose answers may be large. */
   passOn: Rpc
   /** For what callers ask in bursts: the nodes and the health of `callers`, in batches, with turns of their own. */
-  estimates: Pick<Chain, 'estimateGas' | 'balance' | 'latestNonce' | 'dataFee'>
+  estimates: Pick<Chain, 'estimateGas' | 'balance' | 'latestNonce' | 'dataFee' | 'code'>
   /** What the nodes say about gas, asked by the sender. */
   gas: Gas
   /** Where the bytes of a transaction go while it is in no block. */

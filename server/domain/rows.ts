@@ -121,12 +121,12 @@ export interface RightsFault {
   reason: string
 }
 
-/** The resources that use another one, so that it cannot be deleted: the ids of at most `maxNamedUsers` of them. */
+/** The resources that use another one, so that it cannot be deleted: the ids of at most `maxUsers` of them. */
 export interface InUse {
   used_by: 'relayers' | 'reporting_relayers' | 'funding' | 'api_keys' | 'sponsorships' | 'facilitators'
   ids: string[]
 }
-export const maxNamedUsers = 3
+export const maxUsers = 1_000
 
 export type Deletion = 'deleted' | 'missing' | InUse
 

@@ -43,6 +43,12 @@ export async function createApiKey(
   const createdAt = new Date(now()).toISOString()
   if (changes.expires_at && changes.expires_at <= createdAt)
     throw badRequest(['expires_at'], `must be in the future; it is ${createdAt} now`)
+  // Clients may write null for what they do not set: it must not make a key for pools one for everything.
+  if (body.relayer_ids === null && (body.pool_ids ?? []).length > 0)
+    throw badRequest(
+      ['relayer_ids'],
+      'null means all relayers: leave it out for a key of these pools alone, or leave pool_ids out',
+    )
   const row: NewApiKey = {
     id,
     secret_hash,
@@ -158,11 +164,10 @@ const unknown = (limit: UnknownLimit) =>
 
 /** The given members in stored form. Throws DomainError (400). */
 function readChanges(body: CreateApiKeyRequest | UpdateApiKeyRequest): ApiKeyChanges {
-  const { expires_at, budget, pool_ids, ...others } = body
+  const { expires_at, budget, ...others } = body
   body.allowed_cidrs?.forEach(checkCidr)
   return {
     ...others,
-    ...(pool_ids !== undefined && { pool_ids: pool_ids ?? [] }),
     ...(expires_at !== undefined && { expires_at: expires_at && readTime(expires_at, ['expires_at']) }),
     ...(budget !== undefined && { budget: budget && readBudget(budget) }),
   }

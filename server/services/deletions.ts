@@ -12,13 +12,20 @@ const uses: Record<InUse['used_by'], (ids: string) => string> = {
   facilitators: (ids) => `facilitators send their payments through it: ${ids}; delete them first`,
 }
 
+const isOfRelayers: ReadonlySet<InUse['used_by']> = new Set(['relayers', 'reporting_relayers'])
+const maxNamed = 3
+
 /**
  * Whether there was such a row. Throws DomainError (409) for one that is in use; a caller that is limited to relayers gets no ids but
  * of these.
  */
 export function isDeleted(name: PathParameter, outcome: Deletion, caller?: Caller): boolean {
   if (typeof outcome === 'string') return outcome === 'deleted'
+  const { used_by, ids } = outcome
   const own = caller?.relayer_ids
-  const shown = own === undefined ? outcome.ids : outcome.ids.filter((id) => own.has(id))
-  throw namedError('in_use', name, uses[outcome.used_by](shown.join(', ') || 'others'))
+  const seen = own === undefined ? ids : ids.filter((id) => isOfRelayers.has(used_by) && own.has(id))
+  const named = seen.slice(0, maxNamed).join(', ')
+  const all =
+    seen.length <= maxNamed && seen.length === ids.length ? named : named === '' ? 'others' : `${named} and others`
+  throw namedError('in_use', name, uses[used_by](all))
 }

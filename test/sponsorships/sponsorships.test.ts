@@ -641,7 +641,7 @@ test('sends the calls of a sponsorship through a pool', async () => {
 
   // A new pool with its id would pay for the calls of this one.
   expect(await outcomeOf(its.client.pools.delete('many'))).toContain(
-    '409 /path/pool_id: sponsorships send their calls through it: game',
+    '409 /path/pool_id: sponsorships send their calls through it: pooled; delete them first',
   )
   await its.client.sponsorships.delete('pooled')
   await its.client.pools.delete('many')

@@ -49,7 +49,7 @@ export function sponsorships(context: ServicesContext) {
 
     async sendSponsoredCall({ path, body, caller, idempotency, auditEntry, authorize, nodes }) {
       const sponsorship = await own(path.sponsorship_id, caller)
-      if (body.user !== undefined && caller.roles.has('relay'))
+      if (body.user != null && caller.roles.has('relay'))
         throw badRequest(['user'], 'may be given only with an API key that has the scope send')
       const mayUse = async () => own(path.sponsorship_id, await authorize())
       const { id, relayer_id } = await sendCall(

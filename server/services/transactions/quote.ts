@@ -114,12 +114,12 @@ export async function quoteTransaction(
   const submission = submissionOf(request, networkClient.network, replaced)
   const mempool = networkClient.mempoolOf({ submission })
   try {
-    const [known, market, gasUnits, hasCode, receiverHasCode] = await Promise.all([
+    const [known, market, gasUnits, hasCode, calledHasCode] = await Promise.all([
       networkClient.funds(relayer.address),
       networkClient.market(),
       gasLimit(relayer, mempool, request),
       networkClient.hasCode(relayer.address),
-      isCall(request) ? networkClient.hasCode(request.to) : undefined,
+      receiverHasCode(networkClient, request),
     ])
     if (!replaced) await nonces.external.check(relayer, networkClient, request)
     // A disabled relayer is enabled again when its chain is the right one.
@@ -153,7 +153,7 @@ export async function quoteTransaction(
       latest: known.latest,
       next_nonce: account.next_nonce,
       has_code: hasCode === true,
-      receiver_has_code: receiverHasCode,
+      receiver_has_code: calledHasCode,
       fragments,
       submission,
     }
@@ -163,8 +163,21 @@ export async function quoteTransaction(
   }
 }
 
-const isCall = (request: TransactionRequest): request is TransactionRequest & { to: string } =>
-  request.to !== null && (request.data ?? '0x') !== '0x'
+/**
+ * Whether the receiver of data has code now; undefined: there is no data, an authorization may give it code, or no node tells. Precompiled
+ * contracts have no code.
+ */
+async function receiverHasCode({ estimates }: NetworkClient, { to, data, authorization_list }: TransactionRequest) {
+  if (to === null || (data ?? '0x') === '0x' || authorization_list || BigInt(to) < firstOrdinaryAddress)
+    return undefined
+  return estimates.code(to).then(
+    (code) => code.length > 0,
+    () => undefined,
+  )
+}
+
+/** Networks have their precompiled contracts below. */
+const firstOrdinaryAddress = 0x10_000n
 
 async function knownFragments(store: Store, { network }: RelayerRow, { to, data }: TransactionRequest) {
   if (to === null || data === null) return null

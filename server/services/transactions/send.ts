@@ -342,6 +342,9 @@ export function warningsOf(
     warn('account_has_code', message, 'node')
   }
   if (quote.receiver_has_code === false)
-    warn('receiver_has_no_code', 'No contract is at `to`: the call changes nothing, and still confirms')
+    warn(
+      'receiver_has_no_code',
+      'No contract is at `to` now: the data has no effect there, and the transaction confirms all the same',
+    )
   return warnings
 }

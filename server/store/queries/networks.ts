@@ -2,7 +2,7 @@ import type { Network, RpcUrl } from '../../../generated/openapi.ts'
 import { noteChanges } from '../../domain/changes.ts'
 import { checkRevision, withRevision } from '../../domain/revision.ts'
 import type { Conditions, Deletion, Listing, PageRequest, PendingAuditEntry } from '../../domain/rows.ts'
-import { maxNamedUsers } from '../../domain/rows.ts'
+import { maxUsers } from '../../domain/rows.ts'
 import { type Database, type Session, type StoredSeal, sql, type TableList } from './database.ts'
 import { sealedColumns } from './sealed-rows.ts'
 import { usersOf } from './users.ts'
@@ -74,7 +74,7 @@ const custom = sql<{ network: string; custom_rpc_urls: string }>(
 )
 const rowIdOfNetwork = sql<{ row_id: number }>('SELECT row_id FROM networks WHERE id = $id')
 const used = sql<{ id: string }>(
-  `SELECT id FROM relayers WHERE network = (SELECT name FROM networks WHERE id = $id) ORDER BY id LIMIT ${maxNamedUsers}`,
+  `SELECT id FROM relayers WHERE network = (SELECT name FROM networks WHERE id = $id) ORDER BY id LIMIT ${maxUsers}`,
 )
 const deleteNetworkRow = sql('DELETE FROM networks WHERE row_id = $row_id')
 const ofNetwork = (table: string) =>

@@ -10,7 +10,7 @@ import type {
   PageRequest,
   PendingAuditEntry,
 } from '../../domain/rows.ts'
-import { maxNamedUsers } from '../../domain/rows.ts'
+import { maxUsers } from '../../domain/rows.ts'
 import { mergePatch, readFilter } from '../../domain/values.ts'
 import { type Database, type Session, sql, type TableList } from './database.ts'
 import { beginBulkChange } from './deliveries.ts'
@@ -69,7 +69,7 @@ const used = sql<{ id: string }>(
   (engine) => `
   SELECT id FROM relayers WHERE notification_id = $id
     OR $id IN (SELECT value FROM ${engine === 'sqlite' ? 'json_each(other_notification_ids)' : 'json_array_elements_text(other_notification_ids::json)'})
-  ORDER BY id LIMIT ${maxNamedUsers}`,
+  ORDER BY id LIMIT ${maxUsers}`,
 )
 const deleteNotificationRow = sql('DELETE FROM notifications WHERE row_id = $row_id')
 

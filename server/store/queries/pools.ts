@@ -12,7 +12,7 @@ import type {
   PendingAuditEntry,
   PoolRow,
 } from '../../domain/rows.ts'
-import { maxNamedUsers } from '../../domain/rows.ts'
+import { maxUsers } from '../../domain/rows.ts'
 import { unfinishedStatuses } from '../../domain/statuses.ts'
 import { withoutSeal } from '../row-mac.ts'
 import {
@@ -82,11 +82,11 @@ const itsKeys = sql<{ id: string }>(
   (engine) => `
   SELECT name AS id FROM api_keys WHERE $id IN (SELECT value FROM ${
     engine === 'sqlite' ? 'json_each(pool_ids)' : 'json_array_elements_text(pool_ids::json)'
-  }) ORDER BY name LIMIT ${maxNamedUsers}`,
+  }) ORDER BY name LIMIT ${maxUsers}`,
 )
 // Its row id is that of a later pool with its id (`keepId`), which would pay for the calls of this one.
 const ofPoolRow = (table: string) =>
-  sql<{ id: string }>(`SELECT id FROM ${table} WHERE pool_row_id = $row_id ORDER BY id LIMIT ${maxNamedUsers}`)
+  sql<{ id: string }>(`SELECT id FROM ${table} WHERE pool_row_id = $row_id ORDER BY id LIMIT ${maxUsers}`)
 const [itsSponsorships, itsFacilitators] = [ofPoolRow('sponsorships'), ofPoolRow('facilitators')]
 const member = sql<{ row_id: number }>('SELECT row_id FROM relayers WHERE id = $id AND network = $network')
 const removeOthers = sql(`

@@ -11,7 +11,7 @@ import type {
   RelayerObstacle,
   RelayerRow,
 } from '../../domain/rows.ts'
-import { maxNamedUsers } from '../../domain/rows.ts'
+import { maxUsers } from '../../domain/rows.ts'
 import {
   type Database,
   type DatabaseTransaction,
@@ -117,7 +117,7 @@ const limitedKeys = sql<{ row_id: number }>(
   'SELECT api_key_row_id AS row_id FROM api_key_relayers WHERE relayer_row_id = $row_id ORDER BY api_key_row_id',
 )
 const itsSponsorships = sql<{ id: string }>(
-  `SELECT id FROM sponsorships WHERE relayer_row_id = $row_id ORDER BY id LIMIT ${maxNamedUsers}`,
+  `SELECT id FROM sponsorships WHERE relayer_row_id = $row_id ORDER BY id LIMIT ${maxUsers}`,
 )
 const itsPools = sql<{ row_id: number }>(
   'SELECT pool_row_id AS row_id FROM pool_relayers WHERE relayer_row_id = $row_id ORDER BY pool_row_id',

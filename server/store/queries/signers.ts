@@ -1,6 +1,6 @@
 import type { Signer } from '../../../generated/openapi.ts'
 import type { Deletion, Listing, LoginTrust, PageRequest, PendingAuditEntry, SignerRow } from '../../domain/rows.ts'
-import { maxNamedUsers } from '../../domain/rows.ts'
+import { maxUsers } from '../../domain/rows.ts'
 import { type Database, type StoredSeal, sql, type TableList } from './database.ts'
 import { sealedColumns } from './sealed-rows.ts'
 import { usersOf } from './users.ts'
@@ -13,7 +13,7 @@ const insertSignerRow = sql<Signer & { row_id: number }>(`
   INSERT INTO signers (id, type, address, secret) VALUES ($id, $type, $address, $secret)
   ON CONFLICT DO NOTHING RETURNING row_id, id, type, address, created_at`)
 const rowIdOfSigner = sql<{ row_id: number }>('SELECT row_id FROM signers WHERE id = $id')
-const used = sql<{ id: string }>(`SELECT id FROM relayers WHERE signer_id = $id ORDER BY id LIMIT ${maxNamedUsers}`)
+const used = sql<{ id: string }>(`SELECT id FROM relayers WHERE signer_id = $id ORDER BY id LIMIT ${maxUsers}`)
 const deleteSignerRow = sql('DELETE FROM signers WHERE row_id = $row_id')
 
 export const createSigner = (

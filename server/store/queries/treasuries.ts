@@ -1,7 +1,7 @@
 import type { TransactionStatus } from '../../../generated/openapi.ts'
 import { addsCircle } from '../../domain/funding.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
-import { maxNamedUsers } from '../../domain/rows.ts'
+import { maxUsers } from '../../domain/rows.ts'
 import { isFinal, unfinishedStatuses } from '../../domain/statuses.ts'
 import { type Database, type DatabaseTransaction, type Engine, insertInto, type Session, sql } from './database.ts'
 import type { InsertedTransaction, NewestRefill } from './insert-rules.ts'
@@ -25,7 +25,7 @@ export const funded = sql<{ row_id: number }>(`
 export const fundedBy = sql<{ id: string }>(
   (engine) => `
   SELECT id FROM relayers WHERE funding IS NOT NULL AND ${ofRelayers[engine]} = $id
-  UNION SELECT id FROM pools WHERE funding IS NOT NULL AND ${ofPools[engine]} = $id ORDER BY id LIMIT ${maxNamedUsers}`,
+  UNION SELECT id FROM pools WHERE funding IS NOT NULL AND ${ofPools[engine]} = $id ORDER BY id LIMIT ${maxUsers}`,
 )
 const ofPool = (engine: Engine) => firstPool(ofPools[engine], 'relayers.row_id')
 const treasuries = sql<{ id: string; treasury: string }>(

@@ -342,6 +342,10 @@ test('null in a request that creates or sends is the same as an absent member', 
   const rules = { relayer_id: 'a', max_gas_per_call: 21_000, max_fee_per_call: '1', max_fee_per_day: '1' }
   for (const [id, limits] of Object.entries({ one: null, two: { max_calls_per_day: null, max_fee_per_day: null } }))
     expect((await client.sponsorships.create({ id, ...rules, user_limits: limits })).sponsorship.user_limits).toBeNull()
-  const key = { name: 'key', scopes: ['read' as const], pool_ids: null }
+  const key = { name: 'key', scopes: ['read' as const], relayer_ids: null }
   expect((await client.apiKeys.create(key)).api_key).toMatchObject({ relayer_ids: null, pool_ids: [] })
+  // Null would grant all, where an absent member limits the key to the pool.
+  const ofPool = { name: 'of pool', scopes: ['read' as const], pool_ids: ['pool'] }
+  await expect(client.apiKeys.create({ ...ofPool, relayer_ids: null })).rejects.toMatchObject({ status: 400 })
+  expect((await client.apiKeys.create(ofPool)).api_key).toMatchObject({ relayer_ids: [], pool_ids: ['pool'] })
 })
