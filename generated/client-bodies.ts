@@ -579,12 +579,12 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
   ],
   [
    "status",
-   "failed | pending",
+   "failed | pending (failed, pending)",
    ""
   ],
   [
    "since",
-   "text",
+   "text (failed)",
    "The earliest event time (RFC 3339)."
   ]
  ],

@@ -255,6 +255,8 @@ export interface paths {
          *     - `relayer_paused` (403): the relayer is paused.
          *     - `already_sent` (409): another transaction of the chain has its `deduplication_id`; `transaction` names it.
          *     - `possibly_sent` (409): a transaction that the database does not know may be the same one.
+         *
+         *     After `outcome_unknown` (503), and after no answer, it may have been accepted: repeat the request with the same key.
          *     - `gas_limit_too_low` (422): it needs more gas than its `gas_limit`.
          *     - `idempotency_mismatch` (422): the key was used with another body.
          *     - `unavailable` (503): no node answers, or the relayer is disabled.
@@ -3775,7 +3777,7 @@ export interface components {
         RedeliverPendingRequest: {
             /**
              * @description `pending`: those that wait for their next attempt.
-             * @enum {string}
+             * @constant
              */
             status: "pending";
             delivery_id?: never;
@@ -3785,7 +3787,7 @@ export interface components {
         RedeliverFailedRequest: {
             /**
              * @description `failed`: those that are not attempted again.
-             * @enum {string}
+             * @constant
              */
             status: "failed";
             /**
@@ -4811,7 +4813,7 @@ export interface components {
              */
             sequence: number;
         };
-        /** @description The transaction at the time of the change. */
+        /** @description The transaction at the time of the change. Its members stand beside `payload_type`, as clients of the OpenZeppelin Relayer read them; other events nest what they are about. */
         TransactionUpdatePayload: {
             /**
              * @description The tag of the payload.
@@ -5084,7 +5086,10 @@ export interface components {
             assets: components["schemas"]["BudgetAssetInput"][];
             /** @description The highest fees of its transactions in any 24 hours, in wei, as `max_fee_per_day` of a relayer counts them. Absent or null: any. */
             max_fee_per_day?: components["schemas"]["AmountInput"] | null;
-            /** @description The most transactions and signatures that move something, in any hour. Absent or null: any number. */
+            /**
+             * Format: int64
+             * @description The most transactions and signatures that move something, in any hour. Absent or null: any number.
+             */
             max_transactions_per_hour?: number | null;
             /** @description Who may receive: the receiver of the coin, the receiver or spender of a token, the contract of any other call. Absent or null: anybody. `[]`: nobody. */
             receivers?: components["schemas"]["AddressInput"][] | null;
@@ -5095,7 +5100,10 @@ export interface components {
             assets?: components["schemas"]["BudgetAssetInput"][];
             /** @description The highest fees of its transactions in any 24 hours, in wei, as `max_fee_per_day` of a relayer counts them. Null: any. */
             max_fee_per_day?: components["schemas"]["AmountInput"] | null;
-            /** @description The most transactions and signatures that move something, in any hour. Null: any number. */
+            /**
+             * Format: int64
+             * @description The most transactions and signatures that move something, in any hour. Null: any number.
+             */
             max_transactions_per_hour?: number | null;
             /** @description Who may receive: the receiver of the coin, the receiver or spender of a token, the contract of any other call. Null: anybody. `[]`: nobody. */
             receivers?: components["schemas"]["AddressInput"][] | null;
@@ -5369,14 +5377,20 @@ export interface components {
         Origin: string;
         /** @description Limits of one user in any 24 hours. Whose call it is comes from a signature: of the forward request, or of the account. With these limits, a plain call needs `user`, which only an API key with the scope `send` may give. */
         UserLimitsInput: {
-            /** @description The most calls of one user in any 24 hours. */
+            /**
+             * Format: int64
+             * @description The most calls of one user in any 24 hours.
+             */
             max_calls_per_day?: number | null;
             /** @description The highest total fee of the calls of one user in any 24 hours, in wei. */
             max_fee_per_day?: components["schemas"]["AmountInput"] | null;
         };
         /** @description Limits of one user in any 24 hours. An absent limit stays, and null removes one. */
         UserLimitsPatch: {
-            /** @description The most calls of one user in any 24 hours. Null: no limit. */
+            /**
+             * Format: int64
+             * @description The most calls of one user in any 24 hours. Null: no limit.
+             */
             max_calls_per_day?: number | null;
             /** @description The highest total fee of the calls of one user in any 24 hours, in wei. Null: no limit. */
             max_fee_per_day?: components["schemas"]["AmountInput"] | null;
@@ -5397,7 +5411,10 @@ export interface components {
             delegates?: components["schemas"]["AddressInput"][];
             /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. `[]`, the default: none. */
             keyed_nonce_delegates?: components["schemas"]["AddressInput"][];
-            /** @description The highest gas limit of one call. */
+            /**
+             * Format: int64
+             * @description The highest gas limit of one call.
+             */
             max_gas_per_call: number;
             /**
              * @description The highest fee of one call, in wei. It is what a call counts until it is mined, and then its paid fee. A call that
@@ -5427,7 +5444,10 @@ export interface components {
             delegates?: components["schemas"]["AddressInput"][];
             /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. `[]`, the default: none. */
             keyed_nonce_delegates?: components["schemas"]["AddressInput"][];
-            /** @description The highest gas limit of one call. */
+            /**
+             * Format: int64
+             * @description The highest gas limit of one call.
+             */
             max_gas_per_call: number;
             /**
              * @description The highest fee of one call, in wei. It is what a call counts until it is mined, and then its paid fee. A call that
@@ -5453,7 +5473,10 @@ export interface components {
             delegates?: components["schemas"]["AddressInput"][];
             /** @description Those of `delegates` whose `opData` begins with a nonce of 32 bytes that has a key in its upper 192 bits, as in ERC-4337, and which check it. Calls of an account with different keys are sent at the same time; all others one after the other. `[]`, the default: none. */
             keyed_nonce_delegates?: components["schemas"]["AddressInput"][];
-            /** @description The highest gas limit of one call. */
+            /**
+             * Format: int64
+             * @description The highest gas limit of one call.
+             */
             max_gas_per_call?: number;
             /**
              * @description The highest fee of one call, in wei. It is what a call counts until it is mined, and then its paid fee. A call that
@@ -8260,7 +8283,7 @@ export interface components {
     };
     parameters: {
         /**
-         * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. An operation that does not list this header refuses it (400).
+         * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. After the first request with a key that was accepted, one with the same key and body gets its answer, with `Idempotent-Replayed: true`, and changes nothing. An operation that does not list this header refuses it (400).
          * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
          */
         "Idempotency-Key": string;
@@ -9197,7 +9220,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. An operation that does not list this header refuses it (400).
+                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. After the first request with a key that was accepted, one with the same key and body gets its answer, with `Idempotent-Replayed: true`, and changes nothing. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -9236,7 +9259,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. An operation that does not list this header refuses it (400).
+                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. After the first request with a key that was accepted, one with the same key and body gets its answer, with `Idempotent-Replayed: true`, and changes nothing. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -9479,7 +9502,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. An operation that does not list this header refuses it (400).
+                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. After the first request with a key that was accepted, one with the same key and body gets its answer, with `Idempotent-Replayed: true`, and changes nothing. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -9801,7 +9824,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. An operation that does not list this header refuses it (400).
+                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. After the first request with a key that was accepted, one with the same key and body gets its answer, with `Idempotent-Replayed: true`, and changes nothing. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -9840,7 +9863,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. An operation that does not list this header refuses it (400).
+                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. After the first request with a key that was accepted, one with the same key and body gets its answer, with `Idempotent-Replayed: true`, and changes nothing. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -10991,7 +11014,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. An operation that does not list this header refuses it (400).
+                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. After the first request with a key that was accepted, one with the same key and body gets its answer, with `Idempotent-Replayed: true`, and changes nothing. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -11030,7 +11053,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. An operation that does not list this header refuses it (400).
+                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. After the first request with a key that was accepted, one with the same key and body gets its answer, with `Idempotent-Replayed: true`, and changes nothing. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -11100,7 +11123,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. An operation that does not list this header refuses it (400).
+                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. After the first request with a key that was accepted, one with the same key and body gets its answer, with `Idempotent-Replayed: true`, and changes nothing. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -11180,7 +11203,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. An operation that does not list this header refuses it (400).
+                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. After the first request with a key that was accepted, one with the same key and body gets its answer, with `Idempotent-Replayed: true`, and changes nothing. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -11693,7 +11716,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. An operation that does not list this header refuses it (400).
+                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. After the first request with a key that was accepted, one with the same key and body gets its answer, with `Idempotent-Replayed: true`, and changes nothing. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -12054,7 +12077,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. An operation that does not list this header refuses it (400).
+                 * @description 1 to 255 printable ASCII characters: in double quotes (IETF draft), then without `"` and `\` inside, or as they are, then without spaces, `"` and `,`. With or without quotes it is the same key. After the first request with a key that was accepted, one with the same key and body gets its answer, with `Idempotent-Replayed: true`, and changes nothing. An operation that does not list this header refuses it (400).
                  * @example 4f1c2e0a-8f4a-4c43-9a57-6a1c3a2b9d10
                  */
                 "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
@@ -12473,8 +12496,6 @@ export const transactionTypeValues: ReadonlyArray<FlattenedDeepRequired<componen
 export const submissionModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionMode"]> = ["public", "private", "private_then_public"];
 export const transactionWarningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWarning"]["code"]> = ["price_below_base_fee", "price_limited_by_cap", "low_balance_after", "long_queue", "cap_below_base_fee", "account_has_code", "balance_not_checked", "receiver_has_no_code"];
 export const resourceWarningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ResourceWarning"]["code"]> = ["shared_address", "node_unhealthy"];
-export const redeliverPendingRequestStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RedeliverPendingRequest"]["status"]> = ["pending"];
-export const redeliverFailedRequestStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RedeliverFailedRequest"]["status"]> = ["failed"];
 export const transactionAttemptPurposeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionAttempt"]["purpose"]> = ["send", "cancel"];
 export const transactionHistoryEntryEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionHistoryEntry"]["event"]> = ["replaced", "sped_up", "canceled", "reorganized"];
 export const contentChangeMemberValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ContentChange"]["member"]> = ["to", "value", "data"];

@@ -49,6 +49,9 @@ const isNode = (value: unknown): value is Node => typeof value === 'object' && v
 const nameOf = ({ name, $ref }: { name?: string; $ref?: string }) => name ?? $ref?.split('/').at(-1)
 
 /** What generated clients use of one object of a contract, and `redocly diff` does not compare. */
+/** Generators make types of components. */
+const kindOf: Record<string, string> = { schemas: 'Schema', responses: 'Response', parameters: 'Parameter' }
+
 function usedOf(node: Node, path: string[]): string[] {
   const name = path.at(-1)
   const { tags, parameters, required, discriminator, default: value } = node
@@ -58,7 +61,9 @@ function usedOf(node: Node, path: string[]): string[] {
   const isSent = path.includes('headers') || path[0] === 'webhooks'
   const isSchema = name !== 'properties' && name !== 'responses'
   return [
-    ...(path.join('.') === 'components.schemas' ? Object.keys(node).map((schema) => `Schema \`${schema}\``) : []),
+    ...(path[0] === 'components' && path.length === 2
+      ? Object.keys(node).map((its) => `${kindOf[name ?? ''] ?? name} \`${its}\``)
+      : []),
     ...('operationId' in node ? listed(tags).map((tag) => `Tag \`${tag}\` of \`${node.operationId}\``) : []),
     ...('operationId' in node && !('x-audience' in node) ? [`Audience of \`${node.operationId}\``] : []),
     ...(isSent && required === true ? [`Header \`${name}\` in every message`] : []),
