@@ -6,6 +6,7 @@ import { confirm } from './confirm.ts'
 import { type Context, readInput } from './context.ts'
 import { type Difference, differences, type Entry, type Kind, kinds, nameOf, readState } from './desired-state.ts'
 import { CommandError } from './exit-codes.ts'
+import { lossOf } from './lost-key.ts'
 import { collect } from './resources.ts'
 import { inLine } from './terminal.ts'
 
@@ -84,6 +85,10 @@ export function addApply(program: Command, context: () => Context): void {
       const shown = steps.map(({ action, kind, name, changes }) => ({ action, kind, name, changes }))
       if (world.print.isJson && options.dryRun) return world.print.list(shown, [])
       for (const step of steps) world.print.note(lineOf(step))
+      for (const { action, kind, name } of steps) {
+        const loss = action === 'delete' && kind === 'signers' ? await lossOf(world, name) : undefined
+        if (loss !== undefined) world.print.note(loss)
+      }
       if (steps.length === 0) return world.print.note('Nothing to do')
       if (options.dryRun) return
       if (!options.yes) await confirm('Carry this out?', 'Give --yes to carry this out, or --dry-run')

@@ -3,24 +3,24 @@ import { inCoins } from './amounts.ts'
 import type { Context } from './context.ts'
 import { inLine } from './terminal.ts'
 
-const perPage = 1_000
-
 /** What is lost with a signer, in words. Undefined: its key is in a key service, and stays there. */
 export async function lossOf({ client }: Context, signerId: string): Promise<string | undefined> {
   const { id, type, address } = await client.signers.get(signerId)
   if (type !== 'local') return undefined
-  const balances = await balancesOf(client, address)
+  const balances = await balancesOf(client, address).catch(() => [
+    'the balances are not known: this API key may not read them',
+  ])
   return [
     `Deleting signer ${inLine(id)} destroys its private key. Without a copy of the key, what ${address} owns is lost for good:`,
     ...balances.map((balance) => inLine(`  ${balance}`)),
+    '  Tokens are not looked up.',
   ].join('\n')
 }
 
 /** On each network, as the nodes answer a relayer of it. */
 async function balancesOf(client: RelayerClient, address: string): Promise<string[]> {
-  const query = { per_page: perPage }
-  const { data: relayers } = await client.get('/api/v1/relayers', { query })
-  const { data: networks } = await client.get('/api/v1/networks', { query })
+  const relayers = await Array.fromAsync(client.all('/api/v1/relayers'))
+  const networks = await Array.fromAsync(client.all('/api/v1/networks'))
   const balanceOn = async ({ name, symbol }: { name: string; symbol: string | null }) => {
     const relayer = relayers.find(({ network }) => network === name)
     if (!relayer) return `${name}: not known, because no relayer is on this network`

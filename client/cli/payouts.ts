@@ -182,7 +182,7 @@ const explainChange = ({ transaction }: RelayerError): string => {
 const explainDeletion = ({ id, relayer_id }: Named, movedTo: string | null = null): string => {
   const loss =
     movedTo === null
-      ? `transaction ${id} is no longer known, because its relayer ${relayer_id} was deleted`
+      ? `transaction ${id} is no longer known, because its relayer ${relayer_id} was deleted or this API key may no longer read it`
       : `transaction ${id} was moved to ${movedTo}, which is no longer known, or which this API key may not read`
   return `this run has sent this line, and it is not sent again; ${loss}: look on the chain whether it was paid`
 }

@@ -304,6 +304,7 @@ test('deletes a signer whose key would be lost only with --yes, and names its ad
         ),
       ),
       expect.stringMatching(/^ {2}local: (?:1500 wei|0\.0000000000000015 ETH)$/),
+      '  Tokens are not looked up.',
       'Nothing was done. To delete it: relayer signers delete spare --yes',
       '',
     ],

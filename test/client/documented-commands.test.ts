@@ -68,7 +68,10 @@ test.each([
   ['docs/agents.md', ['cat', 'export'], 1],
 ])('runs the shell blocks of %s', async (file, beginnings, sent) => {
   const { client, run, api_key } = await start()
-  const blocks = blocksOf(file).filter((block) => !elsewhere.test(block))
+  const receiver = await startReceiver()
+  const blocks = blocksOf(file)
+    .filter((block) => !elsewhere.test(block))
+    .map((block) => block.replace('http://127.0.0.1:3000/webhook', receiver.url))
   expect(blocks.map((block) => /^\w+/.exec(block)?.[0])).toEqual(beginnings)
   for (const block of blocks) {
     const { code, out } = await run(block, { RELAYER_API_KEY: api_key }).ended

@@ -194,6 +194,9 @@ async function world() {
     },
     // It pauses the relayer, which then sends nothing that was not sent before.
     updateRelayer: () => until('nothing is unfinished', isFinished, () => chain.mine()),
+    deleteRelayer: async () => {
+      for await (const { id } of client.sponsorships.list()) await client.sponsorships.delete(id)
+    },
     deleteNetwork: async () => {
       for (const relayerId of ['reserve', 'spare']) {
         await client.delete('/api/v1/relayers/{relayer_id}', { path: { relayer_id: relayerId } })
