@@ -52,7 +52,7 @@ test('disables a relayer with the reason while its node is on another chain, and
   const send = { path, body: { to: account.address, value: '1' } }
   await expect(client().post('/api/v1/relayers/{relayer_id}/transactions', send)).rejects.toMatchObject({
     status: 503,
-    details: [{ path: 'network', message: expect.stringContaining('another chain (1)') }],
+    details: [{ path: 'network', message: expect.stringContaining('another chain (its chain id is 1)') }],
   })
 
   await proxy.setFault(undefined)

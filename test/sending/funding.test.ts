@@ -1,3 +1,4 @@
+import { getAddress } from 'ethers'
 import { expect, test } from 'vitest'
 import { type RelayerClient, RelayerError, type ReplaceFundingRequest } from '../../client/index.ts'
 import type { AnvilOptions } from '../support/anvil.ts'
@@ -140,7 +141,7 @@ test('waits while gas costs too much, the treasury is short, paused, or its poli
   await rig.chain.setBalance(treasury.address, ether)
   await fund()
   await reaches('treasury_short')
-  expect((await state()).status_reason).toContain(treasury.address)
+  expect((await state()).status_reason).toContain(getAddress(treasury.address))
   await rig.chain.setBalance(treasury.address, 100n * ether)
   const change = (body: object) =>
     client.patch('/api/v1/relayers/{relayer_id}', { path: { relayer_id: treasury.relayer_id }, body })

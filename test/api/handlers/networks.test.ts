@@ -219,7 +219,7 @@ test('deletes a network that no relayer uses, and frees its name for another cha
   const { client } = await startTestService()
   await expect(client.delete(onePath, { path: { network_id: 'evm:local' } })).rejects.toMatchObject({
     status: 409,
-    details: [{ path: '/path/network_id', message: 'a relayer uses this network; delete its relayers first' }],
+    details: [{ path: '/path/network_id', message: 'relayers use it: demo; delete them first' }],
   })
   const path = { network_id: 'evm:sepolia' }
   await client.post(listPath, { body: { ...sepolia, chain_id: 5 } })
