@@ -2,12 +2,12 @@ import type { Command } from 'commander'
 import { RelayerError } from '../error.ts'
 import { ifMatch } from '../revision.ts'
 import { nearest, readBodyCheck } from './body-check.ts'
+import { collect } from './collect.ts'
 import { confirm } from './confirm.ts'
 import { type Context, readInput } from './context.ts'
 import { type Difference, differences, type Entry, type Kind, kinds, nameOf, readState } from './desired-state.ts'
 import { CommandError } from './exit-codes.ts'
 import { lossOf } from './lost-key.ts'
-import { collect } from './resources.ts'
 import { inLine } from './terminal.ts'
 
 type Call = (path: string, input?: object) => Promise<{ data: Entry }>

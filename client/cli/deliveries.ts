@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { type DeliveryStatus, deliveryStatusValues } from '../../generated/client.ts'
+import { collect } from './collect.ts'
 import type { Context } from './context.ts'
 import { CommandError, exitCodes } from './exit-codes.ts'
 import { addList, type ListOptions, listQuery } from './list-options.ts'
-import { collect } from './resources.ts'
 
 interface Which {
   since?: string

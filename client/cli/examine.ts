@@ -10,9 +10,9 @@ import type {
 import { RelayerError } from '../error.ts'
 import { createRelayerProvider } from '../provider.ts'
 import { inCoins, withCoins } from './amounts.ts'
+import { collect } from './collect.ts'
 import type { Context } from './context.ts'
 import { type Finding, fine, problem, warning } from './finding.ts'
-import { collect } from './resources.ts'
 import { inLine } from './terminal.ts'
 
 const staleBlockS = 600

@@ -1,5 +1,6 @@
 import type { RelayerClient } from '../index.ts'
 import { inCoins } from './amounts.ts'
+import { collect } from './collect.ts'
 import type { Context } from './context.ts'
 import { inLine } from './terminal.ts'
 
@@ -19,8 +20,8 @@ export async function lossOf({ client }: Context, signerId: string): Promise<str
 
 /** On each network, as the nodes answer a relayer of it. */
 async function balancesOf(client: RelayerClient, address: string): Promise<string[]> {
-  const relayers = await Array.fromAsync(client.all('/api/v1/relayers'))
-  const networks = await Array.fromAsync(client.all('/api/v1/networks'))
+  const relayers = await collect(client.all('/api/v1/relayers'))
+  const networks = await collect(client.all('/api/v1/networks'))
   const balanceOn = async ({ name, symbol }: { name: string; symbol: string | null }) => {
     const relayer = relayers.find(({ network }) => network === name)
     if (!relayer) return `${name}: not known, because no relayer is on this network`

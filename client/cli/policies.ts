@@ -2,9 +2,10 @@ import type { Command } from 'commander'
 import type { UpdateRelayerRequest } from '../../generated/client.ts'
 import { ifMatch } from '../revision.ts'
 import { type BodyOptions, readBody, repeated } from './body.ts'
+import { collect } from './collect.ts'
 import type { Context } from './context.ts'
 import { CommandError } from './exit-codes.ts'
-import { collect, listOfMembers, listsOf } from './resources.ts'
+import { listOfMembers, listsOf } from './resources.ts'
 
 const onePath = '/api/v1/relayers/{relayer_id}'
 const change = `patch ${onePath}`

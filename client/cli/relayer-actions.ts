@@ -2,9 +2,10 @@ import type { Command } from 'commander'
 import type { ExternalTransactionInput, RelayerClient, ReplaceFundingRequest, SweepRelayerRequest } from '../index.ts'
 import { readWei } from './amounts.ts'
 import { type BodyOptions, readBody, repeated } from './body.ts'
+import { collect } from './collect.ts'
 import { type Context, parseJson, readInput } from './context.ts'
 import { CommandError, exitCodes } from './exit-codes.ts'
-import { collect, listOfMembers } from './resources.ts'
+import { listOfMembers } from './resources.ts'
 import { warningsOf } from './wait.ts'
 
 interface OfPool {

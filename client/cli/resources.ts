@@ -3,6 +3,7 @@ import type { ApiKey } from '../../generated/client.ts'
 import { bodyMembers } from '../../generated/client-bodies.ts'
 import { ifMatch } from '../revision.ts'
 import { type BodyOptions, readBody, repeated } from './body.ts'
+import { collect } from './collect.ts'
 import { confirm } from './confirm.ts'
 import { type Context, parseJson, readSecret } from './context.ts'
 import { CommandError } from './exit-codes.ts'
@@ -285,13 +286,4 @@ async function bodyOf(resource: Resource, verb: Verb, options: BodyOptions & Bod
     if (typeof file === 'string') apply(body, await readSecret(file))
   }
   return body
-}
-
-export async function collect<T>(items: AsyncIterable<T>, limit = Number.POSITIVE_INFINITY): Promise<T[]> {
-  const all: T[] = []
-  for await (const item of items) {
-    if (all.length >= limit) break
-    all.push(item)
-  }
-  return all
 }

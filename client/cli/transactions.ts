@@ -7,12 +7,12 @@ import {
   type TransactionStatus,
   transactionStatusValues,
 } from '../../generated/client.ts'
+import { collect } from './collect.ts'
 import type { Context } from './context.ts'
 import { findTransaction } from './find-transaction.ts'
 import { addList, type ListOptions, listQuery } from './list-options.ts'
 import { ceilingIn, changeEach, tellChange } from './price-change.ts'
 import { type PriceOptions, pricesOf } from './prices.ts'
-import { collect } from './resources.ts'
 import { addContent, bodyOf, type ContentOptions } from './send.ts'
 import { addTimeout, addWait, follow, inOneLine, printAccepted, printEnd, type WaitOptions, waitUntil } from './wait.ts'
 
