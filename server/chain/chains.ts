@@ -49,7 +49,7 @@ export interface NetworkClient {
   funds(address: string): Promise<AccountSnapshot>
   /** What `read` answers about the newest block of one node; the next node is asked when one fails. */
   atNewest<T>(read: (snapshot: Snapshot) => Promise<T>): Promise<T>
-  /** Whether the address has code, cached for a minute; false when no node says. */
+  /** Whether the address has code, cached for a minute; undefined when no node says. */
   hasCode(address: string): Promise<boolean | undefined>
 }
 

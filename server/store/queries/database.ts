@@ -2,6 +2,7 @@ import { DomainError } from '../../domain/errors.ts'
 import type { Observer } from '../../domain/observer.ts'
 import type {
   AuditEntry,
+  InUse,
   Listing,
   PageRequest,
   PendingAuditEntry,
@@ -327,4 +328,15 @@ export class UnknownOutcome extends DomainError {
     // Without Retry-After, by which programs repeat a request that did nothing.
     super('outcome_unknown', [{ of: 'store', field: [], message: explanation }])
   }
+}
+
+/** Those that the statement finds, as the reason why a row is not deleted; undefined: nothing uses it. */
+export async function usersOf(
+  session: Session,
+  usedBy: InUse['used_by'],
+  statement: Statement<{ id: string }>,
+  values: Values,
+): Promise<InUse | undefined> {
+  const rows = await session.all(statement, values)
+  return rows.length === 0 ? undefined : { used_by: usedBy, ids: rows.map(({ id }) => id) }
 }

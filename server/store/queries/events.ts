@@ -153,6 +153,7 @@ const deliver = sql({
 })
 
 type Event = Omit<NewEvent, 'payload'> & ReturnType<typeof serializeEvent> & { sequence: number }
+
 /** The transaction that an event is about. */
 function transactionIn(payload: WebhookEvent['payload']): Transaction | undefined {
   if (payload.payload_type === 'transaction') return payload

@@ -1,11 +1,16 @@
 import type { Network, RpcUrl } from '../../../generated/openapi.ts'
 import { noteChanges } from '../../domain/changes.ts'
 import { checkRevision, withRevision } from '../../domain/revision.ts'
-import type { Conditions, Deletion, Listing, PageRequest, PendingAuditEntry } from '../../domain/rows.ts'
-import { maxUsers } from '../../domain/rows.ts'
-import { type Database, type Session, type StoredSeal, sql, type TableList } from './database.ts'
+import {
+  type Conditions,
+  type Deletion,
+  type Listing,
+  maxUsers,
+  type PageRequest,
+  type PendingAuditEntry,
+} from '../../domain/rows.ts'
+import { type Database, type Session, type StoredSeal, sql, type TableList, usersOf } from './database.ts'
 import { sealedColumns } from './sealed-rows.ts'
-import { usersOf } from './users.ts'
 
 type JsonColumn = 'rpc_urls' | 'explorer_urls' | 'features' | 'tags' | 'private_rpc_urls' | 'submission' | 'coin_token'
 type StoredNetwork = Omit<Network, JsonColumn | 'is_testnet' | 'revision' | 'warnings'> & {

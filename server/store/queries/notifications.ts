@@ -1,21 +1,20 @@
 import type { Notification, NotificationFilter } from '../../../generated/openapi.ts'
 import { noteChanges } from '../../domain/changes.ts'
 import { checkRevision, revisionOf } from '../../domain/revision.ts'
-import type {
-  Conditions,
-  Deletion,
-  Listing,
-  NotificationChanges,
-  NotificationRow,
-  PageRequest,
-  PendingAuditEntry,
+import {
+  type Conditions,
+  type Deletion,
+  type Listing,
+  maxUsers,
+  type NotificationChanges,
+  type NotificationRow,
+  type PageRequest,
+  type PendingAuditEntry,
 } from '../../domain/rows.ts'
-import { maxUsers } from '../../domain/rows.ts'
 import { mergePatch, readFilter } from '../../domain/values.ts'
-import { type Database, type Session, sql, type TableList } from './database.ts'
+import { type Database, type Session, sql, type TableList, usersOf } from './database.ts'
 import { beginBulkChange } from './deliveries.ts'
 import { hexOf } from './transaction-rows.ts'
-import { usersOf } from './users.ts'
 
 type StoredNotification = Pick<Notification, 'id' | 'type' | 'url' | 'created_at'> & {
   signing_key: Uint8Array | null

@@ -3,16 +3,16 @@ import { noteChanges } from '../../domain/changes.ts'
 import type { Field } from '../../domain/errors.ts'
 import type { PoolTransaction } from '../../domain/new-transaction.ts'
 import { checkRevision, fundingRevision, withRevision } from '../../domain/revision.ts'
-import type {
-  Conditions,
-  Deletion,
-  Listing,
-  NewPool,
-  PageRequest,
-  PendingAuditEntry,
-  PoolRow,
+import {
+  type Conditions,
+  type Deletion,
+  type Listing,
+  maxUsers,
+  type NewPool,
+  type PageRequest,
+  type PendingAuditEntry,
+  type PoolRow,
 } from '../../domain/rows.ts'
-import { maxUsers } from '../../domain/rows.ts'
 import { unfinishedStatuses } from '../../domain/statuses.ts'
 import { withoutSeal } from '../row-mac.ts'
 import {
@@ -26,12 +26,12 @@ import {
   sql,
   type TableList,
   type Trust,
+  usersOf,
 } from './database.ts'
 import { type Order, orderOf, type PoolState } from './insert-rules.ts'
 import { sealedColumns } from './sealed-rows.ts'
 import { firstsInLine, nothing, unfinishedOfAll } from './transaction-reads.ts'
 import { changeFunding } from './treasuries.ts'
-import { usersOf } from './users.ts'
 
 type StoredPool = Omit<PoolRow, 'revision' | 'relayers' | 'policies' | 'funding' | 'coin_token'> & {
   relayers: string

@@ -1,17 +1,17 @@
 import type { Funding, Network, Signer } from '../../../generated/openapi.ts'
 import { noteChanges } from '../../domain/changes.ts'
 import { checkRevision, fundingRevision, withRevision } from '../../domain/revision.ts'
-import type {
-  Conditions,
-  Deletion,
-  Listing,
-  NewRelayer,
-  PageRequest,
-  PendingAuditEntry,
-  RelayerObstacle,
-  RelayerRow,
+import {
+  type Conditions,
+  type Deletion,
+  type Listing,
+  maxUsers,
+  type NewRelayer,
+  type PageRequest,
+  type PendingAuditEntry,
+  type RelayerObstacle,
+  type RelayerRow,
 } from '../../domain/rows.ts'
-import { maxUsers } from '../../domain/rows.ts'
 import {
   type Database,
   type DatabaseTransaction,
@@ -21,11 +21,11 @@ import {
   sql,
   type TableList,
   type Trust,
+  usersOf,
 } from './database.ts'
 import { changeEvent, lowBalanceEvent, writeEvents } from './events.ts'
 import { sealedColumns } from './sealed-rows.ts'
 import { changeFunding, fundedBy } from './treasuries.ts'
-import { usersOf } from './users.ts'
 
 type Stored =
   | 'paused'

@@ -1,9 +1,15 @@
 import type { Signer } from '../../../generated/openapi.ts'
-import type { Deletion, Listing, LoginTrust, PageRequest, PendingAuditEntry, SignerRow } from '../../domain/rows.ts'
-import { maxUsers } from '../../domain/rows.ts'
-import { type Database, type StoredSeal, sql, type TableList } from './database.ts'
+import {
+  type Deletion,
+  type Listing,
+  type LoginTrust,
+  maxUsers,
+  type PageRequest,
+  type PendingAuditEntry,
+  type SignerRow,
+} from '../../domain/rows.ts'
+import { type Database, type StoredSeal, sql, type TableList, usersOf } from './database.ts'
 import { sealedColumns } from './sealed-rows.ts'
-import { usersOf } from './users.ts'
 
 const selectSigner = sql<Signer>('SELECT id, type, address, created_at FROM signers WHERE id = $id')
 const selectSecret = sql<StoredSeal & Pick<SignerRow, 'id' | 'type' | 'secret'>>(

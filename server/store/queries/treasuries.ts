@@ -1,7 +1,6 @@
 import type { TransactionStatus } from '../../../generated/openapi.ts'
 import { addsCircle } from '../../domain/funding.ts'
-import type { PendingAuditEntry } from '../../domain/rows.ts'
-import { maxUsers } from '../../domain/rows.ts'
+import { maxUsers, type PendingAuditEntry } from '../../domain/rows.ts'
 import { isFinal, unfinishedStatuses } from '../../domain/statuses.ts'
 import { type Database, type DatabaseTransaction, type Engine, insertInto, type Session, sql } from './database.ts'
 import type { InsertedTransaction, NewestRefill } from './insert-rules.ts'
