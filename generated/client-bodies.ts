@@ -167,11 +167,6 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "Signed authorizations of accounts (EIP-7702)."
   ],
   [
-   "blob_versioned_hashes",
-   "list of text",
-   "Blob transactions (EIP-4844) are not supported."
-  ],
-  [
    "call.function",
    "text",
    "The name with the types of the arguments."
@@ -286,11 +281,6 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "Signed authorizations of accounts (EIP-7702)."
   ],
   [
-   "blob_versioned_hashes",
-   "list of text",
-   "Blob transactions (EIP-4844) are not supported."
-  ],
-  [
    "call.function",
    "text",
    "The name with the types of the arguments."
@@ -386,11 +376,6 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "authorization_list",
    "list of values",
    "Signed authorizations of accounts (EIP-7702)."
-  ],
-  [
-   "blob_versioned_hashes",
-   "list of text",
-   "Blob transactions (EIP-4844) are not supported."
   ],
   [
    "call.function",
@@ -1404,11 +1389,6 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "Signed authorizations of accounts (EIP-7702)."
   ],
   [
-   "blob_versioned_hashes",
-   "list of text",
-   "Blob transactions (EIP-4844) are not supported."
-  ],
-  [
    "call.function",
    "text",
    "The name with the types of the arguments."
@@ -1521,11 +1501,6 @@ export const bodyMembers: Record<string, [name: string, type: string, about: str
    "authorization_list",
    "list of values",
    "Signed authorizations of accounts (EIP-7702)."
-  ],
-  [
-   "blob_versioned_hashes",
-   "list of text",
-   "Blob transactions (EIP-4844) are not supported."
   ],
   [
    "call.function",

@@ -215,7 +215,7 @@ export interface paths {
          * Get the explanation of a transaction
          * @description Explains the current state of a transaction: a sentence for people, a code for programs, the transaction that blocks it, the nonces, prices and amounts that determine its progress, and the operations that can resolve it. The service reads the current values from the nodes; if no node answers within two seconds, these values are null. With a right to the pool only that it was sent through, of another transaction that comes before it only the nonce is told.
          *
-         *     **Returns** 200: The explanation. `data` is `Explanation`.
+         *     **Returns** 200: The explanation. `data` is `TransactionExplanation`.
          */
         get: operations["getTransactionExplanation"];
         put?: never;
@@ -255,17 +255,15 @@ export interface paths {
          *     - `relayer_paused` (403): the relayer is paused.
          *     - `already_sent` (409): another transaction of the chain has its `deduplication_id`; `transaction` names it.
          *     - `possibly_sent` (409): a transaction that the database does not know may be the same one.
-         *
-         *     After `outcome_unknown` (503), and after no answer, it may have been accepted: repeat the request with the same key.
          *     - `gas_limit_too_low` (422): it needs more gas than its `gas_limit`.
          *     - `idempotency_mismatch` (422): the key was used with another body.
          *     - `unavailable` (503): no node answers, or the relayer is disabled.
          *
+         *     After `outcome_unknown` (503), and after no answer, it may have been accepted: repeat the request with the same key.
+         *
          *     The body has `data`, or `call`: a function of a contract and its arguments, which the service encodes. With its `abi`, a custom error of the contract is named in the refusal and in `error`.
          *
          *     If the request names no prices, the `speed` tier sets them, and the service raises them later ([Gas prices](#/transactions/gas-prices)). While a transaction waits, `status_reason` gives the reason ([Stuck transactions](#/transactions/stuck-transactions)).
-         *
-         *     Do not delegate the account of a relayer that sends (EIP-7702): nodes accept one unfinished transaction of a delegated account. The warning `account_has_code` says so.
          *
          *     **Returns** 201: The accepted transaction, with its nonce. `data` is `Transaction`.
          */
@@ -565,6 +563,8 @@ export interface paths {
         /**
          * Sign an authorization
          * @description Signs an authorization (EIP-7702) with the relayer's key, for the chain of its network. It permits the relayer's account to run the code of `address`. The policy `allow_authorizations` must be true. If the policy `allowed_delegates` or, without it, `whitelist_receivers` is set, it must contain `address`. A relayer with limits of values, tokens or functions needs one of the two. The zero address ends a delegation.
+         *
+         *     Do not delegate the account of a relayer that sends: nodes accept one unfinished transaction of a delegated account. The warning `account_has_code` says so.
          *
          *     When a chain applies the authorization, the nonce of the account increases by one, and this service does not see it. Wait until the relayer's transactions are finished before you use the authorization, and call [Reconcile a relayer's nonces](#/relayers/reconcilerelayernonce) afterwards.
          *
@@ -2751,9 +2751,9 @@ export interface components {
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
-        ExplanationResponse: {
+        TransactionExplanationResponse: {
             success: components["schemas"]["Succeeded"];
-            data: components["schemas"]["Explanation"];
+            data: components["schemas"]["TransactionExplanation"];
             error: components["schemas"]["NoError"];
             pagination: components["schemas"]["Pagination"];
         };
@@ -3488,15 +3488,25 @@ export interface components {
              */
             logs_count: number | null;
         };
+        /**
+         * @description `none`: nothing; the response comes as soon as the transaction is accepted. `submitted`: a node has it. `mined`: it is in a block. `confirmed`: it has the required confirmations. Each ends also with the transaction, and when the time is over.
+         * @default none
+         * @enum {string}
+         */
+        TransactionWait: "none" | "submitted" | "mined" | "confirmed";
         /** @description The error of a transaction that reverted or failed. */
         TransactionError: {
-            /** @description The kind of the error, for programs. The meaning of a code never changes. Later versions may add codes. `reverted`: the transaction is in a block, and its execution reverted. `out_of_gas`: it is in a block, and its gas limit was too low. `gas_limit_too_low`, `gas_limit_too_high`, `rejected`: a node refused it for a reason that applies to every node. `nonce_used`: a transaction that this service did not send used its nonce. `nonce_uncertain`: it was never signed, and nodes count its nonce as used by a transaction that none shows. `policy_violation`: it needed another nonce, and a daily limit refused it. `chain_restarted`: a test chain was restarted. `not_delegated`: it is in a block, and the account that it calls did not run its code there (EIP-7702). `not_forwarded`: it is in a block, and the forwarder did not carry out the call. `other`: see `message`. */
-            code: string;
+            code: components["schemas"]["TransactionErrorCode"];
             /** @description For `reverted`: the revert reason of the contract, decoded from `Error(string)`, `Panic(uint256)` or a custom error in the ABI of `call`; of other custom errors the selector and the length. For other codes: a sentence. */
             message: string;
             /** @description The revert data, for decoding custom errors. The service obtains it by running the transaction again on the state before its block. Null when there is none, when no node returns it, or when it is longer than 4,096 bytes. */
             revert_data: string | null;
         };
+        /**
+         * @description The kind of the error, for programs. The meaning of a code never changes. Later versions may add codes. `reverted`: the transaction is in a block, and its execution reverted. `out_of_gas`: it is in a block, and its gas limit was too low. `gas_limit_too_low`, `gas_limit_too_high`, `rejected`: a node refused it for a reason that applies to every node. `nonce_used`: a transaction that this service did not send used its nonce. `nonce_uncertain`: it was never signed, and nodes count its nonce as used by a transaction that none shows. `policy_violation`: it needed another nonce, and a daily limit refused it. `chain_restarted`: a test chain was restarted. `not_delegated`: it is in a block, and the account that it calls did not run its code there (EIP-7702). `not_forwarded`: it is in a block, and the forwarder did not carry out the call. `canceled`, `expired`: how the transaction of a sponsored call ended; only the `error` of a call has them. `other`: see `message`. A later version may add values.
+         * @enum {string}
+         */
+        TransactionErrorCode: "reverted" | "out_of_gas" | "gas_limit_too_low" | "gas_limit_too_high" | "rejected" | "nonce_used" | "nonce_uncertain" | "policy_violation" | "chain_restarted" | "not_delegated" | "not_forwarded" | "canceled" | "expired" | "other";
         /** @description Conditions that may delay the transaction, or make it without effect. `price_below_base_fee`: no block includes it until the base fee falls. `price_limited_by_cap`: the policy `gas_price_cap` allows less than the tier costs. `low_balance_after`: the balance may fall below the policy `min_balance`. `long_queue`: 100 or more accepted transactions come first. `cap_below_base_fee`: the policy `gas_price_cap` is below the current base fee. `balance_not_checked`: the network has the feature `no_native_coin`. `account_has_code`: the relayer's address is delegated (EIP-7702), and nodes accept only one unfinished transaction of such an account. `receiver_has_no_code`: there is `data`, and no contract is at `to` now, so that the data has no effect and the transaction is confirmed all the same; the address may be wrong. `wait_reason` is the code that [Get the explanation of a transaction](#/transactions/gettransactionexplanation) gives while the condition lasts. */
         TransactionWarnings: components["schemas"]["TransactionWarning"][];
         /** @description A condition that may delay a transaction, or make it without effect. */
@@ -3546,7 +3556,7 @@ export interface components {
             gas_limit?: number | null;
             /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`; answers have `safe_low`. */
             speed?: (components["schemas"]["SpeedInput"] | null) | "safeLow";
-            /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. */
+            /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. Type 3 (blobs, EIP-4844) is not supported. */
             type?: components["schemas"]["TransactionTypeInput"] | null;
             /** @description The gas price of a transaction of type 0 or 1, in wei. The transaction is signed at this price, and never above it: while the chain requires more, it waits for `fee_too_low`. Excludes `max_fee_per_gas` and `max_priority_fee_per_gas`. Without prices the service chooses them by `speed`, and raises them later. */
             gas_price?: components["schemas"]["AmountInput"] | null;
@@ -3573,8 +3583,6 @@ export interface components {
             access_list?: components["schemas"]["AccessListInput"] | null;
             /** @description Signed authorizations of accounts (EIP-7702). The transaction then has type 4, and requires `to`, EIP-1559 prices and the policy `allow_authorizations`. An authorization of the relayer's own address is refused, because it would use the next nonce. */
             authorization_list?: components["schemas"]["AuthorizationListInput"] | null;
-            /** @description Blob transactions (EIP-4844) are not supported. Any value but null is refused. */
-            blob_versioned_hashes?: string[] | null;
             call?: never;
         };
         /** @description A transaction that calls a function of a contract by name. */
@@ -3592,7 +3600,7 @@ export interface components {
             gas_limit?: number | null;
             /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`; answers have `safe_low`. */
             speed?: (components["schemas"]["SpeedInput"] | null) | "safeLow";
-            /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. */
+            /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. Type 3 (blobs, EIP-4844) is not supported. */
             type?: components["schemas"]["TransactionTypeInput"] | null;
             /** @description The gas price of a transaction of type 0 or 1, in wei. The transaction is signed at this price, and never above it: while the chain requires more, it waits for `fee_too_low`. Excludes `max_fee_per_gas` and `max_priority_fee_per_gas`. Without prices the service chooses them by `speed`, and raises them later. */
             gas_price?: components["schemas"]["AmountInput"] | null;
@@ -3619,8 +3627,6 @@ export interface components {
             access_list?: components["schemas"]["AccessListInput"] | null;
             /** @description Signed authorizations of accounts (EIP-7702). The transaction then has type 4, and requires `to`, EIP-1559 prices and the policy `allow_authorizations`. An authorization of the relayer's own address is refused, because it would use the next nonce. */
             authorization_list?: components["schemas"]["AuthorizationListInput"] | null;
-            /** @description Blob transactions (EIP-4844) are not supported. Any value but null is refused. */
-            blob_versioned_hashes?: string[] | null;
             data?: never;
         };
         /** @description A transaction in the place of another one. The two forms differ in one member: `data` or `call`. One with neither is a `ReplaceTransactionWithDataRequest` without it. */
@@ -3640,7 +3646,7 @@ export interface components {
             gas_limit?: number | null;
             /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`; answers have `safe_low`. */
             speed?: (components["schemas"]["SpeedInput"] | null) | "safeLow";
-            /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. */
+            /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. Type 3 (blobs, EIP-4844) is not supported. */
             type?: components["schemas"]["TransactionTypeInput"] | null;
             /** @description The gas price of a transaction of type 0 or 1, in wei. The transaction is signed at this price, and never above it: while the chain requires more, it waits for `fee_too_low`. Excludes `max_fee_per_gas` and `max_priority_fee_per_gas`. Without prices the service chooses them by `speed`, and raises them later. */
             gas_price?: components["schemas"]["AmountInput"] | null;
@@ -3663,8 +3669,6 @@ export interface components {
             access_list?: components["schemas"]["AccessListInput"] | null;
             /** @description Signed authorizations of accounts (EIP-7702). The transaction then has type 4, and requires `to`, EIP-1559 prices and the policy `allow_authorizations`. An authorization of the relayer's own address is refused, because it would use the next nonce. */
             authorization_list?: components["schemas"]["AuthorizationListInput"] | null;
-            /** @description Blob transactions (EIP-4844) are not supported. Any value but null is refused. */
-            blob_versioned_hashes?: string[] | null;
             call?: never;
         };
         /** @description A replacement that calls a function by name. */
@@ -3682,7 +3686,7 @@ export interface components {
             gas_limit?: number | null;
             /** @description The fee tier, which pays the 30th, 50th, 85th or 99th percentile of recent priority fees. Default: `average`. `safeLow`, the word of the OpenZeppelin SDK, is read as `safe_low`; answers have `safe_low`. */
             speed?: (components["schemas"]["SpeedInput"] | null) | "safeLow";
-            /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. */
+            /** @description The type of the transaction (EIP-2718): 0 legacy, 1 access list, 2 fee market, 4 set code. If absent, it follows from the other members and from the chain. Repricing never changes it. Type 3 (blobs, EIP-4844) is not supported. */
             type?: components["schemas"]["TransactionTypeInput"] | null;
             /** @description The gas price of a transaction of type 0 or 1, in wei. The transaction is signed at this price, and never above it: while the chain requires more, it waits for `fee_too_low`. Excludes `max_fee_per_gas` and `max_priority_fee_per_gas`. Without prices the service chooses them by `speed`, and raises them later. */
             gas_price?: components["schemas"]["AmountInput"] | null;
@@ -3705,8 +3709,6 @@ export interface components {
             access_list?: components["schemas"]["AccessListInput"] | null;
             /** @description Signed authorizations of accounts (EIP-7702). The transaction then has type 4, and requires `to`, EIP-1559 prices and the policy `allow_authorizations`. An authorization of the relayer's own address is refused, because it would use the next nonce. */
             authorization_list?: components["schemas"]["AuthorizationListInput"] | null;
-            /** @description Blob transactions (EIP-4844) are not supported. Any value but null is refused. */
-            blob_versioned_hashes?: string[] | null;
             data?: never;
         };
         /** @description A function of a contract and its arguments. The service encodes them (Solidity's contract ABI specification), so policies check the bytes, as for `data`. No names of addresses (ENS) are looked up, and no ABI is fetched. The answers show the decoded call. */
@@ -3852,14 +3854,14 @@ export interface components {
             is_mined: boolean;
         };
         /** @description Why a transaction is where it is, and what helps. */
-        Explanation: {
+        TransactionExplanation: {
             /** @description The transaction that is explained. */
             transaction_id: components["schemas"]["Id"];
             status: components["schemas"]["TransactionStatus"];
             /** @description The current state of the transaction in a sentence, for people. */
             summary: string;
             /** @description What the transaction waits for, in one word. Null when it has ended. */
-            wait_reason: components["schemas"]["ExplanationWaitReason"] | null;
+            wait_reason: components["schemas"]["TransactionExplanationWaitReason"] | null;
             /** @description The time of the last change of its status or of `wait_reason`. Of `block`: the time since which a node has it. */
             since: components["schemas"]["Timestamp"];
             /** @description The transaction with a lower nonce that blocks this one. Null when none does. */
@@ -3868,7 +3870,7 @@ export interface components {
             caller: string | null;
             /** @description The name of that API key, also after it was deleted. Null when it has none. */
             caller_name: string | null;
-            figures: components["schemas"]["ExplanationFigures"];
+            figures: components["schemas"]["TransactionExplanationFigures"];
             /** @description The call that `data` is. Null: its ABI is not known, or there is no data. Always null in events, which are the same for every ABI. */
             call: components["schemas"]["DecodedCall"] | null;
             /** @description What a speed-up at each speed, and a cancellation, would be signed at now. Empty when the transaction is in a block, being canceled or finished. */
@@ -3931,7 +3933,7 @@ export interface components {
             reason: string | null;
         };
         /** @description Prices in wei per unit of gas, amounts in wei. Null where unknown. */
-        ExplanationFigures: {
+        TransactionExplanationFigures: {
             /**
              * Format: int64
              * @description The nonce of the transaction.
@@ -4261,7 +4263,7 @@ export interface components {
             /** @description The pool's funding. */
             funding: components["schemas"]["Funding"];
             /** @description The use of `max_amount_per_day`, of all relayers together. */
-            usage: components["schemas"]["Usage"];
+            usage: components["schemas"]["AmountUsage"];
             /** @description Those that the pool funds. */
             relayers: components["schemas"]["PoolRelayerFunding"][];
         };
@@ -4283,7 +4285,7 @@ export interface components {
             /** @description The relayer's balance now, in wei or in the smallest unit of `asset`. Null when no node answers. */
             balance: string | null;
             /** @description The use of `max_amount_per_day`. */
-            usage: components["schemas"]["Usage"];
+            usage: components["schemas"]["AmountUsage"];
             /**
              * Format: int64
              * @description For how long the balance lasts at the rate of the last 24 hours, in which fees and the values that the relayer sent are counted, by the quarter of an hour. Null when the balance is unknown, when nothing left it, for tokens, and on a network with a `coin_token`, by which coins leave uncounted.
@@ -4644,7 +4646,7 @@ export interface components {
          * @description A code of `WaitReason`, or: `signature`: the transaction is signed next. `acceptance`: it is signed, and no node has accepted it yet. `block`: a node has it, and it is not in a block yet. `confirmations`: it is in a block, and has fewer than the required confirmations. One of `price_cap`, `fee_multiplier`, `fee_budget`, `base_fee`, `fee_too_low`, `replacement_underpriced`, `funds`, `node`, `unreachable`, `nonce_conflict`, `uncertain_nonce`, `missing_receipt`, `awaiting_quorum`, `earlier_nonce`, `paused`, `disabled`, `key_service`, `private_relay`, `other`, `signature`, `acceptance`, `block`, `confirmations`. A later version may add values.
          * @enum {string}
          */
-        ExplanationWaitReason: "price_cap" | "fee_multiplier" | "fee_budget" | "base_fee" | "fee_too_low" | "replacement_underpriced" | "funds" | "node" | "unreachable" | "nonce_conflict" | "uncertain_nonce" | "missing_receipt" | "awaiting_quorum" | "earlier_nonce" | "paused" | "disabled" | "key_service" | "private_relay" | "other" | "signature" | "acceptance" | "block" | "confirmations";
+        TransactionExplanationWaitReason: "price_cap" | "fee_multiplier" | "fee_budget" | "base_fee" | "fee_too_low" | "replacement_underpriced" | "funds" | "node" | "unreachable" | "nonce_conflict" | "uncertain_nonce" | "missing_receipt" | "awaiting_quorum" | "earlier_nonce" | "paused" | "disabled" | "key_service" | "private_relay" | "other" | "signature" | "acceptance" | "block" | "confirmations";
         /** @description The body of a delivery. It is stored together with the change that it reports, and every attempt sends the same bytes. Read `event` first, and then the body by the schema of that event: `TransactionUpdateEvent`, `TransactionWaitingEvent`, `RelayerDisabledEvent`, `RelayerEnabledEvent`, `RelayerLowBalanceEvent`, `RelayerFundingEvent`, `PaymentSettledEvent`, `PaymentFailedEvent` or `TestEvent`. A later version may add some. */
         WebhookEvent: components["schemas"]["TransactionUpdateEvent"] | components["schemas"]["TransactionWaitingEvent"] | components["schemas"]["RelayerDisabledEvent"] | components["schemas"]["RelayerEnabledEvent"] | components["schemas"]["RelayerLowBalanceEvent"] | components["schemas"]["RelayerFundingEvent"] | components["schemas"]["PaymentSettledEvent"] | components["schemas"]["PaymentFailedEvent"] | components["schemas"]["TestEvent"];
         /** @description What the event is about. Its members depend on `event`: the schema of the event, such as `TransactionUpdateEvent`, has them. */
@@ -5113,7 +5115,7 @@ export interface components {
             /** @description What is left of each asset. */
             assets: components["schemas"]["BudgetAssetUsage"][];
             /** @description Null: fees are not limited. */
-            fees: components["schemas"]["Usage"] | null;
+            fees: components["schemas"]["AmountUsage"] | null;
             /** @description Transactions and signatures of the last hour. Null: their number is not limited. */
             transactions: components["schemas"]["CountUsage"] | null;
             /** @description Null: anybody may receive. `[]`: nobody. */
@@ -5569,7 +5571,7 @@ export interface components {
             /** @description When it was created. */
             created_at: components["schemas"]["Timestamp"];
             /** @description What of `max_fee_per_day` is used, in wei. */
-            usage: components["schemas"]["Usage"];
+            usage: components["schemas"]["AmountUsage"];
         };
         /** @description The facilitator and its key, which is shown only here. */
         FacilitatorWithToken: {
@@ -5603,11 +5605,22 @@ export interface components {
             transaction_id: components["schemas"]["Id"];
             /** @description The hash of the transaction. Null until one is signed. */
             hash: string | null;
-            /** @description Why it failed, in the form of the `error` of a transaction. Its `code` is the `errorReason` of x402, as [Settle a payment](#/facilitators/settlepayment) answers it, for example `invalid_exact_evm_nonce_already_used`. Null for other payments. */
-            error: components["schemas"]["TransactionError"] | null;
+            /** @description Why it failed. Null for other payments. The `error` of its transaction may say more. */
+            error: components["schemas"]["PaymentError"] | null;
             /** @description When it was accepted. */
             created_at: components["schemas"]["Timestamp"];
         };
+        /** @description Why a payment failed. */
+        PaymentError: {
+            code: components["schemas"]["PaymentErrorCode"];
+            /** @description The same as a sentence. */
+            message: string;
+        };
+        /**
+         * @description The kind of the error: the `errorReason` of x402, as [Settle a payment](#/facilitators/settlepayment) answers it. The meaning of a code never changes. Later versions may add codes. `invalid_exact_evm_transaction_failed`: the transaction failed. `invalid_exact_evm_payload_authorization_valid_before`: the authorization expired before it was used. `invalid_exact_evm_nonce_already_used`: it was used or canceled otherwise. A later version may add values.
+         * @enum {string}
+         */
+        PaymentErrorCode: "invalid_exact_evm_transaction_failed" | "invalid_exact_evm_payload_authorization_valid_before" | "invalid_exact_evm_nonce_already_used";
         /** @description A request of x402 version 2, as its packages send it. Other members are allowed. Of the scheme `exact` on `eip155`, payloads with an authorization of EIP-3009 are read. */
         X402Request: {
             /** @description The version of x402. */
@@ -5682,7 +5695,7 @@ export interface components {
             payment: components["schemas"]["Hash"];
         };
         /** @description The use of a limit in the last 24 hours. */
-        Usage: {
+        AmountUsage: {
             /** @description What counts now, in wei; of a funding with a token in its smallest unit. */
             used: components["schemas"]["Amount"];
             /** @description What is left of `limit`, in wei or in the smallest unit of the token. */
@@ -5760,7 +5773,7 @@ export interface components {
             /** @description When it was created. */
             created_at: components["schemas"]["Timestamp"];
             /** @description What of `max_fee_per_day` is used, in wei. */
-            usage: components["schemas"]["Usage"];
+            usage: components["schemas"]["AmountUsage"];
         };
         /** @description The limits of one user in any 24 hours. */
         UserLimits: {
@@ -5786,7 +5799,7 @@ export interface components {
             /** @description The number of calls. Null without this limit. */
             calls: components["schemas"]["CountUsage"] | null;
             /** @description The fees, in wei. Null without this limit. */
-            fees: components["schemas"]["Usage"] | null;
+            fees: components["schemas"]["AmountUsage"] | null;
         };
         /** @description The body of [Send a sponsored call](#/sponsorships/sendsponsoredcall). */
         SendSponsoredCallRequest: {
@@ -5970,7 +5983,7 @@ export interface components {
             /** @description Of `requests_refused`; otherwise null. */
             refusal: components["schemas"]["ProblemRefusal"] | null;
             /** @description Who has taken note of it. Null: nobody. */
-            acknowledgement: components["schemas"]["Acknowledgement"] | null;
+            acknowledgement: components["schemas"]["ProblemAcknowledgement"] | null;
         };
         /** @description What a rule of a resource refused since the resource was last changed. */
         ProblemRefusal: {
@@ -5989,7 +6002,7 @@ export interface components {
             changed_at: string | null;
         };
         /** @description That somebody has taken note of a problem. */
-        Acknowledgement: {
+        ProblemAcknowledgement: {
             /** @description The caller, as the audit trail names it. */
             caller: string;
             /** @description The name of that API key, also after it was deleted. Null when it has none. */
@@ -6004,10 +6017,10 @@ export interface components {
         /** @description The body of [Update the acknowledgement of a problem](#/problems/updateproblem). */
         UpdateProblemRequest: {
             /** @description Null withdraws it. */
-            acknowledgement?: components["schemas"]["AcknowledgementInput"] | null;
+            acknowledgement?: components["schemas"]["ProblemAcknowledgementInput"] | null;
         };
         /** @description That somebody deals with the problem. */
-        AcknowledgementInput: {
+        ProblemAcknowledgementInput: {
             /** @description For how long, at most 30 days. */
             minutes: number;
             /** @description What the person wants to say of it. */
@@ -7144,16 +7157,14 @@ export interface components {
             fees: components["schemas"]["Amount"];
             /** @description Those of the present day (UTC), in wei. */
             fees_today: components["schemas"]["Amount"];
-            repriced: components["schemas"]["Repriced"];
-            repricing_fees: components["schemas"]["RepricingFees"];
+            /**
+             * Format: int64
+             * @description Transactions that got into a block at a later price than their first one.
+             */
+            repriced: number;
+            /** @description What the repriced transactions paid above what their first version would have paid in the same block, in wei, to about 15 digits. It is a part of `fees`. */
+            repricing_fees: string;
         };
-        /**
-         * Format: int64
-         * @description Transactions that got into a block at a later price than their first one.
-         */
-        Repriced: number;
-        /** @description What the repriced transactions paid above what their first version would have paid in the same block, in wei, to about 15 digits. It is a part of `fees`. */
-        RepricingFees: string;
         /** @description What a caller spent. */
         CallerSpending: {
             /** @description The id of the API key, `environment` (API_KEY), or `service`: refills of relayers, and what fills gaps of nonces. */
@@ -7173,8 +7184,13 @@ export interface components {
             fees_today: components["schemas"]["Amount"];
             /** @description Those of each day, in wei, the oldest first; the last one is today. */
             fees_by_day: components["schemas"]["Amount"][];
-            repriced: components["schemas"]["Repriced"];
-            repricing_fees: components["schemas"]["RepricingFees"];
+            /**
+             * Format: int64
+             * @description Transactions that got into a block at a later price than their first one.
+             */
+            repriced: number;
+            /** @description What the repriced transactions paid above what their first version would have paid in the same block, in wei, to about 15 digits. It is a part of `fees`. */
+            repricing_fees: string;
         };
         /** @description Transactions and fees of one period. */
         ActivityPoint: {
@@ -7300,8 +7316,20 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description The id or the name is taken (`already_exists`), other resources use the resource (`in_use`), its state does not allow the operation (`invalid_state`), there are as many as are allowed (`limit_reached`), or the transaction was or may have been sent (`already_sent`, `possibly_sent`). */
+        /** @description The id or the name is taken (`already_exists`), other resources use the resource (`in_use`), its state does not allow the operation (`invalid_state`), or there are as many as are allowed (`limit_reached`). */
         Conflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Failure"];
+            };
+        };
+        /** @description The transaction was or may have been sent (`already_sent`, `possibly_sent`), or its state or that of its nonce does not allow the operation (`invalid_state`). */
+        TransactionConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -7729,7 +7757,7 @@ export interface components {
             };
         };
         /** @description The explanation. */
-        ExplanationSuccess: {
+        TransactionExplanationSuccess: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -7737,7 +7765,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["ExplanationResponse"];
+                "application/json": components["schemas"]["TransactionExplanationResponse"];
             };
         };
         /** @description The notification. */
@@ -8292,6 +8320,10 @@ export interface components {
          * @example *
          */
         "If-Match": string;
+        /** @description The state to wait for before the response is sent. */
+        wait: components["schemas"]["TransactionWait"];
+        /** @description The maximum time to wait, in seconds. */
+        wait_seconds: number;
         /**
          * @description The relayer's id.
          * @example demo
@@ -8440,7 +8472,7 @@ export type AuthorizationResponse = components['schemas']['AuthorizationResponse
 export type TransactionAttemptListResponse = components['schemas']['TransactionAttemptListResponse'];
 export type ExternalTransactionListResponse = components['schemas']['ExternalTransactionListResponse'];
 export type ExternalAcknowledgementResponse = components['schemas']['ExternalAcknowledgementResponse'];
-export type ExplanationResponse = components['schemas']['ExplanationResponse'];
+export type TransactionExplanationResponse = components['schemas']['TransactionExplanationResponse'];
 export type NotificationResponse = components['schemas']['NotificationResponse'];
 export type NotificationHealthResponse = components['schemas']['NotificationHealthResponse'];
 export type DeliveryListResponse = components['schemas']['DeliveryListResponse'];
@@ -8536,7 +8568,9 @@ export type AuthorizationListInput = components['schemas']['AuthorizationListInp
 export type Authorization = components['schemas']['Authorization'];
 export type AuthorizationInput = components['schemas']['AuthorizationInput'];
 export type TransactionReceipt = components['schemas']['TransactionReceipt'];
+export type TransactionWait = components['schemas']['TransactionWait'];
 export type TransactionError = components['schemas']['TransactionError'];
+export type TransactionErrorCode = components['schemas']['TransactionErrorCode'];
 export type TransactionWarnings = components['schemas']['TransactionWarnings'];
 export type TransactionWarning = components['schemas']['TransactionWarning'];
 export type ResourceWarning = components['schemas']['ResourceWarning'];
@@ -8561,11 +8595,11 @@ export type SignBatchItem = components['schemas']['SignBatchItem'];
 export type SignBatchRequest = components['schemas']['SignBatchRequest'];
 export type SignAuthorizationRequest = components['schemas']['SignAuthorizationRequest'];
 export type TransactionAttempt = components['schemas']['TransactionAttempt'];
-export type Explanation = components['schemas']['Explanation'];
+export type TransactionExplanation = components['schemas']['TransactionExplanation'];
 export type TransactionHistoryEntry = components['schemas']['TransactionHistoryEntry'];
 export type ContentChange = components['schemas']['ContentChange'];
 export type TransactionOption = components['schemas']['TransactionOption'];
-export type ExplanationFigures = components['schemas']['ExplanationFigures'];
+export type TransactionExplanationFigures = components['schemas']['TransactionExplanationFigures'];
 export type TransactionSuggestion = components['schemas']['TransactionSuggestion'];
 export type TransactionSuggestionBody = components['schemas']['TransactionSuggestionBody'];
 export type TransactionSuggestionPolicies = components['schemas']['TransactionSuggestionPolicies'];
@@ -8618,7 +8652,7 @@ export type EventName = components['schemas']['EventName'];
 export type FilterEventName = components['schemas']['FilterEventName'];
 export type FilterEventNameInput = components['schemas']['FilterEventNameInput'];
 export type WaitReason = components['schemas']['WaitReason'];
-export type ExplanationWaitReason = components['schemas']['ExplanationWaitReason'];
+export type TransactionExplanationWaitReason = components['schemas']['TransactionExplanationWaitReason'];
 export type WebhookEvent = components['schemas']['WebhookEvent'];
 export type EventPayload = components['schemas']['EventPayload'];
 export type TransactionUpdateEvent = components['schemas']['TransactionUpdateEvent'];
@@ -8691,13 +8725,15 @@ export type UpdateFacilitatorRequest = components['schemas']['UpdateFacilitatorR
 export type Facilitator = components['schemas']['Facilitator'];
 export type FacilitatorWithToken = components['schemas']['FacilitatorWithToken'];
 export type Payment = components['schemas']['Payment'];
+export type PaymentError = components['schemas']['PaymentError'];
+export type PaymentErrorCode = components['schemas']['PaymentErrorCode'];
 export type X402Request = components['schemas']['X402Request'];
 export type X402Supported = components['schemas']['X402Supported'];
 export type X402Kind = components['schemas']['X402Kind'];
 export type X402Verified = components['schemas']['X402Verified'];
 export type X402Settled = components['schemas']['X402Settled'];
 export type X402SettledExtra = components['schemas']['X402SettledExtra'];
-export type Usage = components['schemas']['Usage'];
+export type AmountUsage = components['schemas']['AmountUsage'];
 export type CountUsage = components['schemas']['CountUsage'];
 export type Sponsorship = components['schemas']['Sponsorship'];
 export type UserLimits = components['schemas']['UserLimits'];
@@ -8718,9 +8754,9 @@ export type Abi = components['schemas']['Abi'];
 export type ProblemKind = components['schemas']['ProblemKind'];
 export type Problem = components['schemas']['Problem'];
 export type ProblemRefusal = components['schemas']['ProblemRefusal'];
-export type Acknowledgement = components['schemas']['Acknowledgement'];
+export type ProblemAcknowledgement = components['schemas']['ProblemAcknowledgement'];
 export type UpdateProblemRequest = components['schemas']['UpdateProblemRequest'];
-export type AcknowledgementInput = components['schemas']['AcknowledgementInput'];
+export type ProblemAcknowledgementInput = components['schemas']['ProblemAcknowledgementInput'];
 export type SearchResult = components['schemas']['SearchResult'];
 export type Network = components['schemas']['Network'];
 export type CreateNetworkRequest = components['schemas']['CreateNetworkRequest'];
@@ -8792,8 +8828,6 @@ export type KeyServiceState = components['schemas']['KeyServiceState'];
 export type KeyServiceFault = components['schemas']['KeyServiceFault'];
 export type Incident = components['schemas']['Incident'];
 export type RelayerSpending = components['schemas']['RelayerSpending'];
-export type Repriced = components['schemas']['Repriced'];
-export type RepricingFees = components['schemas']['RepricingFees'];
 export type CallerSpending = components['schemas']['CallerSpending'];
 export type ActivityPoint = components['schemas']['ActivityPoint'];
 export type OwnApiKey = components['schemas']['OwnApiKey'];
@@ -8804,6 +8838,7 @@ export type ResponseUnauthorized = components['responses']['Unauthorized'];
 export type ResponseForbidden = components['responses']['Forbidden'];
 export type ResponseNotFound = components['responses']['NotFound'];
 export type ResponseConflict = components['responses']['Conflict'];
+export type ResponseTransactionConflict = components['responses']['TransactionConflict'];
 export type ResponseTooManyRequests = components['responses']['TooManyRequests'];
 export type ResponsePreconditionFailed = components['responses']['PreconditionFailed'];
 export type ResponsePreconditionRequired = components['responses']['PreconditionRequired'];
@@ -8838,7 +8873,7 @@ export type ResponseAuthorizationSuccess = components['responses']['Authorizatio
 export type ResponseTransactionAttemptList = components['responses']['TransactionAttemptList'];
 export type ResponseExternalTransactionList = components['responses']['ExternalTransactionList'];
 export type ResponseExternalAcknowledgementSuccess = components['responses']['ExternalAcknowledgementSuccess'];
-export type ResponseExplanationSuccess = components['responses']['ExplanationSuccess'];
+export type ResponseTransactionExplanationSuccess = components['responses']['TransactionExplanationSuccess'];
 export type ResponseNotificationSuccess = components['responses']['NotificationSuccess'];
 export type ResponseNotificationHealthSuccess = components['responses']['NotificationHealthSuccess'];
 export type ResponseDeliveryList = components['responses']['DeliveryList'];
@@ -8885,6 +8920,8 @@ export type ResponseRelayerActivitySuccess = components['responses']['RelayerAct
 export type ResponseOwnApiKeySuccess = components['responses']['OwnApiKeySuccess'];
 export type ParameterIdempotencyKey = components['parameters']['Idempotency-Key'];
 export type ParameterIfMatch = components['parameters']['If-Match'];
+export type ParameterWait = components['parameters']['wait'];
+export type ParameterWaitSeconds = components['parameters']['wait_seconds'];
 export type ParameterRelayerId = components['parameters']['relayer_id'];
 export type ParameterNotificationId = components['parameters']['notification_id'];
 export type ParameterTransactionId = components['parameters']['transaction_id'];
@@ -9200,7 +9237,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: components["responses"]["ExplanationSuccess"];
+            200: components["responses"]["TransactionExplanationSuccess"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -9214,9 +9251,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The state to wait for before the response is sent. */
-                wait?: "none" | "submitted" | "mined" | "confirmed";
+                wait?: components["parameters"]["wait"];
                 /** @description The maximum time to wait, in seconds. */
-                wait_seconds?: number;
+                wait_seconds?: components["parameters"]["wait_seconds"];
             };
             header?: {
                 /**
@@ -9245,7 +9282,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
+            409: components["responses"]["TransactionConflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["Unprocessable"];
@@ -9284,7 +9321,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
+            409: components["responses"]["TransactionConflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["Unprocessable"];
@@ -9444,7 +9481,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
+            409: components["responses"]["TransactionConflict"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -9491,7 +9528,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
+            409: components["responses"]["TransactionConflict"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];
@@ -9532,7 +9569,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
+            409: components["responses"]["TransactionConflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["Unprocessable"];
@@ -9566,7 +9603,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
+            409: components["responses"]["TransactionConflict"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
             default: components["responses"]["FailureResponse"];
@@ -9849,7 +9886,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
+            409: components["responses"]["TransactionConflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["Unprocessable"];
@@ -11008,9 +11045,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The state to wait for before the response is sent. */
-                wait?: "none" | "submitted" | "mined" | "confirmed";
+                wait?: components["parameters"]["wait"];
                 /** @description The maximum time to wait, in seconds. */
-                wait_seconds?: number;
+                wait_seconds?: components["parameters"]["wait_seconds"];
             };
             header?: {
                 /**
@@ -11039,7 +11076,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
+            409: components["responses"]["TransactionConflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["Unprocessable"];
@@ -11078,7 +11115,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
+            409: components["responses"]["TransactionConflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["Unprocessable"];
@@ -11149,7 +11186,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
+            409: components["responses"]["TransactionConflict"];
             422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
@@ -11741,7 +11778,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
+            409: components["responses"]["TransactionConflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["Unprocessable"];
@@ -12004,7 +12041,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
+            409: components["responses"]["TransactionConflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
@@ -12479,10 +12516,8 @@ type ReadonlyArray<T> = [
 ] extends [
     unknown[]
 ] ? Readonly<Exclude<T, undefined>> : Readonly<Exclude<T, undefined>[]>;
-export const pathsApiV1RelayersRelayer_idTransactionsPostParametersQueryWaitValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/relayers/{relayer_id}/transactions"]["post"]["parameters"]["query"]["wait"]> = ["none", "submitted", "mined", "confirmed"];
 export const pathsApiV1RelayersRelayer_idTransactionsTransaction_idDeleteParametersQuerySubmissionValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/relayers/{relayer_id}/transactions/{transaction_id}"]["delete"]["parameters"]["query"]["submission"]> = ["unchanged", "public"];
 export const pathsApiV1ActivityGetParametersQueryPeriodValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/activity"]["get"]["parameters"]["query"]["period"]> = ["hour", "day", "week", "month", "quarter"];
-export const pathsApiV1PoolsPool_idTransactionsPostParametersQueryWaitValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/pools/{pool_id}/transactions"]["post"]["parameters"]["query"]["wait"]> = ["none", "submitted", "mined", "confirmed"];
 export const pathsApiV1AuditGetParametersQueryOutcomeValues: ReadonlyArray<FlattenedDeepRequired<paths>["/api/v1/audit"]["get"]["parameters"]["query"]["outcome"]> = ["succeeded", "refused"];
 export const failureCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FailureCode"]> = ["invalid_request", "insufficient_funds", "execution_reverted", "unauthorized", "forbidden", "policy_violation", "relayer_paused", "not_found", "method_not_allowed", "request_timeout", "already_exists", "in_use", "invalid_state", "limit_reached", "already_sent", "possibly_sent", "precondition_failed", "payload_too_large", "unsupported_media_type", "expectation_failed", "idempotency_mismatch", "gas_limit_too_low", "key_service_refused", "precondition_required", "rate_limited", "header_too_large", "internal", "not_implemented", "bad_gateway", "unavailable", "outcome_unknown"];
 export const networkTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["NetworkType"]> = ["evm"];
@@ -12494,6 +12529,8 @@ export const speedInputValues: ReadonlyArray<FlattenedDeepRequired<components>["
 export const transactionTypeInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionTypeInput"]> = [0, 1, 2, 4];
 export const transactionTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Transaction"]["type"]> = [0, 1, 2, 4];
 export const submissionModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SubmissionMode"]> = ["public", "private", "private_then_public"];
+export const transactionWaitValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWait"]> = ["none", "submitted", "mined", "confirmed"];
+export const transactionErrorCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionErrorCode"]> = ["reverted", "out_of_gas", "gas_limit_too_low", "gas_limit_too_high", "rejected", "nonce_used", "nonce_uncertain", "policy_violation", "chain_restarted", "not_delegated", "not_forwarded", "canceled", "expired", "other"];
 export const transactionWarningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWarning"]["code"]> = ["price_below_base_fee", "price_limited_by_cap", "low_balance_after", "long_queue", "cap_below_base_fee", "account_has_code", "balance_not_checked", "receiver_has_no_code"];
 export const resourceWarningCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ResourceWarning"]["code"]> = ["shared_address", "node_unhealthy"];
 export const sendTransactionWithDataRequestSpeedAnyOf1Values: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SendTransactionWithDataRequest"]["speed"]> = ["safeLow"];
@@ -12516,7 +12553,7 @@ export const eventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["s
 export const filterEventNameValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FilterEventName"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding", "payment_settled", "payment_failed"];
 export const filterEventNameInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FilterEventNameInput"]> = ["transaction_update", "transaction_waiting", "relayer_disabled", "relayer_enabled", "relayer_low_balance", "relayer_funding", "payment_settled", "payment_failed"];
 export const waitReasonValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["WaitReason"]> = ["price_cap", "fee_multiplier", "fee_budget", "base_fee", "fee_too_low", "replacement_underpriced", "funds", "node", "unreachable", "nonce_conflict", "uncertain_nonce", "missing_receipt", "awaiting_quorum", "earlier_nonce", "paused", "disabled", "key_service", "private_relay", "other"];
-export const explanationWaitReasonValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ExplanationWaitReason"]> = ["price_cap", "fee_multiplier", "fee_budget", "base_fee", "fee_too_low", "replacement_underpriced", "funds", "node", "unreachable", "nonce_conflict", "uncertain_nonce", "missing_receipt", "awaiting_quorum", "earlier_nonce", "paused", "disabled", "key_service", "private_relay", "other", "signature", "acceptance", "block", "confirmations"];
+export const transactionExplanationWaitReasonValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionExplanationWaitReason"]> = ["price_cap", "fee_multiplier", "fee_budget", "base_fee", "fee_too_low", "replacement_underpriced", "funds", "node", "unreachable", "nonce_conflict", "uncertain_nonce", "missing_receipt", "awaiting_quorum", "earlier_nonce", "paused", "disabled", "key_service", "private_relay", "other", "signature", "acceptance", "block", "confirmations"];
 export const transactionUpdateEventEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionUpdateEvent"]["event"]> = ["transaction_update"];
 export const transactionWaitingEventEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["TransactionWaitingEvent"]["event"]> = ["transaction_waiting"];
 export const relayerDisabledEventEventValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["RelayerDisabledEvent"]["event"]> = ["relayer_disabled"];
@@ -12532,6 +12569,7 @@ export const grantedScopesValues: ReadonlyArray<FlattenedDeepRequired<components
 export const privateMethodValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PrivateMethod"]> = ["eth_sendRawTransaction", "eth_sendPrivateTransaction"];
 export const privateMethodInputValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PrivateMethodInput"]> = ["eth_sendRawTransaction", "eth_sendPrivateTransaction"];
 export const paymentStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Payment"]["status"]> = ["pending", "settled", "failed"];
+export const paymentErrorCodeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["PaymentErrorCode"]> = ["invalid_exact_evm_transaction_failed", "invalid_exact_evm_payload_authorization_valid_before", "invalid_exact_evm_nonce_already_used"];
 export const sponsoredCallStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SponsoredCall"]["status"]> = ["pending", "submitted", "succeeded", "rejected", "reverted"];
 export const problemKindValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ProblemKind"]> = ["external_transactions", "requests_refused", "sponsorship_used_up", "network_down", "network_still", "node_unhealthy", "relayer_disabled", "relayer_paused", "transaction_waiting", "transaction_slow", "nonces", "balance_low", "balance_empty", "funding", "notification_disabled", "notification_failing", "deliveries_failed", "transactions_failed", "service", "unchecked"];
 export const problemSeverityValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["Problem"]["severity"]> = ["critical", "warning", "info"];

@@ -1,4 +1,4 @@
-import type { Explanation, Speed, Transaction, TransactionOption } from '../../generated/client.ts'
+import type { Speed, Transaction, TransactionExplanation, TransactionOption } from '../../generated/client.ts'
 import { inGwei, readWei } from './amounts.ts'
 import type { Context } from './context.ts'
 import { CommandError, exitCodeOf, exitCodes } from './exit-codes.ts'
@@ -13,7 +13,7 @@ interface Wanted {
 }
 
 /** What another version would be signed at now, as the service says it. `change`: null when the state allows none. */
-interface Planned extends Pick<Explanation, 'status'> {
+interface Planned extends Pick<TransactionExplanation, 'status'> {
   transaction: Transaction
   base_fee: string | null
   change: TransactionOption | null

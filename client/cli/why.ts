@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Explanation, TransactionSuggestion } from '../../generated/client.ts'
+import type { TransactionExplanation, TransactionSuggestion } from '../../generated/client.ts'
 import type { Context } from './context.ts'
 import { findTransaction } from './find-transaction.ts'
 
@@ -16,7 +16,14 @@ export function addWhy(program: Command, context: () => Context): void {
     })
 }
 
-function inText({ status, summary, wait_reason, since, blocking_transaction_id, suggestions }: Explanation): string {
+function inText({
+  status,
+  summary,
+  wait_reason,
+  since,
+  blocking_transaction_id,
+  suggestions,
+}: TransactionExplanation): string {
   const waits = wait_reason === null ? '' : ` (${wait_reason})`
   const first = blocking_transaction_id === null ? [] : [`First comes: ${blocking_transaction_id}`]
   const help = suggestions.map((suggestion) => {

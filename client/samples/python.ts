@@ -24,7 +24,8 @@ export function pythonSample(baseUrl: string, call: ExampleCall): string {
 response = requests.${method}(
     ${given.join(',\n    ')},
 )
-response.raise_for_status()
+if not response.ok:
+    raise SystemExit(response.text)
 ${shown}
 `
 }

@@ -51,6 +51,8 @@ export interface NetworkClient {
   atNewest<T>(read: (snapshot: Snapshot) => Promise<T>): Promise<T>
   /** Whether the address has code, cached for a minute; undefined when no node says. */
   hasCode(address: string): Promise<boolean | undefined>
+  /** The same, asked under the caller's share unless a contract was found there before: its code stays. */
+  isContract(address: string): Promise<boolean | undefined>
 }
 
 type Endpoints = Pick<RelayerRow, 'network' | 'custom_rpc_urls'>
@@ -160,6 +162,15 @@ function ofNetwork(client: Parts, about: Pick<NetworkClient, 'network' | 'endpoi
   return { ...client, market: async () => atLeastMarket(await client.market(), about.network), ...about }
 }
 
+const hasCodeOn = (chain: Chain, address: string): Promise<boolean | undefined> =>
+  chain.code(address).then(
+    (code) => code.length > 0,
+    () => undefined,
+  )
+
+/** The contracts of a network that are remembered, about 0.1 KB each. */
+const maxContracts = 10_000
+
 /** The nodes at some URLs. Background work and callers have connections of their own to them. */
 class Connection {
   readonly background: Parts
@@ -176,6 +187,7 @@ class Connection {
   readonly #calls: FairTurns
   readonly #reads = new FairTurns(readTurns)
   readonly #quotes = new FairTurns(quoteTurns)
+  readonly #contracts = new BoundedMap<string, true>(maxContracts)
   readonly #rpcs = new BoundedMap<string, { read: Rpc; quote: Rpc; relayed: Rpc; each: Chain[] }>(maxKeys)
 
   constructor(context: ChainsContext, network: Network, customRpcUrls: RpcUrl[], calls: FairTurns) {
@@ -209,17 +221,12 @@ class Connection {
       Promise.all(this.#endpoints.map((endpoint, index) => examine(endpoint, each[index] as Chain, now))),
     )
     const market = remember(marketMs, now, () => this.#readMarket(chain, each))
-    const hasCode = (address: string) =>
-      chain.code(address).then(
-        (code) => code.length > 0,
-        () => undefined,
-      )
     this.#shared = {
       each,
       nodes: () => nodes(''),
       market: () => market(''),
       funds: remember(fundsMs, now, (address: string) => atNewest((snapshot) => snapshot.account(address))),
-      hasCode: remember(codeMs, now, hasCode),
+      hasCode: remember(codeMs, now, (address: string) => hasCodeOn(chain, address)),
     }
     const gas = new Gas({ chain, each, now, rules: () => this.#rules.rules() })
     this.background = { ...this.partsFor(serviceAccess()), chain, atNewest, gas }
@@ -246,6 +253,12 @@ class Connection {
       watch: this.#watch,
       chain: estimates,
       callers: new Chain(reading),
+      isContract: async (address) => {
+        if (this.#contracts.has(address)) return true
+        const found = await hasCodeOn(estimates, address)
+        if (found) this.#contracts.set(address, true)
+        return found
+      },
       passOn: (...call) => this.#calls.run(access.key, () => reading(...call)),
       estimates,
       atNewest: (read) => {

@@ -1,4 +1,4 @@
-import type { TransactionError, TransactionReceipt } from '../../generated/openapi.ts'
+import type { TransactionError, TransactionErrorCode, TransactionReceipt } from '../../generated/openapi.ts'
 import type { ReceiptView } from './decide.ts'
 import { decodeError } from './decoding/decoded-call.ts'
 import type { Effect } from './effect.ts'
@@ -61,7 +61,7 @@ export function revertText({ code, message }: TransactionError): string {
   return (message === withoutReason ? 'Reverted' : `Reverted: ${message}`).slice(0, maxMessageLength)
 }
 
-export const transactionError = (code: string, message: string): TransactionError => ({
+export const transactionError = (code: TransactionErrorCode, message: string): TransactionError => ({
   code,
   message: message.slice(0, maxMessageLength),
   revert_data: null,

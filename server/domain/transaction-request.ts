@@ -7,7 +7,7 @@ import type {
   SubmissionInput,
 } from '../../generated/openapi.ts'
 import { encodeCall } from './decoding/contract-call.ts'
-import { badRequest, noBlobs } from './errors.ts'
+import { badRequest } from './errors.ts'
 import type { Tier } from './fees.ts'
 import type { TransactionType } from './transaction-form.ts'
 import type { TransactionRow, WholeTransactionRow } from './transaction-rows.ts'
@@ -53,8 +53,6 @@ export function readTransactionRequest(body: SendTransactionRequest): Transactio
   const data = call?.data ?? readBytes(body.data)
   if (to === null && data === null)
     throw badRequest(['to'], 'must be given when there is no data; only a contract creation has no receiver')
-  if (body.blob_versioned_hashes != null)
-    throw badRequest(['blob_versioned_hashes'], `${noBlobs}; send the data as \`data\``)
   if (body.authorization_list != null && to === null)
     throw badRequest(['to'], 'must be given with authorization_list: such a transaction cannot create a contract')
   if (gas_price != null && (max_fee_per_gas != null || max_priority_fee_per_gas != null)) {

@@ -1,4 +1,4 @@
-import type { Explanation, TransactionStatus, WaitReason } from '../../generated/openapi.ts'
+import type { TransactionExplanation, TransactionStatus, WaitReason } from '../../generated/openapi.ts'
 import type { Intent, ReceiptView } from './decide.ts'
 import { gwei } from './fees.ts'
 import type { TransactionRow } from './transaction-rows.ts'
@@ -167,7 +167,7 @@ export const reasonToWait = (
 export function nextStep(
   row: Pick<TransactionRow, 'status' | 'sent_at' | 'created_at'>,
   { now, head_at, average_blocktime_ms }: ChainPace,
-): { wait_reason: Explanation['wait_reason']; text: string } {
+): { wait_reason: TransactionExplanation['wait_reason']; text: string } {
   if (row.status === 'pending') return { wait_reason: 'signature', text: 'it is signed next' }
   if (row.status === 'sent') return { wait_reason: 'acceptance', text: 'it is signed, and no node has accepted it yet' }
   const waitedMs = now - Date.parse(row.sent_at ?? row.created_at)

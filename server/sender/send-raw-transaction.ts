@@ -180,7 +180,12 @@ async function weighRefusal({ context, mempool, state, result }: Answering, refu
   const reason = answer?.reason ?? endingReason(error, attempt.raw, state.isRefusedLong(row))
   if (reason === undefined) result.updates.push(...waitUpdates(refused, wait, state.next))
   else {
-    result.hopeless.push({ row, reason, error: transactionError(kind, reason), isConfirmed: answer !== undefined })
+    result.hopeless.push({
+      row,
+      reason,
+      error: transactionError(isOfGas ? kind : 'rejected', reason),
+      isConfirmed: answer !== undefined,
+    })
     // The price of its cancellation depends on what nodes may still have.
     if (isOfGas)
       result.updates.push({ row_id: row.row_id, revision: row.revision, set: {}, refused: refusalOf(refused) })

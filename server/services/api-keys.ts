@@ -1,11 +1,11 @@
 import { isIP } from 'node:net'
 import type {
+  AmountUsage,
   ApiKey,
   BudgetUsage,
   CreateApiKeyRequest,
   RotateApiKeyRequest,
   UpdateApiKeyRequest,
-  Usage,
 } from '../../generated/openapi.ts'
 import { apiKeyNotFound, badRequest, conflict, namedError, unknownReference } from '../domain/errors.ts'
 import { budgetPlaces, type KeyBudget, mergeBudget, readBudget } from '../domain/policies/budgets.ts'
@@ -142,7 +142,7 @@ export async function getBudgetUsage({ store }: Store, budget: KeyBudget): Promi
   ])
   return {
     assets: budget.rules.assets.map(({ asset, max_amount_per_transaction }, index) => ({
-      ...(ofAssets[index] as Usage),
+      ...(ofAssets[index] as AmountUsage),
       asset,
       max_amount_per_transaction,
     })),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import pLimit from 'p-limit'
-import type { NetworkNode, Problem, ProblemKind, Usage } from '../../generated/openapi.ts'
+import type { AmountUsage, NetworkNode, Problem, ProblemKind } from '../../generated/openapi.ts'
 import type { NodeHealth } from '../chain/node-health.ts'
 import type { Fault } from '../domain/errors.ts'
 import { isBlocked } from '../domain/funding.ts'
@@ -286,7 +286,7 @@ export interface Facts {
   funding: ReadonlyMap<number, FundingNote>
   external: ExternalTransactions[]
   refusals: Refusals[]
-  sponsorships: (SponsorshipRow & { usage: Usage })[]
+  sponsorships: (SponsorshipRow & { usage: AmountUsage })[]
   unready: Fault[]
 }
 

@@ -1,4 +1,4 @@
-import type { CountUsage, Usage } from '../../generated/openapi.ts'
+import type { AmountUsage, CountUsage } from '../../generated/openapi.ts'
 import { conflict, type DomainError, errorOf, limitedToRelayers, missing, unknownReference } from '../domain/errors.ts'
 import type { Caller } from '../domain/operation.ts'
 import type { NewApiKey, PendingAuditEntry } from '../domain/rows.ts'
@@ -62,7 +62,7 @@ function refusalOfOwner(outcome: OwnerRefusal, kind: string, keyName: string): D
   }
 }
 
-export const inCalls = ({ used, remaining, limit, resets_at }: Usage): CountUsage => ({
+export const inCalls = ({ used, remaining, limit, resets_at }: AmountUsage): CountUsage => ({
   ...{ used: Number(used), remaining: Number(remaining), limit: Number(limit) },
   resets_at,
 })

@@ -308,7 +308,7 @@ type ConcludeContext = Pick<ServicesContext, 'store' | 'now' | 'pollNow'>
  */
 async function concludePayment(context: ConcludeContext, client: NetworkClient, row: PaymentRow): Promise<void> {
   const { store, now, pollNow } = context
-  const { transaction_status: status, transaction_hash: own, transaction_error: error } = row
+  const { transaction_status: status, transaction_hash: own } = row
   if (row.status !== 'pending') return
   if (status === 'confirmed' && own !== null) return store.endPayment(row, { status: 'settled', hash: own })
   const authorized = { ...row, valid_before: BigInt(row.valid_before) }
@@ -319,8 +319,7 @@ async function concludePayment(context: ConcludeContext, client: NetworkClient, 
   const { hash } = proof.fact
   if (hash !== undefined) await store.endPayment(row, { status: 'settled', hash })
   else if (status === null || isFinal(status)) {
-    const reason =
-      error?.code === 'reverted' ? reasons.failed : status === 'expired' ? reasons.expired : reasons.nonceUsed
+    const reason = status === 'failed' ? reasons.failed : status === 'expired' ? reasons.expired : reasons.nonceUsed
     return store.endPayment(row, { status: 'failed', error_reason: reason })
   }
   if (status === null || !isUnmined(status)) return

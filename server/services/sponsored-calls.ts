@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto'
-import type { Authorization, SponsoredCall, Transaction } from '../../generated/openapi.ts'
+import type {
+  Authorization,
+  SponsoredCall,
+  Transaction,
+  TransactionError,
+  TransactionErrorCode,
+  TransactionStatus,
+} from '../../generated/openapi.ts'
 import { type NetworkClient, requireClient } from '../chain/chains.ts'
 import { authorityOf } from '../domain/decoding/transaction.ts'
 import type { Effect } from '../domain/effect.ts'
@@ -8,6 +15,7 @@ import { badRequest, poolIsEmpty, poolNotFound, relayerNotFound } from '../domai
 import type { NewTransaction } from '../domain/new-transaction.ts'
 import type { NodeAccess } from '../domain/node-access.ts'
 import type { Idempotency } from '../domain/operation.ts'
+import { transactionError } from '../domain/outcome.ts'
 import { feeOf } from '../domain/policies/fee-policies.ts'
 import {
   type AskedCall,
@@ -250,14 +258,19 @@ function transactionIdOf(callId: string): string | undefined {
 }
 
 /** The errors of a transaction that is in a block. */
-const ofExecution: ReadonlySet<string> = new Set(['reverted', 'out_of_gas', 'not_delegated', 'not_forwarded'])
+const ofExecution: ReadonlySet<TransactionErrorCode | undefined> = new Set([
+  'reverted',
+  'out_of_gas',
+  'not_delegated',
+  'not_forwarded',
+])
 
 /** A transaction as the call that it carries out. */
 export function shownCallOf({ id: sponsorshipId }: Pick<SponsorshipRow, 'id'>, row: TransactionRow): SponsoredCall {
   const shown = shownTransaction({ ...row, data: null })
   const { id, network, relayer_id, receipt, error, hash, created_at, status_reason } = shown
   const isReverted =
-    receipt !== null && (ofExecution.has(error?.code ?? '') || (row.status === 'failed' && row.intent === 'send'))
+    receipt !== null && (ofExecution.has(error?.code) || (row.status === 'failed' && row.intent === 'send'))
   const status = isReverted ? 'reverted' : callStatusOf(row)
   return {
     id: callIdOf(id),
@@ -269,17 +282,14 @@ export function shownCallOf({ id: sponsorshipId }: Pick<SponsorshipRow, 'id'>, r
     status,
     hash,
     fee: receipt?.fee ?? null,
-    error: error ?? (status === 'rejected' ? endedAs(row.status, status_reason ?? row.status) : null),
+    error: error ?? (status === 'rejected' ? endedAs(row.status, status_reason) : null),
     created_at,
   }
 }
 
 /** Of a transaction that ended without an error. */
-const endedAs = (status: string, message: string) => ({
-  code: status === 'failed' ? 'other' : status,
-  message,
-  revert_data: null,
-})
+const endedAs = (status: TransactionStatus, reason: string | null): TransactionError =>
+  transactionError(status === 'canceled' || status === 'expired' ? status : 'other', reason ?? status)
 
 function callStatusOf({ status, wait_reason }: TransactionRow): Exclude<SponsoredCall['status'], 'reverted'> {
   // In a block, and no node shows what it did there.

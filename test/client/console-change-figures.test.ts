@@ -5,7 +5,7 @@ import {
   lackOfChange,
   type PriceChangeFigures,
 } from '../../client/console/transactions/change-figures.ts'
-import type { Explanation, TransactionOption } from '../../client/index.ts'
+import type { TransactionExplanation, TransactionOption } from '../../client/index.ts'
 
 const priced: TransactionOption = {
   operation: 'cancelTransaction',
@@ -20,12 +20,19 @@ const unpriced = { ...priced, max_fee_per_gas: null, max_fee: null, extra_fee: n
 const nothing = { ...unpriced, is_mineable: false }
 
 /** What the service says of a transaction. It names the prices of one that waits to be signed, too. */
-const figuresOf = (status: Explanation['status'], change: TransactionOption): PriceChangeFigures | undefined => {
+const figuresOf = (
+  status: TransactionExplanation['status'],
+  change: TransactionOption,
+): PriceChangeFigures | undefined => {
   const figures = { max_fee_per_gas: '2000000000', base_fee: '1000000000', allowed_max_fee_per_gas: null }
-  return changeIn({ status, options: [change], figures } as Explanation, change.operation, change.speed as 'fast')
+  return changeIn(
+    { status, options: [change], figures } as TransactionExplanation,
+    change.operation,
+    change.speed as 'fast',
+  )
 }
 
-test.each<[string, Explanation['status'], TransactionOption, string | undefined]>([
+test.each<[string, TransactionExplanation['status'], TransactionOption, string | undefined]>([
   ['a price is shown', 'submitted', priced, undefined],
   ['a signed one is canceled at a price that no node tells', 'submitted', unpriced, 'No node tells its price now.'],
   ['one that was never signed is canceled', 'pending', unpriced, undefined],

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { briefReason } from '../../client/console/transactions/brief-reason.ts'
+import type { TransactionErrorCode } from '../../client/index.ts'
 
-const errorOf = (code: string) => ({ code, message: 'The whole message.', revert_data: null })
+const errorOf = (code: TransactionErrorCode) => ({ code, message: 'The whole message.', revert_data: null })
 const none = { status: 'submitted' as const, status_reason: null, wait_reason: null, error: null }
 
 test.each([
@@ -16,7 +17,7 @@ test.each([
 test('names the kind of a failure, and says the whole reason where that is no known kind', () => {
   const its = { status: 'failed' as const, status_reason: 'Reverted: Denied(needed: 1000000)', wait_reason: null }
   const whole = 'Reverted: Denied(needed: 1,000,000)'
-  const reason = (code: string) => briefReason({ ...its, error: errorOf(code) }, 'POL')
+  const reason = (code: TransactionErrorCode) => briefReason({ ...its, error: errorOf(code) }, 'POL')
   expect(reason('reverted')).toEqual({ text: 'reverted', whole })
   expect(reason('other')).toEqual({ text: whole, whole })
 })

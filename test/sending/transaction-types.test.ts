@@ -84,9 +84,9 @@ test('rejects a gas limit below the cost of the access list, and too many keys',
 
 test('rejects blob transactions with an explanation, in sending and in signing', async () => {
   const { send, client, relayer_id } = await start()
-  await expect(send(1, { blob_versioned_hashes: [`0x${'01'.repeat(32)}`] })).rejects.toMatchObject({
+  await expect(send(1, { type: 3 as 2 })).rejects.toMatchObject({
     status: 400,
-    details: [{ path: '/body/blob_versioned_hashes', message: expect.stringContaining('EIP-4844') }],
+    details: [{ path: '/body/type', message: expect.stringContaining('0, 1, 2, 4') }],
   })
   const signed = client().post(`${base}/sign-transaction`, {
     path: { relayer_id },

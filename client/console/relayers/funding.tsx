@@ -2,7 +2,14 @@ import type { UseQueryResult } from '@tanstack/react-query'
 import { Fuel } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import { type Funding, type FundingState, type Pool, type Relayer, RelayerError, type Usage } from '../../index.ts'
+import {
+  type AmountUsage,
+  type Funding,
+  type FundingState,
+  type Pool,
+  type Relayer,
+  RelayerError,
+} from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { Address } from '../components/address.tsx'
 import { useEdited } from '../components/edited.tsx'
@@ -203,7 +210,7 @@ function Amount({ of, asset, network }: AmountProps) {
 
 interface FiguresProps {
   network: string
-  known: { funding: Funding; usage: Usage }
+  known: { funding: Funding; usage: AmountUsage }
   more?: Record<string, ReactNode>
 }
 

@@ -1,4 +1,4 @@
-import type { Explanation, Speed, SpeedUpTransactionRequest, TransactionOption } from '../../index.ts'
+import type { Speed, SpeedUpTransactionRequest, TransactionExplanation, TransactionOption } from '../../index.ts'
 
 export type Operation = TransactionOption['operation']
 
@@ -12,7 +12,7 @@ export interface PriceChangeFigures extends TransactionOption {
 
 /** Undefined: the transaction cannot be changed so any more. */
 export function changeIn(
-  { status, options, figures: { max_fee_per_gas, base_fee, allowed_max_fee_per_gas } }: Explanation,
+  { status, options, figures: { max_fee_per_gas, base_fee, allowed_max_fee_per_gas } }: TransactionExplanation,
   operation: Operation,
   speed: Speed,
 ): PriceChangeFigures | undefined {

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { getAddress } from 'viem'
 import { Link } from 'wouter'
-import type { Explanation, Transaction, TransactionSuggestion } from '../../index.ts'
+import type { Transaction, TransactionExplanation, TransactionSuggestion } from '../../index.ts'
 import { Callout, type Severity } from '../components/feedback.tsx'
 import { Ago, Bytes, Figures, NetworkLink, RowTime } from '../components/values.tsx'
 import { amount, gasPrice, reasonText } from '../data/format.ts'
@@ -13,7 +13,7 @@ import { Reason } from './reason.tsx'
 import { SuggestedAction } from './suggested-action.tsx'
 
 /** Why a transaction waits or failed, with what the service suggests. */
-export function ExplanationCard({ transaction, why }: { transaction: Transaction; why: Explanation }) {
+export function ExplanationCard({ transaction, why }: { transaction: Transaction; why: TransactionExplanation }) {
   const { figures } = why
   const symbol = useSymbolOf(transaction.relayer_id)
   const network = useNetworkOf(transaction.relayer_id)
@@ -108,26 +108,26 @@ export function ExplanationCard({ transaction, why }: { transaction: Transaction
 const ended: Record<Tone, Severity> = {
   ...{ good: 'succeeded', bad: 'critical', warn: 'warning', busy: 'info', idle: 'info' },
 }
-const onItsWay: ReadonlySet<Explanation['wait_reason']> = new Set([
+const onItsWay: ReadonlySet<TransactionExplanation['wait_reason']> = new Set([
   ...(['signature', 'acceptance', 'block', 'confirmations'] as const),
 ])
 
 /** As the overview says it, where it does. */
-function useSeverity(transaction: Transaction, { wait_reason }: Explanation): Severity {
+function useSeverity(transaction: Transaction, { wait_reason }: TransactionExplanation): Severity {
   const problem = useProblems().data?.data.find(({ transaction_id }) => transaction_id === transaction.id)
   if (wait_reason === null) return ended[toneOf(transaction.status)]
   return problem?.severity ?? (onItsWay.has(wait_reason) && !isSlow(transaction) ? 'info' : 'warning')
 }
 
 /** Whether the next block may include it at its price. */
-const isPaid = ({ max_fee_per_gas: price, base_fee }: Explanation['figures']): boolean =>
+const isPaid = ({ max_fee_per_gas: price, base_fee }: TransactionExplanation['figures']): boolean =>
   price !== null && base_fee !== null && BigInt(price) >= BigInt(base_fee)
 
 /** What the service suggests first to do with the transaction itself, as a higher price where that keeps it out of a block. */
 export const suggestedIn = ({
   suggestions: [first],
   transaction_id,
-}: Explanation): TransactionSuggestion['operation'] =>
+}: TransactionExplanation): TransactionSuggestion['operation'] =>
   first?.transaction_id === transaction_id ? first.operation : null
 
 /** The remedies that the service suggests, as buttons if the API key has the scope for them. */

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import type { Explanation, Transaction, TransactionAttempt, TransactionHistoryEntry } from '../../index.ts'
+import type { Transaction, TransactionAttempt, TransactionExplanation, TransactionHistoryEntry } from '../../index.ts'
 import { Block, CallerName, Moment, RowTime, Time, TransactionHash } from '../components/values.tsx'
 import { count, exactAmount, exactly, gasPrice, gwei, words } from '../data/format.ts'
 import { askNode } from '../data/get.ts'
@@ -13,7 +13,7 @@ import { type Run, runsOf } from './signed-versions.ts'
 interface TimelineProps {
   transaction: Transaction
   attempts: TransactionAttempt[]
-  why: Explanation
+  why: TransactionExplanation
 }
 
 /**
@@ -148,7 +148,7 @@ function changedStep(entry: TransactionHistoryEntry, symbol: string): Step {
 const contentText = (member: string, text: string | null, symbol: string): string =>
   text === null || text === '0x' ? 'none' : member === 'value' ? exactAmount(text, symbol) : text
 
-const senderOf = ({ caller, caller_name }: Pick<Explanation, 'caller' | 'caller_name'>) => (
+const senderOf = ({ caller, caller_name }: Pick<TransactionExplanation, 'caller' | 'caller_name'>) => (
   <div>from {caller !== null && <CallerName caller={caller} name={caller_name} />}</div>
 )
 

@@ -1,10 +1,10 @@
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import type {
-  Explanation,
   SendTransactionWithDataRequest,
   Speed,
   Transaction,
+  TransactionExplanation,
   TransactionSuggestion,
 } from '../../index.ts'
 import { Action } from '../components/action.tsx'
@@ -23,7 +23,7 @@ const speeds = ['average', 'fast', 'fastest'] as const
 
 interface TransactionActionsProps {
   transaction: Transaction
-  why: Explanation
+  why: TransactionExplanation
   isEnded: boolean
   /** What the service suggests first. */
   suggested: TransactionSuggestion['operation']

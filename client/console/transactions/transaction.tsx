@@ -1,6 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense } from 'react'
-import type { Explanation, Transaction as Its, RelayerClient, Transaction, TransactionAttempt } from '../../index.ts'
+import type {
+  Transaction as Its,
+  RelayerClient,
+  Transaction,
+  TransactionAttempt,
+  TransactionExplanation,
+} from '../../index.ts'
 import { Address } from '../components/address.tsx'
 import { Loaded, Skeleton } from '../components/feedback.tsx'
 import { Crumbs, Heading, isMissing, Missing } from '../components/page.tsx'
@@ -108,7 +114,7 @@ function Content({
   isCancellation,
 }: {
   transaction: Its
-  why: Explanation
+  why: TransactionExplanation
   isCancellation: boolean
 }) {
   const network = useNetworkOf(transaction.relayer_id)
@@ -243,7 +249,7 @@ interface Path {
 /** A transaction with its explanation and its signed versions. */
 interface WholeTransaction {
   transaction: Transaction
-  why: Explanation
+  why: TransactionExplanation
   signed: TransactionAttempt[]
 }
 

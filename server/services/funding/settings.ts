@@ -1,4 +1,4 @@
-import type { FundingState, PoolFundingState, ReplaceFundingRequest, Usage } from '../../../generated/openapi.ts'
+import type { AmountUsage, FundingState, PoolFundingState, ReplaceFundingRequest } from '../../../generated/openapi.ts'
 import { within } from '../../chain/chain.ts'
 import { badRequest, conflict, namedError, relayerNotFound, unknownReference } from '../../domain/errors.ts'
 import { type AppliedFunding, asCoin, refillsOf } from '../../domain/funding.ts'
@@ -135,7 +135,7 @@ async function usageOf(
   { store }: FundingContext,
   { treasury_id, max_amount_per_day: limit }: Funding,
   asset: string,
-): Promise<Usage> {
+): Promise<AmountUsage> {
   // Without its key, which this does not need.
   const treasury = await store.getRelayer(treasury_id)
   return store.usage({ chain_id: treasury?.chain_id ?? 0, holder: treasury?.address ?? '', asset, limit })

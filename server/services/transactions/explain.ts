@@ -1,4 +1,4 @@
-import type { Explanation, TransactionOption, TransactionSuggestion } from '../../../generated/openapi.ts'
+import type { TransactionExplanation, TransactionOption, TransactionSuggestion } from '../../../generated/openapi.ts'
 import { within } from '../../chain/chain.ts'
 import {
   atLeastPrices,
@@ -46,7 +46,7 @@ export async function explainTransaction(
   { store, chains, now }: Pick<ServicesContext, 'store' | 'chains' | 'now'>,
   nodes: NodeAccess,
   { relayer, row, pool_row_id, max_fee_per_gas }: Asked,
-): Promise<Explanation> {
+): Promise<TransactionExplanation> {
   const [client, first] = await Promise.all([chains.clientFor(nodes, relayer), store.firstInLine(relayer.row_id)])
   const [seen, attempts] = await Promise.all([client && ask(client, relayer, row), store.attempts(row.row_id)])
   const facts: Facts = {
@@ -90,7 +90,7 @@ async function historyOf(
   store: Store,
   row: TransactionRow,
   isNamed: boolean,
-): Promise<Pick<Explanation, 'history' | 'caller' | 'caller_name'>> {
+): Promise<Pick<TransactionExplanation, 'history' | 'caller' | 'caller_name'>> {
   const history = row.history ?? []
   if (!isNamed) {
     const unnamed = history.map((entry) => ({ ...entry, caller: null, caller_name: null }))
@@ -146,7 +146,7 @@ interface Facts extends ChainPace {
   gas_limit: number
 }
 
-type Code = Explanation['wait_reason']
+type Code = TransactionExplanation['wait_reason']
 
 interface Cause {
   wait_reason: Code
@@ -157,7 +157,7 @@ interface Cause {
 const maxMultiple = 1_000
 
 /** Explains a transaction. Pure. */
-function explain(row: WholeTransactionRow, facts: Facts): Omit<Explanation, Asides> {
+function explain(row: WholeTransactionRow, facts: Facts): Omit<TransactionExplanation, Asides> {
   const { relayer, market, head, required_confirmations } = facts
   const prices = pricesOf(row)
   const cap = capOf(relayer, row.gas_limit ?? undefined, BigInt(row.data_fee ?? 0))

@@ -167,13 +167,10 @@ export async function quoteTransaction(
  * Whether the receiver of data has code now; undefined: there is no data, an authorization may give it code, or no node tells. Precompiled
  * contracts have no code.
  */
-async function receiverHasCode({ estimates }: NetworkClient, { to, data, authorization_list }: TransactionRequest) {
+async function receiverHasCode({ isContract }: NetworkClient, { to, data, authorization_list }: TransactionRequest) {
   if (to === null || (data ?? '0x') === '0x' || authorization_list || BigInt(to) < firstOrdinaryAddress)
     return undefined
-  return estimates.code(to).then(
-    (code) => code.length > 0,
-    () => undefined,
-  )
+  return isContract(to)
 }
 
 /** Networks have their precompiled contracts below. */

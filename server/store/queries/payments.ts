@@ -1,4 +1,4 @@
-import type { Payment, TransactionError, TransactionStatus } from '../../../generated/openapi.ts'
+import type { Payment, PaymentErrorCode, TransactionStatus } from '../../../generated/openapi.ts'
 import { type NewPayment, reasons } from '../../domain/payments.ts'
 import type { Listing, PageRequest } from '../../domain/rows.ts'
 import { type Database, type DatabaseTransaction, insertInto, oneByOne, sql } from './database.ts'
@@ -14,15 +14,11 @@ export interface PaymentRow extends Omit<NewPayment, 'facilitator_row_id'>, Omit
   status: Payment['status']
   /** What settled it. */
   hash: string | null
-  /** The word of x402. */
-  error_reason: string | null
+  error_reason: PaymentErrorCode | null
   /** The state of its transaction; null: that was removed, long after its end. */
   transaction_status: TransactionStatus | null
   transaction_hash: string | null
-  transaction_error: TransactionError | null
 }
-
-type StoredPayment = Omit<PaymentRow, 'transaction_error'> & { transaction_error: string | null }
 
 const paymentColumns = [
   ...['facilitator_row_id', 'facilitator_id', 'network', 'id', 'relayer_row_id', 'relayer_id', 'transaction_id'],
@@ -32,18 +28,17 @@ const bigints = new Set(['facilitator_row_id', 'relayer_row_id'])
 // The row of its transaction says how far it is: it may be reopened by a reorganization.
 const selectPayment = `
   SELECT payments.row_id, ${paymentColumns.map((name) => `payments.${name}`).join(', ')}, payments.status, payments.hash, error_reason,
-    transactions.status AS transaction_status, transactions.hash AS transaction_hash,
-    transactions.error AS transaction_error
+    transactions.status AS transaction_status, transactions.hash AS transaction_hash
   FROM payments LEFT JOIN transactions ON transactions.id = payments.transaction_id`
-const selectOne = sql<StoredPayment>(
+const selectOne = sql<PaymentRow>(
   `${selectPayment} WHERE facilitator_row_id = $facilitator_row_id AND payments.id = $id`,
 )
 const maxAtOnce = 100
-const selectOpen = sql<StoredPayment>(`
+const selectOpen = sql<PaymentRow>(`
   ${selectPayment} WHERE facilitator_row_id = $facilitator_row_id AND payments.status = 'pending' AND payments.row_id > $after
   ORDER BY payments.row_id LIMIT ${maxAtOnce}`)
 const maxListed = 1_000
-const selectNewest = sql<StoredPayment>(`
+const selectNewest = sql<PaymentRow>(`
   ${selectPayment} WHERE facilitator_row_id = $facilitator_row_id ORDER BY payments.row_id DESC LIMIT $limit OFFSET $offset`)
 const countNewest = sql<{ count: number }>(`
   SELECT COUNT(*) AS count
@@ -59,19 +54,8 @@ const end = sql<{ row_id: number }>(`
   UPDATE payments SET status = $status, hash = $hash, error_reason = $error_reason
   WHERE row_id = $row_id AND status = 'pending' RETURNING row_id`)
 
-const readPayment = ({ transaction_error: error, ...row }: StoredPayment): PaymentRow => ({
-  ...row,
-  transaction_error: error === null ? null : JSON.parse(error),
-})
-
-export async function getPayment(
-  database: Database,
-  facilitatorRowId: number,
-  id: string,
-): Promise<PaymentRow | undefined> {
-  const row = await database.read.one(selectOne, { facilitator_row_id: facilitatorRowId, id })
-  return row && readPayment(row)
-}
+export const getPayment = (database: Database, facilitatorRowId: number, id: string): Promise<PaymentRow | undefined> =>
+  database.read.one(selectOne, { facilitator_row_id: facilitatorRowId, id })
 
 /** The last payments of a facilitator, newest first: so many that counting them costs little. */
 export async function listPayments(
@@ -83,16 +67,12 @@ export async function listPayments(
   const { count = 0 } = (await database.read.one(countNewest, its)) ?? {}
   const left = Math.max(0, Math.min(limit, count - offset))
   const rows = left === 0 ? [] : await database.read.all(selectNewest, { ...its, offset, limit: left })
-  return { items: rows.map(readPayment), total_items: count }
+  return { items: rows, total_items: count }
 }
 
 /** The next payments after this row id whose outcome is not known. */
-export const openPayments = async (
-  database: Database,
-  facilitatorRowId: number,
-  after: number,
-): Promise<PaymentRow[]> =>
-  (await database.read.all(selectOpen, { facilitator_row_id: facilitatorRowId, after })).map(readPayment)
+export const openPayments = (database: Database, facilitatorRowId: number, after: number): Promise<PaymentRow[]> =>
+  database.read.all(selectOpen, { facilitator_row_id: facilitatorRowId, after })
 
 /** The row ids of facilitators with payments whose outcome is not known. */
 export const facilitatorsAtWork = async (database: Database): Promise<number[]> =>
@@ -111,7 +91,7 @@ export async function insertPayments(
   if (rows.length > 0) await dbTransaction.runOf(insertPaymentRows, rows)
 }
 
-type Outcome = { status: 'settled'; hash: string } | { status: 'failed'; error_reason: string }
+type Outcome = { status: 'settled'; hash: string } | { status: 'failed'; error_reason: PaymentErrorCode }
 
 const ends = oneByOne(
   ({ payment }: { payment: PaymentRow; outcome: Outcome }) => ({ relayers: [payment.relayer_row_id] }),
@@ -145,15 +125,10 @@ export function showPayment(row: PaymentRow): Payment {
   }
 }
 
-/** Where its transaction has no error, or is gone. */
-const messages = new Map<string, string>([
-  [reasons.expired, 'The authorization has expired'],
-  [reasons.nonceUsed, 'The authorization was used or canceled'],
-  [reasons.failed, 'The transaction reverted'],
-])
-
-function errorOf({ error_reason: code, transaction_error: error }: PaymentRow): Payment['error'] {
-  if (code === null) return null
-  if (error !== null) return { ...error, code }
-  return { code, message: messages.get(code) ?? 'The payment failed', revert_data: null }
+const messages: Record<PaymentErrorCode, string> = {
+  [reasons.expired]: 'The authorization has expired',
+  [reasons.nonceUsed]: 'The authorization was used or canceled',
+  [reasons.failed]: 'The transaction failed',
 }
+
+const errorOf = ({ error_reason: code }: PaymentRow): Payment['error'] => code && { code, message: messages[code] }

@@ -1,4 +1,4 @@
-import type { Acknowledgement, TransactionStatus } from '../../../generated/openapi.ts'
+import type { ProblemAcknowledgement, TransactionStatus } from '../../../generated/openapi.ts'
 import type { Incident, PendingAuditEntry, RefusedBy } from '../../domain/rows.ts'
 import { yieldToEventLoop } from '../../lib/timers.ts'
 import { callerNames } from './api-keys.ts'
@@ -156,7 +156,7 @@ export async function failuresSince(database: Database, from: number): Promise<F
 export const notificationStates = (database: Database): Promise<NotificationState[]> => database.read.all(states)
 
 /** Those that are valid at `now` (RFC 3339, UTC, milliseconds), by the id of their problem. */
-export async function acknowledgements(database: Database, now: string): Promise<Map<string, Acknowledgement>> {
+export async function acknowledgements(database: Database, now: string): Promise<Map<string, ProblemAcknowledgement>> {
   const rows = await database.read.all(valid, { now })
   const names = await callerNames(database, [...new Set(rows.map(({ caller }) => caller))])
   return new Map(
@@ -168,7 +168,7 @@ export async function acknowledgements(database: Database, now: string): Promise
 export const acknowledge = (
   database: Database,
   { id, refused_by }: { id: string; refused_by?: RefusedBy | undefined },
-  its: Acknowledgement,
+  its: ProblemAcknowledgement,
   auditEntry?: PendingAuditEntry,
 ): Promise<void> =>
   database.write(async (dbTransaction) => {

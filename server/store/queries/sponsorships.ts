@@ -1,4 +1,4 @@
-import type { Sponsorship, Usage } from '../../../generated/openapi.ts'
+import type { AmountUsage, Sponsorship } from '../../../generated/openapi.ts'
 import type { SponsorshipRules } from '../../domain/policies/sponsored-calls.ts'
 import type { Conditions, Listing, NewApiKey, PageRequest, PendingAuditEntry } from '../../domain/rows.ts'
 import { isFinal } from '../../domain/statuses.ts'
@@ -126,7 +126,7 @@ export async function sponsorshipOrigins(database: Database): Promise<ReadonlySe
 export async function usage(
   database: Database,
   { limit, window, ...place }: { chain_id: number; holder: string; asset: string; limit: string; window?: 'hour' },
-): Promise<Usage> {
+): Promise<AmountUsage> {
   const oldest = oldestBucket(bucketAt(database.effects.now()), window)
   const { chain_id, holder: address, asset } = place
   const [open = 0n] = (await openCharges(database.read, [{ chain_id, address, asset }], oldest)).values()

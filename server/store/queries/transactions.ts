@@ -1,6 +1,7 @@
 import type { TransactionError } from '../../../generated/openapi.ts'
 import { endOfIntent, type FirstBlock, type ForeignUse, type NeverSigned, neverSigned } from '../../domain/decide.ts'
 import { type AtCapacity, type Capacity, exceededBy, type Once, type Replay } from '../../domain/new-transaction.ts'
+import { transactionError } from '../../domain/outcome.ts'
 import type { Proof } from '../../domain/proof.ts'
 import type { PendingAuditEntry } from '../../domain/rows.ts'
 import { isFinal, isUnmined } from '../../domain/statuses.ts'
@@ -59,7 +60,7 @@ export const renumber = (
     if (over) {
       const { policy, limit } = over.spend
       const statusReason = `${reason}; not sent again: the policy ${policy} (${limit} a day) has ${over.left} left`
-      const error = { code: 'policy_violation', message: statusReason, revert_data: null }
+      const error = transactionError('policy_violation', statusReason)
       await move(dbTransaction, {
         row_id,
         revision,
@@ -393,7 +394,7 @@ function forgotten(
 ): Pick<TransactionUpdate, 'set' | 'end'> {
   const place = { nonce: null, block_number: null, block_hash: null }
   if (isFinal(status)) return { set: place }
-  const error = { code: 'chain_restarted' as const, message: reason, revert_data: null }
+  const error = transactionError('chain_restarted', reason)
   if (intent === 'send') return { set: { ...place, status_reason: reason, error }, end: { status: 'failed', proof } }
   // The reason of the withdrawal comes first.
   const reasons = status_reason === null ? reason : `${status_reason}; ${reason}`

@@ -2,10 +2,10 @@ import { getAddress } from 'ethers'
 import { expect, test } from 'vitest'
 import {
   createRelayerClient,
-  type Explanation,
   type RelayerPoliciesPatch,
   type SpeedUpTransactionRequest,
   type Transaction,
+  type TransactionExplanation,
 } from '../../../client/index.ts'
 import { testRig } from '../../support/test-rig.ts'
 import { until } from '../../support/until.ts'
@@ -38,7 +38,7 @@ async function start(confirmations = 1) {
         query,
       }),
     /** The explanation, once it has this code and what a busy node may not have answered in time for an earlier one. */
-    async waitsFor(code: string | null, nonce = 0): Promise<Explanation> {
+    async waitsFor(code: string | null, nonce = 0): Promise<TransactionExplanation> {
       let explained = await explain(nonce)
       await until(`it waits for ${code}`, async () => {
         explained = await explain(nonce)

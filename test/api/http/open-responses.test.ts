@@ -105,7 +105,7 @@ test('names the same values where a request takes those of an answer', () => {
   const pairs = Object.keys(schemas).filter((name) => schemas[name]?.enum && values(name.replace(/Input$/, '')))
   expect(pairs.length).toBeGreaterThan(5)
   for (const name of pairs) expect.soft([name, values(name)]).toEqual([name, values(name.replace(/Input$/, ''))])
-  expect(values('ExplanationWaitReason')).toEqual(expect.arrayContaining(values('WaitReason') as string[]))
+  expect(values('TransactionExplanationWaitReason')).toEqual(expect.arrayContaining(values('WaitReason') as string[]))
 })
 
 /** The schemas with keywords of objects below a part of the contract, by pointer. */
