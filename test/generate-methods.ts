@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { camel, groupOf, nameOf } from '../client/samples/method-name.ts'
 
 /**
  * Writes generated/client-methods.ts: the operations of the contract by name, grouped by their tags. The name is the operationId
@@ -34,29 +35,6 @@ const lookUp = <T extends { $ref?: string }>(part: T): T =>
           .slice(1)
           .reduce((node, name) => node[name], contract) as T,
       )
-
-const camel = (name = '') => name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())
-
-/** "API keys" is apiKeys. */
-const groupOf = (tag: string): string =>
-  tag
-    .split(/[ -]/)
-    .map((word, index) =>
-      index === 0 ? word.toLowerCase() : (word[0] ?? '').toUpperCase() + word.slice(1).toLowerCase(),
-    )
-    .join('')
-
-/**
- * Without the word of the group: getApiKey is get, cancelPendingTransactions is cancelPending. The word stays where what is left would be
- * about another resource: getRelayerTransaction.
- */
-function nameOf(group: string, operationId: string): string {
-  const plural = (group[0] ?? '').toUpperCase() + group.slice(1)
-  const word = plural.replace(/s$/, '')
-  if (new RegExp(`(?:Relayer|Pool)${word}`).test(operationId)) return operationId
-  const name = operationId.replace(plural, '').replace(word, '')
-  return name === '' ? operationId : name
-}
 
 const methods = ['get', 'post', 'put', 'patch', 'delete'] as const
 const groups = new Map<string, { name: string; type: string; described: string }[]>()

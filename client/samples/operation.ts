@@ -1,3 +1,5 @@
+import { groupOf, nameOf } from './method-name.ts'
+
 /** An OpenAPI document or a part of it, as far as samples need it. References point into the same document. */
 export interface Document {
   paths?: Record<string, PathItem>
@@ -9,6 +11,7 @@ type PathItem = { parameters?: Parameter[] } & Partial<Record<Method, Operation>
 export interface Operation {
   operationId?: string
   description?: string
+  tags?: string[]
   parameters?: Parameter[]
   requestBody?: { required?: boolean; content?: Record<string, Media> }
   responses?: Record<string, Response>
@@ -50,6 +53,8 @@ export type Method = (typeof methods)[number]
 
 /** One call of an operation, with the values of its examples. */
 export interface ExampleCall {
+  /** Its method of the typed client, for example `transactions.send`; undefined: it has none. */
+  named?: { name: string; is_list: boolean } | undefined
   method: Method
   /** As in the contract, with `{parameters}`. */
   path: string
@@ -100,6 +105,7 @@ export function exampleCalls(document: Document): { operation: Operation; call: 
         parameters: { path: {}, query: {}, header: {} },
         needs_token: operation.security?.length !== 0,
         answer: answerOf(operation, resolve),
+        named: namedOf(method, operation, parameters, resolve),
       }
       for (const { name, in: place, required, example } of parameters) {
         // One key is for one request: another operation may not use it again.
@@ -114,7 +120,7 @@ export function exampleCalls(document: Document): { operation: Operation; call: 
 }
 
 /** The first example of the body. An optional body is left out. */
-function bodyOf({ operationId, requestBody }: Operation, resolve: <T>(part: T) => T): unknown {
+function bodyOf({ operationId, requestBody }: Operation, resolve: Resolve): unknown {
   const body = resolve(requestBody)
   if (!body?.required) return undefined
   const [example] = Object.values(body.content?.['application/json']?.examples ?? {})
@@ -123,7 +129,27 @@ function bodyOf({ operationId, requestBody }: Operation, resolve: <T>(part: T) =
   return value
 }
 
-function answerOf({ responses = {} }: Operation, resolve: <T>(part: T) => T): ExampleCall['answer'] {
+type Resolve = <T>(part: T) => T
+
+/** A list with pages is iterated. JSON-RPC has clients of its own. */
+function namedOf(
+  method: Method,
+  { operationId = '', tags: [tag = ''] = [], responses = {} }: Operation,
+  parameters: Parameter[],
+  resolve: Resolve,
+): ExampleCall['named'] {
+  const success = resolve(Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1])
+  const schema = resolve(success?.content?.['application/json']?.schema)
+  if (!schema || tag === 'JSON-RPC') return undefined
+  const group = groupOf(tag)
+  const isArray = resolve(schema.properties?.data)?.items !== undefined
+  return {
+    name: `${group}.${nameOf(group, operationId)}`,
+    is_list: method === 'get' && isArray && parameters.some(({ name }) => name === 'page'),
+  }
+}
+
+function answerOf({ responses = {} }: Operation, resolve: Resolve): ExampleCall['answer'] {
   const [, success] = Object.entries(responses).find(([status]) => status.startsWith('2')) ?? []
   const content = resolve(success)?.content ?? {}
   if ('text/event-stream' in content) return 'events'

@@ -8,6 +8,7 @@ const longestLine = 100
 export function typescriptSample(baseUrl: string, call: ExampleCall): string {
   if (call.answer === 'events') return eventStreamSample(baseUrl, call)
   const { method, path, parameters, body, answer } = call
+  if (call.named && !('Origin' in parameters.header)) return namedSample(baseUrl, call, call.named)
   const input = {
     ...present('path', parameters.path),
     ...present('query', parameters.query),
@@ -21,13 +22,32 @@ export function typescriptSample(baseUrl: string, call: ExampleCall): string {
     json: `const response = ${request}\nconsole.log(response)`,
     empty: request,
   }[answer]
-  return `import { createRelayerClient } from '@evm-relayer-service/client'
+  return withClient(baseUrl, statement)
+}
+
+/** By the method of the operation: the parameters of the path, the body, and options. `Origin` is no option. */
+function namedSample(baseUrl: string, { parameters, body }: ExampleCall, { name, is_list }: Named): string {
+  const { 'Idempotency-Key': idempotencyKey, 'If-Match': revision } = parameters.header
+  const options = { ...parameters.query, ...(idempotencyKey && { idempotencyKey }), ...(revision && { revision }) }
+  const given = [
+    ...Object.values(parameters.path).map(inLines),
+    ...(body !== undefined ? [inLines(body)] : []),
+    ...(Object.keys(options).length > 0 ? [inLines(options)] : []),
+  ]
+  const call = `client.${name}(${given.join(', ')})`
+  const list = `for await (const item of ${call}) console.log(item)`
+  return withClient(baseUrl, is_list ? list : `const answer = await ${call}\nconsole.log(answer)`)
+}
+
+type Named = NonNullable<ExampleCall['named']>
+
+const withClient = (baseUrl: string, statement: string) =>
+  `import { createRelayerClient } from '@evm-relayer-service/client'
 
 const client = createRelayerClient({ baseUrl: '${baseUrl}', token: process.env.RELAYER_API_KEY ?? '' })
 
 ${statement}
 `
-}
 
 /** The typed client reads whole JSON bodies, so a stream is read with fetch. */
 function eventStreamSample(baseUrl: string, { path, parameters }: ExampleCall): string {
@@ -51,8 +71,7 @@ function membersOnLines(input: object): string {
   return `{\n${members.join('\n')}\n}`
 }
 
-const literal = (value: unknown) =>
-  inspect(value, { depth: null, maxArrayLength: null, maxStringLength: null, breakLength: longestLine }).replaceAll(
-    '\n',
-    '\n  ',
-  )
+const inLines = (value: unknown) =>
+  inspect(value, { depth: null, maxArrayLength: null, maxStringLength: null, breakLength: longestLine })
+
+const literal = (value: unknown) => inLines(value).replaceAll('\n', '\n  ')
