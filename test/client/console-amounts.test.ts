@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { exactly, fixed, gwei, shortCount, weiOf, wide } from '../../client/console/data/format.ts'
+import { exactly, faultOfAmount, fixed, gwei, shortCount, weiOf, wide } from '../../client/console/data/format.ts'
 
 test.each([
   ['0', 18, '0'],
@@ -14,7 +14,7 @@ test.each([
 
 test('keeps an unchanged amount of a form exact', () => {
   fc.assert(
-    fc.property(fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), fc.constantFrom(9, 18), (wei, digits) => {
+    fc.property(fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), fc.constantFrom(0, 6, 9, 18), (wei, digits) => {
       expect(weiOf(exactly(wei.toString(), digits), digits)).toBe(wei.toString())
     }),
   )
@@ -54,4 +54,16 @@ test.each([
 
 test('groups the digits of a count, and shortens one from a billion on', () => {
   expect([1_234_567n, 999_999_999n, 10n ** 12n].map(shortCount)).toEqual(['1,234,567', '999,999,999', '1T'])
+})
+
+test.each([
+  ['1.5', 18, undefined],
+  ['0.000001', 6, undefined],
+  ['0.0000001', 6, 'Enter at most 6 digits after the point: CNT has no more.'],
+  ['1,000', 6, 'Enter an amount in CNT, such as 0.05.'],
+  ['-1', 6, 'Enter an amount in CNT, such as 0.05.'],
+  ['12', 0, undefined],
+  ['1.5', 0, 'Enter a whole number of CNT, such as 5.'],
+])('says of %s with %i digits what is wrong: %s', (text, digits, fault) => {
+  expect(faultOfAmount(text, 'CNT', digits)).toBe(fault)
 })

@@ -70,6 +70,8 @@ test('creates an API key with rights and an expiry, rotates it, and revokes it',
     relayer_ids: ['demo'],
     expires_at: '2099-01-02T03:04:00.000Z',
   })
+  await page.getByRole('link', { name: 'night shift' }).click()
+  await page.getByRole('heading', { name: 'night shift' }).waitFor()
   await act(page, named(page, 'Edit'), async (dialog) => {
     expect(await dialog.getByLabel('Name').inputValue()).toBe('night shift')
     await dialog.getByLabel('sign').check()
@@ -377,7 +379,7 @@ test('chooses nothing that is out of sight after another filter', async () => {
   const account = await stage.rig.addAccount()
   await account.send(2)
   const { page } = await at('/transactions/unfinished')
-  await page.getByRole('button', { name: /^Select \d+ changeable$/ }).click()
+  await page.getByRole('button', { name: /^Select \d+ not mined$/ }).click()
   await named(page, 'Cancel selected').waitFor()
   await named(page, 'failed').click()
   await expect.poll(() => named(page, 'Cancel selected').count()).toBe(0)
@@ -449,7 +451,9 @@ test('says in the audit trail what was changed, before and after, why a request 
     page.getByRole('row').filter({ hasText: account.relayer_id }).filter({ hasText: operation })
   const details = async (operation: string) => (await row(operation).locator('.changes').allTextContents()).join(' | ')
   await row('Edit relayer').first().waitFor()
-  expect(await details('Edit relayer')).toBe('policies, max value: 5 7 | policies, max value: not set 5')
+  expect(await details('Edit relayer')).toBe(
+    'Value limit per transaction: 0.000000000000000005 ETH → 0.000000000000000007 ETH | Value limit per transaction: not set → 0.000000000000000005 ETH',
+  )
   expect(await details('Send transaction')).toMatch(/^8 wei is above the limit of 7 wei\.$/)
   await page.getByRole('link', { name: 'order-12' }).click()
   await page.getByRole('heading', { name: 'order-12' }).waitFor()

@@ -161,7 +161,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
     const { relayer_id: id } = await stage.rig.addAccount()
     await patch(id, { paused: true })
     return {
-      seen: new RegExp(`${id} is paused`),
+      seen: new RegExp(`${id} \\(rig\\) is paused`),
       named: /signs and sends nothing until it is resumed/,
       end: async (page) => confirm(page, named(page, 'Resume')),
     }
@@ -170,7 +170,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
     const { relayer_id: id } = await stage.rig.addAccount()
     await patch(id, { paused: true })
     return {
-      seen: new RegExp(`${id} is paused`),
+      seen: new RegExp(`${id} \\(rig\\) is paused`),
       named: new RegExp(id),
       async end(page) {
         await page.goBack()
@@ -185,14 +185,18 @@ const incidents: Record<string, () => Promise<Planted>> = {
     const { relayer_id: id, address } = await stage.rig.addAccount()
     await fund(address, ether)
     await patch(id, { policies: { min_balance: `${2n * ether}` } })
-    return { seen: new RegExp(`${id} is low on funds`), named: /below the minimum of 2 ETH/, end: () => fund(address) }
+    return {
+      seen: new RegExp(`${id} \\(rig\\) is low on funds`),
+      named: /below the minimum of 2 ETH/,
+      end: () => fund(address),
+    }
   },
   'a minimum balance is set too high': async () => {
     const { relayer_id: id, address } = await stage.rig.addAccount()
     await fund(address, ether)
     await patch(id, { policies: { min_balance: `${2n * ether}` } })
     return {
-      seen: new RegExp(`${id} is low on funds`),
+      seen: new RegExp(`${id} \\(rig\\) is low on funds`),
       named: /below the minimum/,
       async end(page) {
         await page.getByRole('link', { name: 'policies' }).click()
@@ -204,7 +208,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
     const { relayer_id: id, address } = await stage.rig.addAccount()
     await fund(address, 0n)
     return {
-      seen: new RegExp(`${id} has no funds`),
+      seen: new RegExp(`${id} \\(rig\\) has no funds`),
       named: new RegExp(`Send funds to ${address}`, 'i'),
       end: () => fund(address),
     }
@@ -295,7 +299,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
     await rig.proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
     await account.send(1, { gas_limit: 50_000 })
     return {
-      seen: new RegExp(`${account.relayer_id} · nonce 0`),
+      seen: new RegExp(`${account.relayer_id} \\(rig\\) · nonce 0`),
       named: /node/i,
       end: async () => {
         await rig.proxy.setFault(undefined)
@@ -313,7 +317,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
   'another program uses the key': async () => {
     const { relayer_id: id } = await foreign([0])
     return {
-      seen: new RegExp(`${id}: its nonces do not match the chain`),
+      seen: new RegExp(`${id} \\(rig\\): its nonces do not match the chain`),
       named: /chain ahead/,
       end: async (page) => confirm(page, named(page, 'Repair the nonces')),
     }
@@ -321,7 +325,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
   'another program sends several': async () => {
     const { relayer_id: id } = await foreign([0, 1, 2])
     return {
-      seen: new RegExp(`${id}: its nonces do not match the chain`),
+      seen: new RegExp(`${id} \\(rig\\): its nonces do not match the chain`),
       named: /chain ahead/,
       async end(page) {
         await page.goBack()
@@ -337,7 +341,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
     const { relayer_id: id } = await foreign([0])
     await client().relayers.reconcileNonce(id)
     return {
-      seen: new RegExp(`${id}: transactions with its key were not sent by this service`),
+      seen: new RegExp(`${id} \\(rig\\): transactions with its key were not sent by this service`),
       named: /Stop the other program that uses the key/,
       async end(page) {
         await page.goBack()
@@ -348,11 +352,15 @@ const incidents: Record<string, () => Promise<Planted>> = {
   },
   'a transaction fails': async () => {
     const { relayer_id: id } = await failed(1)
-    return { seen: new RegExp(`${id}: a transaction failed`), named: /failed|reverted/i, end: acknowledge(id) }
+    return {
+      seen: new RegExp(`${id} \\(rig\\): a transaction failed`),
+      named: /failed|reverted/i,
+      end: acknowledge(id),
+    }
   },
   'several transactions fail': async () => {
     const { relayer_id: id } = await failed(3)
-    return { seen: new RegExp(`${id}: 3 transactions failed`), named: /failed/, end: acknowledge(id) }
+    return { seen: new RegExp(`${id} \\(rig\\): 3 transactions failed`), named: /failed/, end: acknowledge(id) }
   },
   'a webhook endpoint answers 500': async () => {
     const receiver = await hooked(500, 'hook-500')
@@ -410,7 +418,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
   'a value limit refuses payouts': async () => {
     const { relayer_id: id } = await refusing({ max_value: '1' }, 6)
     return {
-      seen: new RegExp(`${id} refused 6 requests`),
+      seen: new RegExp(`${id} \\(rig\\) refused 6 requests`),
       named: /above the limit of 1 wei|Sends at most/,
       end: (page) => changePolicy(page, 'max_value', ''),
     }
@@ -418,7 +426,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
   'a list of receivers refuses payouts': async () => {
     const { relayer_id: id } = await refusing({ whitelist_receivers: [`0x${'12'.repeat(20)}`] })
     return {
-      seen: new RegExp(`${id} refused a request`),
+      seen: new RegExp(`${id} \\(rig\\) refused a request`),
       named: /Sends only to 1 receiver/,
       end: (page) => changePolicy(page, 'whitelist_receivers', nobody),
     }
@@ -426,7 +434,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
   'a limit of a day is used up': async () => {
     const { relayer_id: id } = await refusing({ max_value_per_day: '1' })
     return {
-      seen: new RegExp(`${id} refused a request`),
+      seen: new RegExp(`${id} \\(rig\\) refused a request`),
       named: /per day/,
       end: (page) => changePolicy(page, 'max_value_per_day', '1'),
     }
@@ -434,7 +442,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
   'a drained relayer gets requests': async () => {
     const { relayer_id: id } = await refusing({ allow_transactions: false })
     return {
-      seen: new RegExp(`${id} refused a request`),
+      seen: new RegExp(`${id} \\(rig\\) refused a request`),
       named: /Does not accept transactions/,
       async end(page) {
         const row = page.getByRole('listitem').filter({ hasText: 'allow_transactions' })
@@ -460,7 +468,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
       named: /used-up/,
       async end(page) {
         const row = page.getByRole('row').filter({ hasText: 'used-up' })
-        await confirm(page, named(row as never, 'Edit budgets'), (its) => its.getByLabel('For 24 h').fill('1'))
+        await confirm(page, named(row as never, 'Edit'), (its) => its.getByLabel('For 24 h').fill('1'))
       },
     }
   },
@@ -482,7 +490,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
       .poll(async () => (await client().relayers.getFunding(account.relayer_id)).status)
       .not.toBe('sufficient')
     return {
-      seen: new RegExp(`${account.relayer_id} is not being refilled \\(treasury short`),
+      seen: new RegExp(`${account.relayer_id} \\(rig\\) is not being refilled \\(treasury short`),
       named: /treasury short/,
       end: async () => {
         await fund(treasury.address)
@@ -493,7 +501,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
   'gas is too dear for a refill': async () => {
     const { treasury, account } = await refilled({ max_fee_per_gas: '1' })
     return {
-      seen: new RegExp(`${account.relayer_id} is not being refilled \\(fee too high`),
+      seen: new RegExp(`${account.relayer_id} \\(rig\\) is not being refilled \\(fee too high`),
       named: /fee too high/,
       end: async (page) => {
         await confirm(page, named(page, 'Edit refills'), (its) => its.getByLabel('Gas price limit').fill('100'))
@@ -504,7 +512,7 @@ const incidents: Record<string, () => Promise<Planted>> = {
   'a refill is above its limit per day': async () => {
     const { treasury, account } = await refilled({ max_amount_per_day: '1' })
     return {
-      seen: new RegExp(`${account.relayer_id} is not being refilled \\(limit reached`),
+      seen: new RegExp(`${account.relayer_id} \\(rig\\) is not being refilled \\(limit reached`),
       named: /limit reached/,
       end: async (page) => {
         await confirm(page, named(page, 'Edit refills'), (its) => its.getByLabel('Limit per day').fill('5'))

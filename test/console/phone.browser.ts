@@ -87,7 +87,7 @@ test('has the number of transactions in one line, above the buttons that leave i
   await stage.rig.proxy.setFault({ kind: 'internal_error', methods: ['eth_sendRawTransaction'] })
   await account.send(1)
   const { page } = await start('/transactions')
-  await named(page, 'Select 1 changeable').waitFor()
+  await named(page, 'Select 1 not mined').waitFor()
   const total = await page.getByText(/^\d+ transactions?\b/).boundingBox()
   expect(total?.height).toBeLessThan(touchPx)
   await stage.rig.proxy.setFault(undefined)

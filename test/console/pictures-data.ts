@@ -69,8 +69,8 @@ async function sixty(): Promise<Scene> {
     },
   })
   const ids = await addRelayers(rig, polygon)
-  const others = await addOthers(rig, receiver)
   const token = await deployToken(rig)
+  const others = await addOthers(rig, receiver, token.address)
   const paying = ids.slice(0, 57)
   for (const [step, beforeH] of hours.entries()) {
     rig.clock.ahead_ms = -beforeH * hourMs
@@ -105,6 +105,9 @@ const relayerPages = (id: string) => ({
   ),
 })
 
+/** Of relayers that are not called as their IDs are. */
+const names: Record<string, string> = { 'payouts-eu-1': 'Payouts of Europe', 'rewards-3': 'Rewards of spring' }
+
 async function addRelayer(
   rig: Rig,
   chain: Anvil,
@@ -114,7 +117,7 @@ async function addRelayer(
 ) {
   const client = rig.client()
   const { data: signer } = await client.post('/api/v1/signers', { body: { id: `${id}-key`, type: 'generated' } })
-  const its = { id, name: id, ...on, paused: false, signer_id: signer.id }
+  const its = { id, name: names[id] ?? id, ...on, paused: false, signer_id: signer.id }
   const { data } = await client.post('/api/v1/relayers', { body: its })
   if (wei > 0n) await chain.setBalance(data.address, wei)
   return data.address
@@ -132,7 +135,7 @@ async function addRelayers(rig: Rig, polygon: Anvil): Promise<string[]> {
   return ids
 }
 
-async function addOthers(rig: Rig, receiver: Receiver) {
+async function addOthers(rig: Rig, receiver: Receiver, known: string) {
   const client = rig.client()
   for (const id of ['shop-events', 'accounting']) {
     await client.post('/api/v1/notifications', { body: { id, url: `${receiver.url}/${id}` } })
@@ -168,6 +171,7 @@ async function addOthers(rig: Rig, receiver: Receiver) {
   const budget = {
     assets: [
       { asset: 'coin', max_amount_per_day: '500000000000000000', max_amount_per_transaction: '100000000000000000' },
+      { asset: known, max_amount_per_day: `${5n * coin}`, max_amount_per_transaction: `${(3n * coin) / 2n}` },
       { asset: token, max_amount_per_day: '5000000' },
     ],
     ...{ max_fee_per_day: '50000000000000000', max_transactions_per_hour: 20, receivers: [payTo] },

@@ -11,7 +11,7 @@ const folder = process.env.PICTURES ?? join(import.meta.dirname, 'pictures')
 const looks = {
   light: { width: 1280, colorScheme: 'light' },
   dark: { width: 1280, colorScheme: 'dark' },
-  phone: { width: 390, colorScheme: 'light' },
+  phone: { width: 390, colorScheme: 'light', hasTouch: true, isMobile: true },
   narrow: { width: 1024, colorScheme: 'light' },
 } as const
 const pages = {
@@ -39,6 +39,17 @@ const searches = {
   'search-address': '0x5a5a',
   'search-nonce': 'nonce 0',
   'search-nothing': 'no such thing',
+}
+
+/** The page, and the buttons that open a form or a menu on it. */
+const dialogs: Record<string, [page: string, ...buttons: string[]]> = {
+  'form-key': ['key', 'Edit'],
+  'form-budget': ['key', 'Edit budget'],
+  'form-facilitator': ['facilitator', 'Edit'],
+  'form-refills': ['funding', 'Edit refills'],
+  'form-relayer': ['relayer', 'Edit'],
+  'form-speed-up': ['transaction-stuck', 'Speed up'],
+  'menu-network': ['networks', 'More actions of local'],
 }
 
 /**
@@ -69,7 +80,7 @@ for (const fault of faults) process.stdout.write(`${fault}\n`)
 process.exit(faults.length === 0 ? 0 : 1)
 
 async function take(
-  its: Browser,
+  browser: Browser,
   {
     name,
     look,
@@ -78,8 +89,8 @@ async function take(
     more,
   }: { name: string; look: keyof typeof looks; url: string; token: string; more: object },
 ): Promise<void> {
-  const { width, colorScheme } = looks[look]
-  const context = await its.newContext({ viewport: { width, height: 900 }, colorScheme, timezoneId: 'Europe/Berlin' })
+  const { width, ...its } = looks[look]
+  const context = await browser.newContext({ viewport: { width, height: 900 }, ...its, timezoneId: 'Europe/Berlin' })
   const page = await context.newPage()
   await page.goto(`${url}/console`)
   await save(page, `${name}-${look}-sign-in`)
@@ -96,6 +107,15 @@ async function take(
     await save(page, file)
     const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
     if (overflow > 0) faults.push(`${file}: ${overflow} px wider than the screen`)
+  }
+  for (const [title, [opened, ...buttons]] of Object.entries(dialogs)) {
+    const path = ({ ...pages, ...more } as Record<string, string>)[opened]
+    if (path === undefined || !isWanted(`${name}-${look}-${title}`)) continue
+    await page.evaluate(`location.hash = ${JSON.stringify(`#${path}`)}`)
+    for (const button of buttons) await page.getByRole('button', { name: button, exact: true }).first().click()
+    await pause(1_000)
+    await save(page, `${name}-${look}-${title}`)
+    await page.keyboard.press('Escape')
   }
   for (const [title, text] of Object.entries(searches)) {
     if (!isWanted(`${name}-${look}-${title}`)) continue

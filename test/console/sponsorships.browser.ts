@@ -16,7 +16,7 @@ test('shows what budgets have left, and creates, pauses, changes and deletes spo
   await row.getByText(relayer.id).waitFor()
   await expect.poll(() => row.textContent()).toContain('0.01 ')
 
-  await act(page, named(row, 'Edit budgets'), async (dialog) => dialog.getByLabel('For 24 h').fill('0.5'))
+  await act(page, named(row, 'Edit'), async (dialog) => dialog.getByLabel('For 24 h').fill('0.5'))
   await expect.poll(() => row.textContent()).toContain('0.5 ')
   await named(row, 'More actions of game').click()
   await act(page, page.getByRole('menuitem', { name: 'Pause' }))

@@ -5,7 +5,7 @@ import { Chart, Spark } from '../components/chart.tsx'
 import { errorText, Loaded } from '../components/feedback.tsx'
 import { Options } from '../components/fields.tsx'
 import { Segments } from '../components/filters.tsx'
-import { Pending } from '../components/values.tsx'
+import { NetworkLink, Pending } from '../components/values.tsx'
 import { startingWith, useAddressState } from '../data/address-state.ts'
 import { coins, count, fixed } from '../data/format.ts'
 import { useAnswer } from '../data/get.ts'
@@ -156,8 +156,8 @@ const countsOf = (points: Point[]) => [
     total: count(total(points, 'failed')),
   },
   {
-    label: 'other',
-    about: 'other, unfinished or withdrawn: accepted, and neither succeeded nor failed in the same time',
+    label: 'not ended',
+    about: 'unfinished or withdrawn: accepted, and neither succeeded nor failed in the same time',
     color: '--blue',
     values: points.map(other),
     total: count(other(sumOf(points))),
@@ -257,13 +257,13 @@ function Total({ period, whose }: { period: Period; whose: Whose & { network: st
   if (!data)
     return (
       <li>
-        <span>{whose.network}</span> <Pending />
+        <NetworkLink name={whose.network} /> <Pending />
       </li>
     )
   const { lines, show, total } = feeLine(data.points, symbol)
   return (
     <li>
-      <span>{whose.network}</span>
+      <NetworkLink name={whose.network} />
       <Spark values={lines[0]?.values ?? []} each={stepText(data.seconds_per_point)} show={show} />
       <strong>{total}</strong>
     </li>

@@ -10,7 +10,8 @@ import { Entries, Field } from '../components/fields.tsx'
 import { Crumbs, Heading, isMissing, Missing } from '../components/page.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { Age, Copyable, Figures, Moment, Until } from '../components/values.tsx'
-import { linesOf, listOf, useForm, weiIn } from '../data/form.ts'
+import { linesOf, listOf } from '../data/entries.ts'
+import { useForm, weiIn } from '../data/form.ts'
 import { amount, count, exactly } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
@@ -33,7 +34,7 @@ export function ApiKeyPage({ api_key_id }: { api_key_id: string }) {
       </Crumbs>
       <div className="bar">
         <Heading name={its?.name ?? 'API key'} />
-        {its && <KeyActions apiKey={its} to={paths.apiKeys} />}
+        {its && <KeyActions apiKey={its} />}
       </div>
       <Loaded query={apiKey} lines={4} as="card">
         {(key) => (
@@ -136,7 +137,7 @@ function Budget({ use }: { use: BudgetUsage }) {
 function limitsOf({ assets, fees, transactions }: BudgetUsage, coin: string, together: string): Limit[] {
   const coins = (wei: string | null) => (wei === null ? '' : coin === 'coins' ? exactly(wei) : amount(wei, coin))
   const unitsOf = (token: string) => (number: string | null) =>
-    number === null ? '' : <TokenAmount token={token} units={number} />
+    number === null ? '' : <TokenAmount token={token} units={number} isBare />
   const numbers = (number: number | null) => count(number ?? 0)
   return [
     ...assets.map(({ asset, max_amount_per_transaction, ...use }) => {
@@ -171,10 +172,10 @@ const columnsOf = (rows: Limit[]): Column<Limit>[] => [
     name: 'Budget for',
     cell: ({ asset }) => (asset.startsWith('0x') ? <Token address={asset} /> : asset),
   },
+  { name: 'Period', cell: ({ per }) => per },
   { name: 'Used', isNumber: true, cell: ({ used }) => used },
   { name: 'Left', isNumber: true, cell: ({ remaining }) => remaining },
   { name: 'Limit', isNumber: true, cell: ({ limit }) => limit },
-  { name: 'Period', cell: ({ per }) => per },
   ...(rows.some(({ most }) => most !== '')
     ? [{ name: 'Per transaction', isNumber: true, cell: ({ most }: Limit) => most }]
     : []),
@@ -183,14 +184,21 @@ const columnsOf = (rows: Limit[]): Column<Limit>[] => [
     : []),
 ]
 
-const Token = ({ address }: { address: string }) => (
-  <Address value={address} network={useTokenNetwork(address)} what="Token" />
-)
+/** The amounts of an unknown token are in its base units, which is said once. */
+function Token({ address }: { address: string }) {
+  const network = useTokenNetwork(address)
+  return (
+    <>
+      <Address value={address} network={network} what="Token" />
+      {network === undefined && <span className="hint"> in base units</span>}
+    </>
+  )
+}
 
 const tokenParts = [
   { label: 'Token', placeholder: '0x…', isAddress: true },
-  { label: 'Limit in 24 h', placeholder: 'base units in 24 h', isAmount: true },
-  { label: 'Limit per transaction (optional)', placeholder: 'base units at once', isAmount: true },
+  { label: 'Limit in 24 h', placeholder: 'in 24 h', isAmount: true },
+  { label: 'Limit per transaction (optional)', placeholder: 'at once', isAmount: true },
 ]
 const receiverParts = [{ label: 'Receiver', placeholder: '0x…', isAddress: true }]
 const budgetTitle = ({ budget, name }: ApiKey) => `${budget ? 'Edit' : 'Set'} the budget of ${name}`
@@ -264,7 +272,7 @@ function ChangeBudget({ apiKey }: { apiKey: ApiKey }) {
         label={`Coins per transaction${unit} (empty: no limit)`}
         {...bind('max_amount_per_transaction')}
       />
-      <Entries label="Tokens, in base units" one="token" parts={tokenParts} {...bind('assets')} />
+      <Entries label="Tokens" one="token" parts={tokenParts} {...bind('assets')} />
       <Field kind="amount" label={`Fees in 24 h${unit} (empty: no limit)`} {...bind('max_fee_per_day')} />
       <Field
         kind="whole"

@@ -8,7 +8,8 @@ import { Menu } from '../components/menu.tsx'
 import { TablePage } from '../components/page.tsx'
 import { ageColumn, type Column, column } from '../components/table.tsx'
 import { NewToken, RelayerLink, RowTime } from '../components/values.tsx'
-import { FormError, listOf, useForm } from '../data/form.ts'
+import { listOf } from '../data/entries.ts'
+import { FormError, useForm } from '../data/form.ts'
 import { counted } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
 import { useApiKeys, usePools, useRelayers } from '../data/resources.ts'
@@ -34,7 +35,7 @@ export const isOfResource = (key: Pick<ApiKey, 'scopes'>) =>
   key.scopes.some((scope) => scope === 'relay' || scope === 'settle')
 
 function budgetText({ budget, ...key }: ApiKey): string {
-  if (isOfResource(key)) return key.scopes.includes('settle') ? 'of its facilitator' : 'of its sponsorship'
+  if (isOfResource(key)) return key.scopes.includes('settle') ? 'set by its facilitator' : 'set by its sponsorship'
   if (!budget) return 'no limits'
   const others = [budget.max_fee_per_day, budget.max_transactions_per_hour, budget.receivers]
   return counted(budget.assets.length + others.filter((one) => one !== null).length, 'limit')
@@ -52,11 +53,9 @@ const columns: Column<ApiKey>[] = [
     cell: ({ expires_at }) => (expires_at === null ? 'never' : <RowTime at={expires_at} />),
   },
   ageColumn('Last used', ({ last_used_at }) => last_used_at),
-  { name: '', cell: (key) => <KeyActions apiKey={key} /> },
 ]
 
-/** `to`: the page after it is revoked. */
-export function KeyActions({ apiKey, to }: { apiKey: ApiKey; to?: string }) {
+export function KeyActions({ apiKey }: { apiKey: ApiKey }) {
   const { id, name } = apiKey
   const mayChange = !isOfResource(apiKey)
   return (
@@ -84,7 +83,7 @@ export function KeyActions({ apiKey, to }: { apiKey: ApiKey; to?: string }) {
             tone="danger"
             effect={`Requests with “${name}” are refused at once. A revoked key cannot be restored.`}
             run={(client) => client.apiKeys.delete(id)}
-            {...(to !== undefined && { to })}
+            to={paths.apiKeys}
           />
         )}
       </Menu>
@@ -95,8 +94,8 @@ export function KeyActions({ apiKey, to }: { apiKey: ApiKey; to?: string }) {
 /** The relayers and pools that a key may use. */
 export function KeyRelayers({ apiKey }: { apiKey: ApiKey }) {
   const { relayer_ids, pool_ids, scopes: granted } = apiKey
-  if (isOfResource(apiKey)) return granted.includes('settle') ? 'those of its facilitator' : 'those of its sponsorship'
-  if (relayer_ids?.length === 0 && pool_ids.length === 0) return 'none'
+  if (isOfResource(apiKey)) return granted.includes('settle') ? 'set by its facilitator' : 'set by its sponsorship'
+  if (pool_ids.length === 0 && (relayer_ids === null || relayer_ids.length === 0)) return relayer_ids ? 'none' : 'all'
   return (
     <span className="named">
       {relayer_ids === null && 'all'}

@@ -2,21 +2,31 @@ import { ScrollText } from 'lucide-react'
 import { Link } from 'wouter'
 import type { AuditEntry, RelayerClient } from '../../index.ts'
 import { Csv } from '../components/csv.tsx'
-import { valueText, withoutLimit } from '../components/edited.tsx'
 import { ClearFilters, EmptyState, Loaded } from '../components/feedback.tsx'
 import { Select } from '../components/fields.tsx'
 import { Filters, LateField, Matches, PeriodFields, periodIn, Segments } from '../components/filters.tsx'
+import { memberValue } from '../components/members.ts'
 import { Heading } from '../components/page.tsx'
 import { type Column, Pages, Table, usePage } from '../components/table.tsx'
-import { Badge, CallerName, Copyable, CopyButton, NetworkLink, RelayerLink, RowTime } from '../components/values.tsx'
+import {
+  Badge,
+  CallerName,
+  Change,
+  Copyable,
+  CopyButton,
+  NetworkLink,
+  RelayerLink,
+  RowTime,
+} from '../components/values.tsx'
 import { useAddressState } from '../data/address-state.ts'
 import { given } from '../data/form.ts'
 import { count, counted, sentence, words } from '../data/format.ts'
 import { useAnswer, useGet } from '../data/get.ts'
 import { type Find, paths } from '../data/paths.ts'
-import { callerOf } from '../data/resources.ts'
+import { callerOf, useSymbols } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { operationOf, operationText } from './operations.ts'
+import { useSubject } from './subject.ts'
 
 const perPage = 50
 const outcomes = ['all', 'succeeded', 'refused'] as const
@@ -200,6 +210,7 @@ const columns: Column<AuditEntry>[] = [
   {
     name: 'Time',
     isTime: true,
+    isPlain: true,
     cell: ({ created_at, sequence }) => (
       <>
         <RowTime at={created_at} /> <span className="hint">#{count(sequence)}</span>
@@ -215,20 +226,25 @@ const columns: Column<AuditEntry>[] = [
   {
     name: 'Operation',
     isWhole: true,
-    isPlain: true,
-    cell: ({ operation, failure, changes }) => (
+    isName: true,
+    cell: (entry) => (
       <>
-        <span title={operation}>{operationText(operation)}</span>
-        {(failure || changes.length > 0) && <Details failure={failure} changes={changes} />}
+        <span title={entry.operation}>{operationText(entry.operation)}</span>
+        {(entry.failure || entry.changes.length > 0) && <Details entry={entry} />}
       </>
     ),
   },
   {
     name: 'Relayer',
     isWhole: true,
+    isPlain: true,
     cell: ({ relayer_id }) => (relayer_id === null ? null : <RelayerLink id={relayer_id} />),
   },
-  { name: 'Subject', cell: (entry) => entry.subject && <Subject entry={entry} subject={entry.subject} /> },
+  {
+    name: 'Subject',
+    isPlain: true,
+    cell: (entry) => entry.subject && <Subject entry={entry} subject={entry.subject} />,
+  },
   {
     name: 'Result',
     isWhole: true,
@@ -243,41 +259,45 @@ const columns: Column<AuditEntry>[] = [
 ]
 
 /** Why it was refused, and what it changed. */
-const Details = ({ failure, changes }: Pick<AuditEntry, 'failure' | 'changes'>) => (
-  <ul className="plain hint changes">
-    {failure && <li>{sentence(failure.message || words(failure.code))}</li>}
-    {changes.map(({ member, before, after }) => (
-      <li key={member}>
-        {words(member.replaceAll('.', ', '))}: <del>{jsonText(member, before)}</del>{' '}
-        <ins>{jsonText(member, after)}</ins>
-      </li>
-    ))}
-  </ul>
-)
+function Details({ entry: { failure, changes, ...entry } }: { entry: AuditEntry }) {
+  const { network } = useSubject(entry)
+  const asset = changes.find(({ member }) => member === 'asset')?.after
+  const of = { symbol: useSymbols()(network), asset: asset === '"coin"' ? 'coin' : undefined }
+  return (
+    <ul className="plain hint changes">
+      {failure && <li>{sentence(failure.message || words(failure.code))}</li>}
+      {changes.map(({ member, before, after }) => (
+        <li key={member}>
+          <Change member={member} before={jsonText(member, before, of)} after={jsonText(member, after, of)} />
+        </li>
+      ))}
+    </ul>
+  )
+}
 
-/** A value in words: none is an empty list, which allows nothing. A text that was cut is no JSON. */
-function jsonText(member: string, json: string | null): string {
-  if (json === null) return withoutLimit[member] ?? 'not set'
+/** A text that was cut is no JSON. */
+function jsonText(member: string, json: string | null, of: Parameters<typeof memberValue>[2]): string {
   try {
-    return valueText(JSON.parse(json))
+    return memberValue(member, json === null ? null : JSON.parse(json), of)
   } catch {
-    return json
+    return json ?? ''
   }
 }
 
 const changesText = ({ changes }: AuditEntry): string =>
   changes.map(({ member, before, after }) => `${member}: ${before ?? 'none'} → ${after ?? 'none'}`).join('; ')
 
-/** A transaction by its name; anything else as it is. */
-function Subject({ entry: { relayer_id, subject_name }, subject }: { entry: AuditEntry; subject: string }) {
-  if (subject.startsWith('evm:')) return <NetworkLink name={subject.slice('evm:'.length)} />
-  if (relayer_id === null || subject_name === null) return <Copyable value={subject} />
+/** What the entry is about, by its name and with its page where it has one; a digest as it is. */
+function Subject({ entry, subject }: { entry: AuditEntry; subject: string }) {
+  const { name, to } = useSubject(entry)
+  if (entry.operation.endsWith('Network') && to !== undefined && name !== undefined) return <NetworkLink name={name} />
+  if (to === undefined) return name === undefined ? <Copyable value={subject} /> : name
   return (
     <span className="copyable">
-      <Link to={paths.transaction({ relayer_id, id: subject })} title={subject}>
-        {subject_name}
+      <Link to={to} title={subject}>
+        {name}
       </Link>
-      <CopyButton text={subject} label={`Copy ${subject}`} />
+      {name !== subject && <CopyButton text={subject} label={`Copy ${subject}`} />}
     </span>
   )
 }

@@ -351,7 +351,8 @@ const lacksOf = (form: HTMLFormElement): Fault[] =>
     faultAt(field, lackOf(field)),
   )
 
-function lackOf({ validity, type, tagName, inputMode }: Field): string {
+function lackOf({ validity, validationMessage, type, tagName, inputMode }: Field): string {
+  if (validity.customError) return validationMessage
   if (validity.valueMissing) return tagName === 'SELECT' ? 'Choose one.' : 'This field is required.'
   return `Enter ${expected[type] ?? expected[inputMode]}.`
 }

@@ -1,6 +1,8 @@
 import { useState } from 'react'
-import { words } from '../data/format.ts'
+import { useSymbols } from '../data/resources.ts'
 import { Callout } from './feedback.tsx'
+import { memberValue } from './members.ts'
+import { Change } from './values.tsx'
 
 /**
  * A form about a resource that others may change while it is open. What it sends is compared with the resource that it was opened with
@@ -22,25 +24,19 @@ export function useEdited<Resource extends { revision: string }>(current: Resour
   }
 }
 
-/** What null means. */
-export const withoutLimit: Record<string, string> = { relayer_ids: 'all', allowed_cidrs: 'any', expires_at: 'never' }
-
 /** Nobody has changed these. */
 const unsaid = new Set(['revision', 'budget_usage', 'usage', 'last_used_at'])
 
 function Difference({ opened, current, again }: { opened: object; current: object; again(): void }) {
-  const before = opened as Record<string, unknown>
-  const changed = Object.entries(current).filter(
-    ([name, value]) => !unsaid.has(name) && keyOf(value) !== keyOf(before[name]),
-  )
+  const { network, asset } = current as { network?: string; asset?: string }
+  const of = { symbol: useSymbols()(network), asset }
   return (
     <Callout of="warning" isAlert>
       <p>Somebody has changed this since the dialog was opened. Nothing of yours is saved yet.</p>
       <ul className="plain">
-        {changed.map(([name, value]) => (
-          <li key={name}>
-            {words(name)}: <del>{valueText(before[name] ?? withoutLimit[name])}</del>{' '}
-            <ins>{valueText(value ?? withoutLimit[name])}</ins>
+        {differences(opened, current).map(({ member, before, after }) => (
+          <li key={member}>
+            <Change member={member} before={memberValue(member, before, of)} after={memberValue(member, after, of)} />
           </li>
         ))}
       </ul>
@@ -51,21 +47,30 @@ function Difference({ opened, current, again }: { opened: object; current: objec
   )
 }
 
+interface Differing {
+  member: string
+  before: unknown
+  after: unknown
+}
+
+/** The members that differ, and of members with members, such as policies, these. */
+const differences = (before: object, after: object, within = ''): Differing[] =>
+  [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((name) => {
+    const [one, other] = [before, after].map((its) => (its as Record<string, unknown>)[name])
+    if (unsaid.has(name) || keyOf(one) === keyOf(other)) return []
+    const member = `${within}${name}`
+    return isObject(one) && isObject(other)
+      ? differences(one, other, `${member}.`)
+      : [{ member, before: one, after: other }]
+  })
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
 /** What is compared. Null is not an empty list: it may be all (`relayer_ids`). */
 function keyOf(value: unknown): string {
   if (value === null || value === undefined) return 'none'
   return typeof value === 'string' ? value : JSON.stringify(value)
-}
-
-/** What is shown: `asset coin, max amount none; asset 0x12…, max amount 5`. */
-export function valueText(value: unknown): string {
-  if (typeof value === 'boolean') return value ? 'yes' : 'no'
-  if (typeof value !== 'object' || value === null) return `${value ?? 'none'}`
-  const isOfObjects = Array.isArray(value) && typeof value[0] === 'object'
-  const parts = Array.isArray(value)
-    ? value.map(valueText)
-    : Object.entries(value).map(([name, one]) => `${words(name)} ${valueText(one)}`)
-  return parts.join(isOfObjects ? '; ' : ', ') || 'none'
 }
 
 /** The members of a body that differ from those of the body that the form had when it was opened. */

@@ -1,19 +1,13 @@
 import { X } from 'lucide-react'
-import {
-  type ClipboardEvent,
-  type ComponentProps,
-  Fragment,
-  lazy,
-  type ReactNode,
-  Suspense,
-  useId,
-  useState,
-} from 'react'
+import { type ClipboardEvent, type ComponentProps, lazy, type ReactNode, Suspense, useId, useState } from 'react'
+import type { EntryPart } from '../data/entries.ts'
 import type { Bind } from '../data/form.ts'
 import { words } from '../data/format.ts'
 import { useAddressBook, useNotifications, useRelayers } from '../data/resources.ts'
 
-const TokenAmount = lazy(async () => ({ default: (await import('../transactions/token-amount.tsx')).TokenAmount }))
+const TokenAmountField = lazy(async () => ({
+  default: (await import('../transactions/token-amount.tsx')).TokenAmountField,
+}))
 
 /** A control of a form below its label; `hint`: what the reader has to know of it. */
 type Labeled<Control extends 'input' | 'textarea' | 'select'> = ComponentProps<Control> & {
@@ -69,15 +63,6 @@ export function AddressField(its: Labeled<'input'>) {
   )
 }
 
-/** One of the fields of an entry. `isAddress`: known ones can be chosen. `isAmount`: of the token of the first field. `values`: it is one of these. */
-export interface EntryPart {
-  label: string
-  placeholder?: string
-  isAddress?: boolean
-  isAmount?: boolean
-  values?: readonly (readonly [value: string, text: string])[]
-}
-
 interface EntriesProps extends ReturnType<Bind<string>> {
   label: string
   /** What one entry is, on the button that adds one. */
@@ -86,6 +71,8 @@ interface EntriesProps extends ReturnType<Bind<string>> {
   parts: readonly EntryPart[]
   hint?: ReactNode
   required?: boolean
+  /** Of amounts of tokens. */
+  network?: string | undefined
 }
 
 const empty = '-'
@@ -98,7 +85,7 @@ const cellsOf = (line: string, count: number): string[] => {
 }
 
 /** A list of a form, of which each entry has its fields. Its text has a line for each entry; several lines may be pasted. */
-export function Entries({ label, one, parts, hint, required, name, value, onChange }: EntriesProps) {
+export function Entries({ label, one, parts, hint, required, network, name, value, onChange }: EntriesProps) {
   const list = useId()
   const lines = value.split('\n')
   const set = (next: string[]) => onChange({ target: { value: next.join('\n') } })
@@ -124,73 +111,60 @@ export function Entries({ label, one, parts, hint, required, name, value, onChan
       {hint !== undefined && <p className="hint">{hint}</p>}
       {lines.map((line, row) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: an entry has no other name
-        <Fragment key={row}>
-          <div>
-            {parts.map((part, place) => {
-              const its = {
-                name,
-                'aria-label': `${place === 0 ? label : part.label} ${row + 1}`,
-                value: cellsOf(line, parts.length)[place] ?? '',
-                onChange: ({ target }: { target: { value: string } }) =>
-                  change(row, lineWith(line, place, target.value)),
-              }
-              return part.values ? (
-                <select key={part.label} {...its}>
-                  <Options of={part.values} />
-                </select>
-              ) : (
-                <input
-                  key={part.label}
-                  {...its}
-                  {...kinds.id}
-                  placeholder={part.placeholder ?? part.label}
-                  title={part.label}
-                  list={part.isAddress ? list : undefined}
-                  required={required && row === 0 && place === 0}
-                  onPaste={paste(row)}
-                />
+        <div key={row}>
+          {parts.map((part, place) => {
+            const its = {
+              name,
+              'aria-label': `${place === 0 ? label : part.label} ${row + 1}`,
+              value: cellsOf(line, parts.length)[place] ?? '',
+              onChange: ({ target }: { target: { value: string } }) => change(row, lineWith(line, place, target.value)),
+            }
+            if (part.isAmount)
+              return (
+                <Suspense key={part.label} fallback={<input disabled aria-label={its['aria-label']} />}>
+                  <TokenAmountField
+                    {...{ name, 'aria-label': its['aria-label'], per: part.placeholder ?? '' }}
+                    title={part.label}
+                    token={cellsOf(line, parts.length)[0] ?? ''}
+                    network={network}
+                    units={its.value}
+                    change={(units) => change(row, lineWith(line, place, units))}
+                  />
+                </Suspense>
               )
-            })}
-            <button
-              type="button"
-              className="quiet small"
-              aria-label={`Remove ${one} ${row + 1}`}
-              disabled={lines.length === 1 && line === ''}
-              onClick={() => (lines.length === 1 ? set(['']) : change(row))}
-            >
-              <X className="icon" aria-hidden />
-            </button>
-          </div>
-          <InTokens parts={parts} cells={cellsOf(line, parts.length)} />
-        </Fragment>
+            return part.values ? (
+              <select key={part.label} {...its}>
+                <Options of={part.values} />
+              </select>
+            ) : (
+              <input
+                key={part.label}
+                {...its}
+                {...kinds.id}
+                placeholder={part.placeholder ?? part.label}
+                title={part.label}
+                list={part.isAddress ? list : undefined}
+                required={required && row === 0 && place === 0}
+                onPaste={paste(row)}
+              />
+            )
+          })}
+          <button
+            type="button"
+            className="quiet small"
+            aria-label={`Remove ${one} ${row + 1}`}
+            disabled={lines.length === 1 && line === ''}
+            onClick={() => (lines.length === 1 ? set(['']) : change(row))}
+          >
+            <X className="icon" aria-hidden />
+          </button>
+        </div>
       ))}
       <button type="button" className="small" onClick={() => set([...lines, ''])}>
         Add another {one}
       </button>
       {parts.some(({ isAddress }) => isAddress) && <KnownAddresses id={list} />}
     </fieldset>
-  )
-}
-
-/** The amounts of an entry as the token writes them, as far as it is known: they are entered in its base units. */
-function InTokens({ parts, cells }: { parts: readonly EntryPart[]; cells: string[] }) {
-  const [token = ''] = cells
-  const amounts = parts.flatMap(({ isAmount, label }, place) => {
-    const units = cells[place] ?? ''
-    return isAmount && /^\d{1,78}$/.test(units) ? [{ label, units }] : []
-  })
-  if (amounts.length === 0 || !/^0x[0-9a-f]{40}$/i.test(token)) return null
-  return (
-    <p className="hint">
-      <Suspense>
-        {amounts.map(({ label, units }, index) => (
-          <Fragment key={label}>
-            {index > 0 && ', '}
-            {label.toLowerCase()}: <TokenAmount token={token} units={units} />
-          </Fragment>
-        ))}
-      </Suspense>
-    </p>
   )
 }
 

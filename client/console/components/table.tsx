@@ -34,6 +34,8 @@ export interface Column<Row> {
   isWhole?: boolean
   /** Times, whose zone is in the heading. */
   isTime?: boolean
+  /** On a phone, it names the row, in the place of the first column. */
+  isName?: boolean
   /** On a phone, it stands beside the name of the row, without its heading. */
   isBeside?: boolean
   /** On a phone, it stands without its heading. */
@@ -186,6 +188,7 @@ function Rows<Row>({
   }, [pageIndex, last, table])
   const shown = table.getRowModel().rows.map(({ original }) => original as Row)
   const directions = table.state.sorting
+  const naming = columns.find(({ isName }) => isName) ?? columns[0]
   /** The first columns, which have no sum. */
   const unsummed = columns.findIndex(({ sum }) => sum !== undefined)
   return (
@@ -242,8 +245,8 @@ function Rows<Row>({
                     <ChooseRow name={idOf(row)} id={idOf(row)} choice={choice} />
                   </td>
                 )}
-                {columns.map((column, index) => (
-                  <Cell key={column.name} column={column} isFirst={index === 0}>
+                {columns.map((column) => (
+                  <Cell key={column.name} column={column} isFirst={column === naming}>
                     {column.cell(row)}
                   </Cell>
                 ))}

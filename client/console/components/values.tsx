@@ -15,6 +15,7 @@ import {
 } from '../data/resources.ts'
 import { isSlow, stateOf, toneOf } from '../data/statuses.ts'
 import { age, ageOrDate, clock, inBothZones, rowTime, span, time } from '../data/times.ts'
+import { memberText } from './members.ts'
 
 /** A status as a word; its color means the same everywhere. `waited`: it lasts too long. */
 export const Badge = ({ state, waited }: { state: string; waited?: string | undefined }) => (
@@ -24,9 +25,16 @@ export const Badge = ({ state, waited }: { state: string; waited?: string | unde
   </span>
 )
 
+interface FigureProps {
+  name: ReactNode
+  /** On a phone, it takes both columns. */
+  isLong?: boolean
+  children: ReactNode
+}
+
 /** A value with its name, in a list of class `figures`. */
-export const Figure = ({ name, children }: { name: ReactNode; children: ReactNode }) => (
-  <div>
+export const Figure = ({ name, isLong = false, children }: FigureProps) => (
+  <div className={isLong ? 'long-value' : undefined}>
     <dt>{name}</dt>
     <dd>{children}</dd>
   </div>
@@ -39,6 +47,9 @@ interface FiguresProps {
   isHead?: boolean
 }
 
+/** A text with more letters is too wide for one of the two columns of a phone. */
+const maxInColumn = 20
+
 /** More of them would be rows that begin anywhere. */
 const maxInRow = 5
 
@@ -49,7 +60,7 @@ export function Figures({ of, isWide = false, isHead = false }: FiguresProps) {
   return (
     <dl className={`figures${kind}`}>
       {known.map(([name, value]) => (
-        <Figure key={name} name={name}>
+        <Figure key={name} name={name} isLong={typeof value === 'string' && value.length > maxInColumn}>
           {value}
         </Figure>
       ))}
@@ -397,6 +408,13 @@ async function copy(text: string): Promise<boolean> {
   if (before instanceof HTMLElement) before.focus()
   return done
 }
+
+/** What became of a member: `Average block time: not set → 500 ms`. */
+export const Change = ({ member, before, after }: Record<'member' | 'before' | 'after', string>) => (
+  <>
+    {memberText(member)}: <del>{before}</del> → <ins>{after}</ins>
+  </>
+)
 
 type Its = Pick<Transaction, 'status' | 'created_at'> & { is_canceling?: boolean }
 

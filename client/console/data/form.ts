@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import type { PrivateMethod, PrivateRpcUrlInput, RpcUrlInput } from '../../index.ts'
-import { weiOf } from './format.ts'
+import { linesOf } from './entries.ts'
+import { faultOfAmount, weiOf } from './format.ts'
 
 /** An input that cannot be sent. `field`: the name of its field. */
 export class FormError extends Error {
@@ -45,25 +46,15 @@ export function useForm<Its extends Values>(start: Its) {
   }
 }
 
-/** The lines of a text that have words. */
-export const linesOf = (text: string): string[] =>
-  text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '')
-
-/** The words or lines of a text. */
-export const listOf = (text: string): string[] => text.split(/[\s,]+/).filter((word) => word !== '')
-
 /** The members that have a text: an empty field is no member. */
 export const given = <Body extends Record<string, unknown>>(body: Body): Partial<Body> =>
   Object.fromEntries(Object.entries(body).filter(([, value]) => value !== '' && value !== undefined)) as Partial<Body>
 
 /** The smallest units of an amount that was entered in the field. */
 export function weiIn(field: string, text: string, unit = 'coins', digits = 18): string {
-  const wei = weiOf(text, digits)
-  if (wei === undefined) throw new FormError(field, `Enter an amount in ${unit}, such as 0.05.`)
-  return wei
+  const fault = faultOfAmount(text, unit, digits)
+  if (fault !== undefined) throw new FormError(field, fault)
+  return weiOf(text, digits) ?? ''
 }
 
 /** The JSON that was entered in the field. */

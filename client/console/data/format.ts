@@ -65,15 +65,25 @@ export function weiOf(text: string, digits = 18): string | undefined {
   return BigInt(`${found[1]}${(found[2] ?? '').padEnd(digits, '0')}`).toString()
 }
 
+/** What is wrong with an amount that was typed in this unit; undefined: nothing. */
+export function faultOfAmount(text: string, unit: string, digits = 18): string | undefined {
+  if (weiOf(text, digits) !== undefined) return undefined
+  if (digits === 0) return `Enter a whole number of ${unit}, such as 5.`
+  return /^\d+\.\d+$/.test(text.trim())
+    ? `Enter at most ${digits} digits after the point: ${unit} has no more.`
+    : `Enter an amount in ${unit}, such as 0.05.`
+}
+
 /** An amount in wei in a unit of this many digits, exactly, as `weiOf` reads it. */
 export function exactly(wei: string, digits = 18): string {
+  if (digits === 0) return wei
   const text = wei.padStart(digits + 1, '0')
   return `${text.slice(0, -digits)}.${text.slice(-digits)}`.replace(/\.?0+$/, '')
 }
 
 /** All digits of an amount that is given in its smallest units, of which the unit has ten to the power of `digits`. */
 export function exactAmount(units: string, symbol: string, digits = 18): string {
-  const [whole = '', rest] = digits === 0 ? [units] : exactly(units, digits).split('.')
+  const [whole = '', rest] = exactly(units, digits).split('.')
   return `${count(BigInt(whole))}${rest === undefined ? '' : `.${rest}`} ${symbol}`
 }
 

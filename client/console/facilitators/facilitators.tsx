@@ -8,7 +8,8 @@ import { AddressField, Entries, Field, Select } from '../components/fields.tsx'
 import { TablePage } from '../components/page.tsx'
 import { type Column, countColumn, networkColumn } from '../components/table.tsx'
 import { Coins, NewToken } from '../components/values.tsx'
-import { given, linesOf, useForm, weiIn } from '../data/form.ts'
+import { linesOf } from '../data/entries.ts'
+import { given, useForm, weiIn } from '../data/form.ts'
 import { exactly } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
 import { useFacilitators, usePools, useSymbols } from '../data/resources.ts'
@@ -57,7 +58,7 @@ const columns: Column<Facilitator>[] = [
 
 const tokens = [
   { label: 'Token', placeholder: '0x…', isAddress: true },
-  { label: 'Limit per payment', placeholder: 'base units per payment', isAmount: true },
+  { label: 'Limit per payment', placeholder: 'per payment', isAmount: true },
 ]
 
 const rulesOf = ({ assets, pay_to, max_fee_per_payment, max_fee_per_day, wait_seconds }: Facilitator) => ({
@@ -85,27 +86,37 @@ const bodyOf = (
 })
 
 /** The rules of a facilitator, which creating and changing it have. */
-const RuleFields = ({ bind, symbol }: { bind: ReturnType<typeof useForm<typeof blank>>['bind']; symbol: string }) => (
-  <>
-    <Entries label="Tokens (EIP-3009), in base units" one="token" parts={tokens} required {...bind('assets')} />
-    <AddressField label="Paid to" required {...bind('pay_to')} />
-    <Field kind="amount" label={`Fee limit per payment in ${symbol}`} required {...bind('max_fee_per_payment')} />
-    <Field kind="amount" label={`Budget for fees in 24 h, in ${symbol}`} required {...bind('max_fee_per_day')} />
-    <Field
-      kind="whole"
-      label="Seconds that a request waits for its payment to be mined (0 to 60)"
-      required
-      {...bind('wait_seconds')}
-    />
-  </>
-)
+function RuleFields({
+  bind,
+  network,
+}: {
+  bind: ReturnType<typeof useForm<typeof blank>>['bind']
+  network: string | undefined
+}) {
+  const symbol = useSymbols()(network)
+  return (
+    <>
+      <Entries label="Tokens (EIP-3009)" one="token" parts={tokens} network={network} required {...bind('assets')} />
+      <AddressField label="Paid to" required {...bind('pay_to')} />
+      <Field kind="amount" label={`Fee limit per payment in ${symbol}`} required {...bind('max_fee_per_payment')} />
+      <Field kind="amount" label={`Budget for fees in 24 h, in ${symbol}`} required {...bind('max_fee_per_day')} />
+      <Field
+        kind="whole"
+        label="Seconds that a request waits for its payment to be mined (0 to 60)"
+        required
+        {...bind('wait_seconds')}
+      />
+    </>
+  )
+}
 
 /** Creates a facilitator, and shows its API key once. */
 function CreateFacilitator() {
   const pools = usePools().data ?? []
   const rules = useForm(blank)
   const { values, bind, reset } = useForm({ id: '', pool_id: '' })
-  const symbol = useSymbols()(pools.find(({ id }) => id === values.pool_id)?.network)
+  const network = pools.find(({ id }) => id === values.pool_id)?.network
+  const symbol = useSymbols()(network)
   return (
     <Action
       label="Create a facilitator"
@@ -137,7 +148,7 @@ function CreateFacilitator() {
         values={pools.map(({ id, network }) => [id, `${id} (${network})`] as const)}
         {...bind('pool_id')}
       />
-      <RuleFields bind={rules.bind} symbol={symbol} />
+      <RuleFields bind={rules.bind} network={network} />
     </Action>
   )
 }
@@ -160,7 +171,7 @@ export function EditFacilitator({ facilitator }: { facilitator: Facilitator }) {
       }
     >
       {difference}
-      <RuleFields bind={bind} symbol={symbol} />
+      <RuleFields bind={bind} network={facilitator.network} />
     </Action>
   )
 }

@@ -11,7 +11,8 @@ import { Menu } from '../components/menu.tsx'
 import { Crumbs, Heading, ListPage, Missing } from '../components/page.tsx'
 import { type Column, column, countColumn, networkColumn, stateColumn, Table } from '../components/table.tsx'
 import { Age, Badge, Block, Copyable, Figures, Price, RelayerLink } from '../components/values.tsx'
-import { given, jsonIn, linesOf, nodesOf, relaysOf, useForm } from '../data/form.ts'
+import { linesOf } from '../data/entries.ts'
+import { given, jsonIn, nodesOf, relaysOf, useForm } from '../data/form.ts'
 import { count, counted } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
 import { useAbis, useNetworkNames, useNetworkState, useNetworks, useNodes, useRelayers } from '../data/resources.ts'
@@ -133,7 +134,13 @@ function NetworkCard({ network, nodes, isPage = false }: NetworkCardProps) {
       )}
       {isPage && mayManageAll && <AddNode network={network} />}
       {network.private_rpc_urls.length > 0 && (
-        <Table of="private relays" rows={network.private_rpc_urls} columns={relayColumns} idOf={({ url }) => url} />
+        <Table
+          of="private relays"
+          sorted="Private relay"
+          rows={network.private_rpc_urls}
+          columns={relayColumns}
+          idOf={({ url }) => url}
+        />
       )}
     </section>
   )
@@ -184,25 +191,29 @@ function RemoveNode({ network, index }: { network: Network; index: number }) {
   const { opened, open, lack, difference } = useEdited(network, () => undefined)
   const url = network.rpc_urls[index]?.url ?? ''
   return (
-    <Action
-      label="Remove"
-      title={`Remove the node ${url}`}
-      command={`remove node ${index} ${network.id}`}
-      tone="quiet"
-      message={`The node ${url} of ${network.name} is removed.`}
-      opened={open}
-      lack={lack}
-      effect={`${network.name} keeps its other nodes. More than half of them must agree before a transaction is final.`}
-      run={(client) =>
-        client.networks.update(
-          network.id,
-          { rpc_urls: opened.rpc_urls.filter((_, place) => place !== index) },
-          { revision: opened.revision },
-        )
-      }
-    >
-      {difference}
-    </Action>
+    <div className="buttons">
+      <Menu of={url}>
+        <Action
+          label="Remove"
+          title={`Remove the node ${url}`}
+          command={`remove node ${index} ${network.id}`}
+          tone="danger"
+          message={`The node ${url} of ${network.name} is removed.`}
+          opened={open}
+          lack={lack}
+          effect={`${network.name} keeps its other nodes. More than half of them must agree before a transaction is final.`}
+          run={(client) =>
+            client.networks.update(
+              network.id,
+              { rpc_urls: opened.rpc_urls.filter((_, place) => place !== index) },
+              { revision: opened.revision },
+            )
+          }
+        >
+          {difference}
+        </Action>
+      </Menu>
+    </div>
   )
 }
 
@@ -496,8 +507,8 @@ const columns: Column<AbiRow>[] = [
 
 const Explorer = ({ url }: { url: string }) =>
   /^https?:\/\//i.test(url) ? (
-    <a href={url} target="_blank" rel="noopener noreferrer">
-      {url}
+    <a href={url} title={url} target="_blank" rel="noopener noreferrer">
+      {url.replace(/^https:\/\/|\/$/g, '')}
     </a>
   ) : (
     url

@@ -179,17 +179,14 @@ function Deliveries({ rows, notification_id, isFailing }: DeliveriesProps) {
     {
       name: 'Event',
       isWhole: true,
-      cell: ({ event, sequence, transaction_status }) => (
-        <>
-          {transaction_status === null ? (
-            words(event)
-          ) : (
-            <span title={words(event)}>{eventText(event, transaction_status)}</span>
-          )}{' '}
-          <span className="hint">#{count(sequence)}</span>
-        </>
-      ),
+      cell: ({ event, transaction_status }) =>
+        transaction_status === null ? (
+          words(event)
+        ) : (
+          <span title={words(event)}>{eventText(event, transaction_status)}</span>
+        ),
     },
+    { name: 'Number', isWhole: true, isPlain: true, cell: ({ sequence }) => `#${count(sequence)}` },
     { name: 'Status', isBeside: true, cell: ({ status }) => <Badge state={status} /> },
     { name: 'About', isWhole: true, isPlain: true, cell: (delivery) => <About {...delivery} /> },
     {

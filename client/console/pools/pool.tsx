@@ -140,7 +140,7 @@ function ChangeWeight({ pool_id, relayer_id, weight }: { pool_id: string; relaye
   const { values, bind, reset } = useForm({ weight: `${weight}` })
   return (
     <Action
-      label="Edit weight"
+      label="Edit"
       title={`Edit weight of ${relayer_id}`}
       message={`The weight of ${relayer_id} is changed.`}
       opened={reset}

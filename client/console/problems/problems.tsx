@@ -5,7 +5,7 @@ import type { Problem } from '../../index.ts'
 import { Action } from '../components/action.tsx'
 import { Callout, errorText, Mark, Skeleton, severities } from '../components/feedback.tsx'
 import { Field, Select } from '../components/fields.tsx'
-import { Lasting, Moment, Pending } from '../components/values.tsx'
+import { Lasting, Pending, Time } from '../components/values.tsx'
 import { given, useForm } from '../data/form.ts'
 import { count, reasonText, sentence } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
@@ -13,7 +13,7 @@ import { paths, type RelayerTab } from '../data/paths.ts'
 import { callerName, isOpenProblem, useNetworks, useProblems, useRelayers } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { toneOf } from '../data/statuses.ts'
-import { time } from '../data/times.ts'
+import { clock, time } from '../data/times.ts'
 
 const Remedy = lazy(async () => ({ default: (await import('./remedy.tsx')).Remedy }))
 const FundAll = lazy(async () => ({ default: (await import('./remedy.tsx')).FundAll }))
@@ -39,10 +39,10 @@ export function Problems() {
     <section aria-labelledby="troubles" className="troubles">
       {isOld && <Unknown error={error} since={checkedAt} />}
       <div className="bar">
-        <h2 id="troubles">{open.length > 0 ? `Needs attention (${count(open.length)})` : 'Attention'}</h2>
+        <h2 id="troubles">Needs attention{open.length > 0 && ` (${count(open.length)})`}</h2>
         <Tallies problems={problems} />
         <span className="hint">
-          Checked at <Moment at={checkedAt} />
+          Checked at <Time at={checkedAt}>{clock(checkedAt)}</Time>
         </span>
       </div>
       {isWell && (
@@ -243,11 +243,12 @@ function OneProblem({ problem, isPart = false }: { problem: Problem; isPart?: bo
   const symbol = useSymbolOfProblem(problem)
   const shown = reasonText(reason, symbol)
   const { failed, isLoading } = useLastFailure(problem)
+  const title = useTitle(problem)
   return (
     <li className={isPart ? `${classOf(problem)} part` : classOf(problem)}>
       <Mark of={severityOf(problem)} />
       <Link to={problemPath(problem)} className="about">
-        <strong>{summary}</strong>
+        <strong>{title}</strong>
         {since !== null && (
           <>
             {' '}
@@ -280,6 +281,13 @@ function OneProblem({ problem, isPart = false }: { problem: Problem; isPart?: bo
         ))}
     </li>
   )
+}
+
+/** What it says, with the name of its relayer, where that is another than its ID. */
+function useTitle({ summary, relayer_id }: Problem): string {
+  const name = useRelayers().data?.find(({ id }) => id === relayer_id)?.name
+  if (relayer_id === null || name === undefined || name === relayer_id) return summary
+  return summary.replace(relayer_id, () => `${relayer_id} (${name})`)
 }
 
 function useSymbolOfProblem({ relayer_id, network_id }: Problem): string {

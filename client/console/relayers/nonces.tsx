@@ -40,7 +40,7 @@ export function Nonces({ relayer: { id: relayerId } }: { relayer: Relayer }) {
             {may('send') && (
               <Action
                 label="Repair the nonces"
-                tone={state.status === 'in_step' ? 'quiet' : 'primary'}
+                tone={state.status === 'in_step' ? undefined : 'primary'}
                 effect="Asks every node for the transaction count of the address. If a majority reports a higher one, the service follows it, and unsigned transactions get new nonces."
                 run={(client) =>
                   client.relayers.reconcileNonce(relayerId, {

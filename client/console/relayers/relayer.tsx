@@ -109,9 +109,6 @@ function Head({ relayer }: { relayer: Relayer }) {
   const stuck = useStuck(id)?.reason
   return (
     <div className="head">
-      <p className="hint copyable">
-        <span>Send funds to</span> <Address value={address} network={network} what="Address" whole isUnnamed />
-      </p>
       {system_disabled && (
         <Problem>
           The service disabled it: {disabled_reason} Check the nodes of <NetworkLink name={network} />, or repair its{' '}
@@ -127,6 +124,9 @@ function Head({ relayer }: { relayer: Relayer }) {
           {message}
         </Callout>
       ))}
+      <p className="hint copyable">
+        <span>Send funds to</span> <Address value={address} network={network} what="Address" whole isUnnamed />
+      </p>
       <Figures
         of={{
           Balance: <Balance of={id} network={network} />,

@@ -69,20 +69,22 @@ export function Spending({ find }: Find) {
     <>
       <div className="bar">
         <Heading name="Spending" />
+        {isUsed && <SpendingCsv period={period} time={time} filter={filter} networks={shown} />}
+      </div>
+      <div className="bar">
+        <Segments
+          label="Period"
+          values={spanNames}
+          texts={periods}
+          value={month === '' ? period : undefined}
+          choose={(one) => choose({ period: one, month: '' })}
+        />
         <div className="buttons">
-          <Segments
-            label="Period"
-            values={spanNames}
-            texts={periods}
-            value={month === '' ? period : undefined}
-            choose={(one) => choose({ period: one, month: '' })}
-          />
           <select aria-label="Calendar month" value={month} onChange={({ target }) => choose({ month: target.value })}>
             <option value="">Calendar month</option>
             <Options of={months.map((one) => [one, monthName(one)])} />
           </select>
           <NetworkSelect value={network} choose={(its) => choose({ network: its })} networks={all} />
-          {isUsed && <SpendingCsv period={period} time={time} filter={filter} networks={shown} />}
         </div>
       </div>
       {network === '' && spending.isPending && <Skeleton as="charts" lines={1} />}

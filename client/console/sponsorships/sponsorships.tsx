@@ -9,7 +9,8 @@ import { Menu } from '../components/menu.tsx'
 import { TablePage } from '../components/page.tsx'
 import { type Column, column, stateColumn } from '../components/table.tsx'
 import { Coins, NewToken, RelayerLink } from '../components/values.tsx'
-import { given, listOf, useForm, weiIn } from '../data/form.ts'
+import { listOf } from '../data/entries.ts'
+import { given, useForm, weiIn } from '../data/form.ts'
 import { counted, exactly } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
 import { usePools, useRelayers, useSponsorships, useSymbols } from '../data/resources.ts'
@@ -67,7 +68,7 @@ const columns: Column<Sponsorship>[] = [
     cell: ({ usage, network }) => <Coins wei={usage.used} network={network} />,
   },
   {
-    name: 'Left',
+    name: 'Budget left',
     isNumber: true,
     cell: ({ usage, network }) => (
       <span title={usage.resets_at === null ? undefined : `Resets ${time(usage.resets_at)}`}>
@@ -104,7 +105,7 @@ function SponsorshipActions({ sponsorship }: { sponsorship: Sponsorship }) {
   return (
     <div className="buttons">
       <Action
-        label="Edit budgets"
+        label="Edit"
         title={`Edit budgets of ${id}`}
         message={`The budgets of ${id} are changed.`}
         opened={open}

@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { Transaction } from '../../index.ts'
-import { Pending } from '../components/values.tsx'
+import { Block, Pending } from '../components/values.tsx'
 import { exactAmount, inCoins, short, withGroups } from '../data/format.ts'
-import { useAddressNames, useSymbolsOfRelayers } from '../data/resources.ts'
+import { useAddressNames, useRelayers, useSymbolsOfRelayers } from '../data/resources.ts'
 import { contractErrorIn } from './contract-error.ts'
 import { amountPlace, type Token, useToken } from './tokens.ts'
 
@@ -28,6 +28,7 @@ interface ReasonProps {
 export function Reason({ text, of: its, isPlain = false }: ReasonProps) {
   const called = useToken(its.relayer_id, its.to ?? '')
   const symbol = useSymbolsOfRelayers()(its.relayer_id)
+  const network = useRelayers().data?.find(({ id }) => id === its.relayer_id)?.network
   const found = contractErrorIn(text, its.error?.revert_data)
   const isOfToken = hasTokenAmounts(text, its.error?.revert_data)
   // Of another function, the error may be that of another token.
@@ -37,7 +38,19 @@ export function Reason({ text, of: its, isPlain = false }: ReasonProps) {
     <Value key={key} isPlain={isPlain} value={given} token={amounts.test(name) ? token : null} />
   )
   const unit = isOfToken && token === null && ' (amounts of the token in its smallest unit)'
-  if (!found) return [...withValues(inCoins(text, symbol), value), unit]
+  const block = (number: string) =>
+    isPlain || network === undefined ? (
+      number
+    ) : (
+      <Block key={`block ${number}`} number={Number(number.replaceAll(',', ''))} network={network} />
+    )
+  if (!found)
+    return [
+      ...withValues(inCoins(text, symbol), value).flatMap((part) =>
+        typeof part === 'string' ? withBlocks(part, block) : [part],
+      ),
+      unit,
+    ]
   const [before = '', after = ''] = text.split(found.part)
   // Every other part of the split is the name of an argument.
   const words = found.meaning.split(/\{(\w+)\}/)
@@ -65,6 +78,10 @@ function withValues(text: string, value: (name: string, given: string, key: numb
   }
   return [...parts, withGroups(text.slice(end))]
 }
+
+/** Every other part of the split is the number of a block. */
+const withBlocks = (text: string, block: (number: string) => ReactNode): ReactNode[] =>
+  text.split(/(?<=\bblock )([\d,]*\d)/).map((part, index) => (index % 2 === 0 ? part : block(part)))
 
 function Value({ value, token, isPlain }: { value: string; token: Token | null; isPlain: boolean }) {
   const named = useAddressNames()(value)

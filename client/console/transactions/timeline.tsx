@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import type { Transaction, TransactionAttempt, TransactionExplanation, TransactionHistoryEntry } from '../../index.ts'
-import { Block, CallerName, Moment, RowTime, Time, TransactionHash } from '../components/values.tsx'
-import { count, exactAmount, exactly, gasPrice, gwei, words } from '../data/format.ts'
+import { Block, CallerName, Change, Moment, RowTime, Time, TransactionHash } from '../components/values.tsx'
+import { count, exactAmount, exactly, gasPrice, gwei } from '../data/format.ts'
 import { askNode } from '../data/get.ts'
 import { callerName, useNetworkOf, useSymbolOf } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
@@ -136,8 +136,11 @@ function changedStep(entry: TransactionHistoryEntry, symbol: string): Step {
         {block_number !== null && <div>A reorganization removed block {count(block_number)}, which it was in.</div>}
         {changes.map(({ member, before, after }) => (
           <div key={member} className="long">
-            {words(member)}: <del>{contentText(member, before, symbol)}</del>{' '}
-            <ins>{contentText(member, after, symbol)}</ins>
+            <Change
+              member={member}
+              before={contentText(member, before, symbol)}
+              after={contentText(member, after, symbol)}
+            />
           </div>
         ))}
       </>

@@ -37,12 +37,12 @@ export function TransactionActions(its: TransactionActionsProps) {
   const weight = status === 'failed' ? ' primary' : isChangeable ? ' quiet' : ''
   return (
     <div className="buttons actions">
+      {isChangeable && <Changes {...its} />}
       {(may('sign') || may('send')) && (
         <Link to={paths.sandboxOf(relayer_id, id)} className={`button${weight}`}>
           {status === 'failed' ? 'Simulate again' : 'Open in the sandbox'}
         </Link>
       )}
-      {isChangeable && <Changes {...its} />}
     </div>
   )
 }

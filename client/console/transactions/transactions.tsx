@@ -11,15 +11,15 @@ import { Filters, Matches, PeriodFields, periodIn, SearchField, Segments } from 
 import { Heading } from '../components/page.tsx'
 import { type Choice, ChooseRow, useChoice } from '../components/table.tsx'
 import { Age, otherName, ownName, TransactionState, transactionName } from '../components/values.tsx'
-import { count, exactAmount, fixed, short, shortCount, wide } from '../data/format.ts'
+import { count, exactAmount, short, shortCount, wide } from '../data/format.ts'
 import { decoded, type ListPage, paths, type TransactionGroup } from '../data/paths.ts'
 import { type AddressName, useAddressNames, useRelayers, useStatus, useSymbolsOfRelayers } from '../data/resources.ts'
 import { useSession } from '../data/session.tsx'
 import { isSlow } from '../data/statuses.ts'
-import { briefReason } from './brief-reason.ts'
+import { briefReason, hasReason } from './brief-reason.ts'
 import { ChangeChosen } from './change-chosen.tsx'
 import { allTransactions, csvHeader, type Place, type UnitOf, useTransactions } from './read-transactions.ts'
-import { amountPlace, type Token, tokenAmount, useToken } from './tokens.ts'
+import { amountPlace, tokenAmount, useToken } from './tokens.ts'
 import {
   type Filter,
   filterOf,
@@ -166,20 +166,27 @@ function Chosen({ choice, rows }: { choice: Choice; rows: Transaction[] }) {
 
 const rowPx = 48
 const phoneRowPx = 64
+/** Of a row on a phone with its reason. */
+const tallRowPx = 84
 const overscan = 8
 
 type Scroller = RefObject<HTMLDivElement | null>
 
-const useRowsOfBox = (count: number, scroller: Scroller) =>
+/** `isTall`: of each row, whether it has a reason. */
+const useRowsOfBox = ({ length: count }: boolean[], scroller: Scroller) =>
   useVirtualizer({ count, overscan, estimateSize: () => rowPx, getScrollElement: () => scroller.current })
 
-const useRowsOfPage = (count: number, scroller: Scroller) =>
-  useWindowVirtualizer({
-    count,
+function useRowsOfPage(isTall: boolean[], scroller: Scroller) {
+  const list = useWindowVirtualizer({
+    count: isTall.length,
     overscan,
-    estimateSize: () => phoneRowPx,
+    estimateSize: (index) => (isTall[index] ? tallRowPx : phoneRowPx),
     scrollMargin: scroller.current?.offsetTop ?? 0,
   })
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a row may get its reason later
+  useEffect(() => list.measure(), [list, isTall.join()])
+  return list
+}
 
 interface ListProps {
   place: Place
@@ -222,7 +229,10 @@ function List({
   const changed = rows.filter(isChangeable)
   const total = query.data?.pages[0]?.pagination.total_items ?? 0
   const scroller = useRef<HTMLDivElement>(null)
-  const list = useRows(rows.length, scroller)
+  const list = useRows(
+    rows.map((row) => hasReason(row)),
+    scroller,
+  )
   const shown = list.getVirtualItems()
   const last = shown.at(-1)?.index ?? 0
   useEffect(() => {
@@ -249,7 +259,7 @@ function List({
                   title="Those in no block: they can be sped up or canceled."
                   onClick={() => choice.set(changed.map(({ id }) => id))}
                 >
-                  Select {count(changed.length)} changeable
+                  Select {count(changed.length)} not mined
                 </button>
               )}
               {actions}
@@ -290,7 +300,7 @@ const Head = () => (
       <th>
         <span className="hidden">Select</span>
       </th>
-      {['Transaction', 'Status', 'Action', 'Value', 'Reason', 'Accepted'].map((name) => (
+      {['Transaction', 'Status', 'Action', 'Value', 'Accepted'].map((name) => (
         <th key={name} className={name === 'Value' || name === 'Accepted' ? 'number' : undefined}>
           {name}
         </th>
@@ -330,12 +340,16 @@ function Row({ transaction, start, choice, names, symbol, isOwn }: RowProps) {
       </td>
       <td className="state">
         <TransactionState transaction={transaction} />
+        {reason && (
+          <div className="reason" title={reason.whole}>
+            {reason.text}
+          </div>
+        )}
       </td>
       <td className="action">{actionOf(transaction, names)}</td>
       <td className="number">
         <Value transaction={transaction} symbol={symbol} names={names} />
       </td>
-      <td className="reason">{reason && <span title={reason.whole}>{reason.text}</span>}</td>
       <td className="hint">
         <Age of={transaction.created_at} />
       </td>
@@ -364,11 +378,7 @@ type Names = (address: string) => AddressName | undefined
 function Value({ transaction, symbol, names }: { transaction: Transaction; symbol: string; names: Names }) {
   const units = transaction.call?.args[amountPlace(transaction.call)]
   if (transaction.value !== '0')
-    return (
-      <span title={exactAmount(transaction.value, symbol)}>
-        <Amount units={transaction.value} symbol={symbol} decimals={18} />
-      </span>
-    )
+    return <span title={exactAmount(transaction.value, symbol)}>{wide(transaction.value, symbol, places)}</span>
   if (transaction.to === null || typeof units !== 'string') return '–'
   return (
     <TokenValue
@@ -392,20 +402,8 @@ function TokenValue({ units, relayer_id, token, name }: TokenValueProps) {
   const exact = tokenAmount(units, its, name)
   return (
     <span title={exact}>
-      {its ? <Amount units={units} {...its} /> : `${shortCount(BigInt(units))} units of ${name}`}
+      {its ? wide(units, its.symbol, places, its.decimals) : `${shortCount(BigInt(units))} units of ${name}`}
     </span>
-  )
-}
-
-/** All digits before the point where there is room. */
-function Amount({ units, symbol, decimals }: { units: string } & Token) {
-  const [all, few] = [wide(units, symbol, places, decimals), fixed(units, symbol, places, decimals)]
-  if (all === few) return few
-  return (
-    <>
-      <span className="roomy">{all}</span>
-      <span className="tight">{few}</span>
-    </>
   )
 }
 
