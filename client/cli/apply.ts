@@ -5,7 +5,17 @@ import { nearest, readBodyCheck } from './body-check.ts'
 import { collect } from './collect.ts'
 import { confirm } from './confirm.ts'
 import { type Context, readInput } from './context.ts'
-import { type Difference, differences, type Entry, type Kind, kinds, nameOf, readState } from './desired-state.ts'
+import {
+  type Difference,
+  differences,
+  type Entry,
+  type Kind,
+  kinds,
+  nameOf,
+  noting,
+  type ReadState,
+  readState,
+} from './desired-state.ts'
 import { CommandError } from './exit-codes.ts'
 import { lossOf } from './lost-key.ts'
 import { inLine } from './terminal.ts'
@@ -77,9 +87,10 @@ export function addApply(program: Command, context: () => Context): void {
     .option('--prune', 'also delete what is not in the file, of the kinds that the file has')
     .action(async (file: string, options: ApplyOptions) => {
       const world = context()
-      const state = readState(await readInput(file))
-      const steps = await planOf(world, state, options.prune === true)
-      const faults = [...(await bodyFaults(world, steps)), ...(await nameFaults(world, state, steps))]
+      const { state, faults } = readState(await readInput(file))
+      const steps =
+        state.size === 0 && faults.length > 0 ? [] : await planOf(world, { state, faults }, options.prune === true)
+      faults.push(...(await bodyFaults(world, steps)), ...(await nameFaults(world, state, steps)))
       if (faults.length > 0) throw new CommandError(`Nothing was done:\n${faults.join('\n')}`)
       // Bodies may hold secrets.
       const shown = steps.map(({ action, kind, name, changes }) => ({ action, kind, name, changes }))
@@ -96,8 +107,11 @@ export function addApply(program: Command, context: () => Context): void {
     })
 }
 
-/** Deletions come last, in the reverse order; funding after the relayers and pools that it names. */
-async function planOf(world: Context, state: Map<Kind, Entry[]>, prune: boolean): Promise<Step[]> {
+/**
+ * Deletions come last, in the reverse order; funding after the relayers and pools that it names. An entry that cannot be carried out
+ * becomes a fault.
+ */
+async function planOf(world: Context, { state, faults }: ReadState, prune: boolean): Promise<Step[]> {
   const own = prune ? (await world.client.get('/api/v1/api-keys/self')).data.id : undefined
   const steps: Step[] = []
   const funding: Step[] = []
@@ -112,11 +126,11 @@ async function planOf(world: Context, state: Map<Kind, Entry[]>, prune: boolean)
     for (const [index, { funding: wanted, ...entry }] of entries.entries()) {
       const name = nameOf(kind, entry) as string
       const place = `${kind}[${index}] (${name})`
-      if (wanted !== undefined && kind !== 'relayers' && kind !== 'pools')
-        throw new CommandError(`${place}.funding: relayers and pools have funding`)
-      steps.push(...stepFor(kind, place, entry, known.get(name)))
+      const hasFunding = kind === 'relayers' || kind === 'pools'
+      if (wanted !== undefined && !hasFunding) faults.push(`${place}.funding: only relayers and pools have funding`)
+      steps.push(...(noting(faults, () => stepFor(kind, place, entry, known.get(name))) ?? []))
       const target = { path: `${path}/{${parameter}}/funding`, parameters: { [parameter]: name } }
-      if (wanted !== undefined)
+      if (wanted !== undefined && hasFunding)
         funding.push(
           ...(await fundingStep(world, `${place}.funding`, wanted, { name, isNew: !known.has(name), ...target })),
         )
@@ -156,9 +170,16 @@ function stepFor(kind: Kind, place: string, entry: Entry, current: Entry | undef
   const { type, ...others } = entry
   const compared = kind === 'signers' && type === 'generated' ? others : entry
   const changes = differences(compared, asGiven(kind, current))
-  const wrong = changes.find(({ member }) => kind === 'signers' || fixed[kind].includes(member))
-  if (wrong)
-    throw new CommandError(`${place}: ${wrong.member} cannot be changed; it is ${inLine(String(wrong.before))}`)
+  const wrong = changes.filter(({ member }) => kind === 'signers' || fixed[kind].includes(member))
+  if (wrong.length > 0)
+    throw new CommandError(
+      wrong
+        .map(
+          ({ member, before }) =>
+            `${place}: ${member} cannot be changed; it is ${inLine(String(before))}. ${instead(kind)}`,
+        )
+        .join('\n'),
+    )
   if (changes.length === 0) return []
   // A member of an object is changed with the others of the object that the file has.
   const members = new Set(changes.map(({ member }) => member.split('.')[0] as string))
@@ -172,6 +193,9 @@ function stepFor(kind: Kind, place: string, entry: Entry, current: Entry | undef
   } as const
   return [{ action: 'change', kind, name, changes, place, call }]
 }
+
+const instead = (kind: Kind): string =>
+  `Give the entry another ${kind === 'networks' ? 'name' : 'id'}, or delete the present one first`
 
 /** A resource with the members that a request gives: a pool shows its relayers with their weights. */
 function asGiven(kind: Kind, current: Entry): Entry {

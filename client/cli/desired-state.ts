@@ -37,54 +37,92 @@ const isNamed = (kind: Kind): boolean => kind === 'networks' || kind === 'api_ke
 /** What the name of an entry is: networks and API keys have generated ids. */
 export const nameOf = (kind: Kind, entry: Entry): unknown => entry[isNamed(kind) ? 'name' : 'id']
 
-/** Reads a YAML or JSON file. Throws CommandError with the place of a fault. */
-export function readState(text: string): Map<Kind, Entry[]> {
-  let file: unknown
-  try {
-    file = readYaml(text)
-  } catch (error) {
-    if (error instanceof CommandError) throw error
-    throw new CommandError(`The file is no YAML: ${(error as Error).message}`)
-  }
-  if (!isEntry(file)) throw new CommandError(`The file must have members of these: ${kinds.join(', ')}`)
-  const unknown = Object.keys(file).find((name) => !kinds.some((kind) => kind === name))
-  if (unknown !== undefined) {
-    const near = nearest(unknown, kinds)
-    const question = near === undefined ? '' : `; did you mean ${near}?`
-    throw new CommandError(`${unknown} is none of ${kinds.join(', ')}${question}`)
-  }
-  return new Map(kinds.flatMap((kind) => (kind in file ? [[kind, entriesOf(kind, file[kind])] as const] : [])))
+/** What a file describes, and what is wrong with it: a line for each fault, of which the state has nothing. */
+export interface ReadState {
+  state: Map<Kind, Entry[]>
+  faults: string[]
 }
 
-/** YAML reads an address without quotes as a number. Throws CommandError for it, and what the parser throws. */
-function readYaml(text: string): unknown {
+/** Reads a YAML or JSON file. */
+export function readState(text: string): ReadState {
+  const faults: string[] = []
+  const state = new Map<Kind, Entry[]>()
+  const file = readYaml(text, faults)
+  if (!isEntry(file)) {
+    if (faults.length === 0) faults.push(`The file must have members of these: ${kinds.join(', ')}`)
+    return { state, faults }
+  }
+  for (const [name, list] of Object.entries(file)) {
+    const kind = kinds.find((kind) => kind === name)
+    if (kind) state.set(kind, entriesOf(kind, list, faults))
+    else faults.push(unknownKind(name))
+  }
+  return { state, faults }
+}
+
+function unknownKind(name: string): string {
+  const near = nearest(name, kinds)
+  return `${name} is none of ${kinds.join(', ')}${near === undefined ? '' : `; did you mean ${near}?`}`
+}
+
+/** YAML reads an address without quotes as a number. Undefined: the file is no YAML. */
+function readYaml(text: string, faults: string[]): unknown {
   const document = parseDocument(text, { intAsBigInt: true, logLevel: 'error' })
-  const [fault] = document.errors
-  if (fault) throw fault
-  const numbers: string[] = []
   visit(document, {
-    Scalar(_, { format, source = '' }) {
-      if (format === 'HEX' && source.length >= 42) numbers.push(source)
+    Scalar(_, scalar) {
+      const { format, source = '' } = scalar
+      if (format !== 'HEX' || source.length < 42) return
+      faults.push(`${source} must be in quotes: YAML reads it as a number`)
+      scalar.value = source
     },
   })
-  if (numbers.length > 0)
-    throw new CommandError(numbers.map((one) => `${one} must be in quotes: YAML reads it as a number`).join('\n'))
-  return document.toJS()
+  try {
+    const [fault] = document.errors
+    if (fault) throw fault
+    return document.toJS()
+  } catch (error) {
+    faults.push(`The file is no YAML: ${(error as Error).message}`)
+    return undefined
+  }
 }
 
-function entriesOf(kind: Kind, list: unknown): Entry[] {
-  if (!Array.isArray(list)) throw new CommandError(`${kind} must be a list`)
+function entriesOf(kind: Kind, list: unknown, faults: string[]): Entry[] {
+  if (!Array.isArray(list)) {
+    faults.push(`${kind} must be a list`)
+    return []
+  }
   const names = new Set<unknown>()
-  return list.map((given, index) => {
-    const place = `${kind}[${index}]`
-    if (!isEntry(given)) throw new CommandError(`${place} must have members`)
-    const entry = plain(given, place) as Entry
-    const name = nameOf(kind, entry)
-    if (typeof name !== 'string') throw new CommandError(`${place} must have ${isNamed(kind) ? 'a name' : 'an id'}`)
-    if (names.has(name)) throw new CommandError(`${place}: ${name} is there twice`)
-    names.add(name)
-    return entry
+  return list.flatMap((given, index) => {
+    const entry = noting(faults, () => entryOf(kind, given, `${kind}[${index}]`, names))
+    return entry ? [entry] : []
   })
+}
+
+/** Throws CommandError. */
+function entryOf(kind: Kind, given: unknown, place: string, names: Set<unknown>): Entry {
+  if (!isEntry(given)) throw new CommandError(`${place} must have members`)
+  const entry = plain(given, place) as Entry
+  const name = nameOf(kind, entry)
+  if (typeof name !== 'string') throw new CommandError(`${place} must have ${missingName(kind, entry)}`)
+  if (names.has(name)) throw new CommandError(`${place}: ${name} is there twice`)
+  names.add(name)
+  return entry
+}
+
+function missingName(kind: Kind, { id, name }: Entry): string {
+  if (isNamed(kind)) return id === undefined ? 'a name' : `a name: the service generates the id of one of ${kind}`
+  return name === undefined ? 'an id' : `an id beside its name, for example id: ${String(name).toLowerCase()}`
+}
+
+/** The result, or undefined when it throws a CommandError, which becomes a fault. */
+export function noting<T>(faults: string[], work: () => T): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error
+    faults.push(error.message)
+    return undefined
+  }
 }
 
 const isEntry = (value: unknown): value is Entry => typeof value === 'object' && value !== null && !Array.isArray(value)

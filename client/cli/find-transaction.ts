@@ -15,10 +15,14 @@ export async function findTransaction(world: Context, name: string): Promise<Tra
     throw new CommandError(
       `A transaction is named by its id, or by a hash of 0x and 64 hexadecimal digits; it is ${name}`,
     )
-  const found = name.startsWith('0x') ? await withHash(world, name) : await withId(world, name)
+  if (!name.startsWith('0x')) return withId(world, name)
+  const found = await withHash(world, name)
   if (found) return found
-  throw new CommandError(`There is no transaction ${name} that the API key may see`, exitCodes.not_found)
+  throw notSeen(name)
 }
+
+const notSeen = (name: string, why = '') =>
+  new CommandError(`There is no transaction ${name} that the API key may see${why}`, exitCodes.not_found)
 
 async function withHash({ client, relayer_id }: Context, hash: string): Promise<Transaction | undefined> {
   const { data } =
@@ -28,13 +32,14 @@ async function withHash({ client, relayer_id }: Context, hash: string): Promise<
   return data[0]
 }
 
-async function withId({ client, relayer_id }: Context, transactionId: string): Promise<Transaction | undefined> {
+async function withId({ client, relayer_id }: Context, transactionId: string): Promise<Transaction> {
   if (relayer_id !== undefined)
     return (await client.get(onePath, { path: { relayer_id, transaction_id: transactionId } })).data
   try {
     return await client.transactions.get(transactionId)
   } catch (error) {
-    if (error instanceof RelayerError && error.status === 404) return undefined
-    throw error
+    if (!(error instanceof RelayerError) || error.status !== 404) throw error
+    const [where] = error.details ?? []
+    throw notSeen(transactionId, where && `: ${where.message}`)
   }
 }

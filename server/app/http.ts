@@ -21,6 +21,7 @@ import type { PoolRow } from '../domain/rows.ts'
 import { GenerationCache } from '../lib/cache.ts'
 import type { ServicesContext } from '../services/context.ts'
 import { ProblemList } from '../services/problems.ts'
+import { relayerOfTransaction } from '../services/transactions/list.ts'
 import type { FacilitatorRow } from '../store/queries/facilitators.ts'
 import type { Foundation, TestOverrides } from './foundation.ts'
 import type { StartedSending } from './sender.ts'
@@ -80,7 +81,7 @@ export async function serveHttp(
   })
   const app = createApp({
     operations: contract.operations,
-    someIds: store.someIds,
+    known: { someIds: store.someIds, relayerOfTransaction: (id) => relayerOfTransaction(foundation, id) },
     handlers: createHandlers({ ...parts, rateLimit, problems, isStopping }),
     authentication: new Authentication({
       api_key: secrets.api_key,

@@ -30,7 +30,7 @@ export async function examine(endpoint: Endpoint, chain: Pick<Chain, 'head'>, no
       error: null,
     }
   } catch (error) {
-    const message = (error as Error).message || 'It does not answer'
+    const { message, reason = message } = error as { message: string; reason?: string }
     return {
       weight,
       status: statusOf(endpoint),
@@ -38,7 +38,7 @@ export async function examine(endpoint: Endpoint, chain: Pick<Chain, 'head'>, no
       block_at: null,
       base_fee: null,
       response_ms: null,
-      error: message.slice(0, maxErrorLength),
+      error: (reason || 'It does not answer').slice(0, maxErrorLength),
     }
   }
 }

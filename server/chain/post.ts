@@ -1,5 +1,6 @@
 import type { LookupFunction } from 'node:net'
 import { callHttp, HttpAgents } from '../lib/http-client.ts'
+import { tlsFault } from '../lib/tls-fault.ts'
 import { AnswerCounter, type AnswerLimits } from './answer-limits.ts'
 import { parseAnswer } from './answer-parser.ts'
 
@@ -25,6 +26,13 @@ export interface Post {
 
 const headers = { 'Content-Type': 'application/json' }
 
+/** The error that the sender of a request reads. */
+const call = (request: Parameters<typeof callHttp>[0]): ReturnType<typeof callHttp> =>
+  callHttp(request).catch((error: NodeJS.ErrnoException) => {
+    const fault = tlsFault(error.code)
+    throw fault === undefined ? error : new Error(`It ${fault} (${error.code})`, { cause: error })
+  })
+
 /**
  * POSTs JSON to one URL over persistent connections. `lookup` decides which addresses a host name may resolve to. Throws when no complete
  * response arrives in time, and AnswerTooLarge as soon as a response exceeds the limits.
@@ -34,7 +42,7 @@ export function openPost(url: string, lookup: LookupFunction | undefined): Post 
   const post: Post = async (body, timeoutMs, limits) => {
     const chunks: Buffer[] = []
     const counter = new AnswerCounter(limits)
-    const { status, retry_after_s } = await callHttp({
+    const { status, retry_after_s } = await call({
       ...{ url, headers, body, agents, lookup, timeoutMs },
       take(chunk) {
         counter.count(chunk)

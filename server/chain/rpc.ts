@@ -26,19 +26,27 @@ export class RpcError extends Error {
   }
 }
 
-/**
- * No node answered. `wrong_chain`: every one of them is on another chain. `too_large`: the answer exceeds the limits; completes
- * "The answer ...".
- */
+interface Unavailability {
+  /** Every node is on another chain, with this id. */
+  wrong_chain?: bigint | undefined
+  /** The answer exceeds the limits; completes "The answer ...". */
+  too_large?: string
+  /** What is wrong with the last node that was asked; a sentence about it. */
+  reason?: string
+}
+
+/** No node answered. */
 export class RpcUnavailable extends Error {
   readonly wrong_chain: bigint | undefined
   readonly too_large: string | undefined
+  readonly reason: string | undefined
 
-  constructor(message: string, otherChainId?: bigint, tooLargeReason?: string) {
+  constructor(message: string, { wrong_chain, too_large, reason }: Unavailability = {}) {
     super(message)
     this.name = 'RpcUnavailable'
-    this.wrong_chain = otherChainId
-    this.too_large = tooLargeReason
+    this.wrong_chain = wrong_chain
+    this.too_large = too_large
+    this.reason = reason
   }
 }
 
@@ -183,9 +191,7 @@ export class CallQueue {
         const answers = await endpoint.ask(asked)
         for (const [index, call] of asked.entries()) take(call, answers[index], tried.size === 1)
       } catch (error) {
-        const reason = error instanceof AnswerTooLarge ? `the answer ${error.message}` : (error as Error).message
-        const message = `No node of the network answers (${reason})`
-        for (const call of asked) refuse(call, new RpcUnavailable(message, wrongChain(this.#endpoints)))
+        for (const call of asked) refuse(call, noAnswer(error as Error, this.#endpoints))
       }
       left = left.filter(({ isAnswered }) => !isAnswered)
     }
@@ -221,7 +227,7 @@ const mayAskResting = ({ success, refusal, isRefusalOfNode }: Waiting): boolean 
   !success && (!refusal || isRefusalOfNode)
 
 const tooLarge = ({ message }: AnswerTooLarge): RpcUnavailable =>
-  new RpcUnavailable(`The node's answer ${message}`, undefined, message)
+  new RpcUnavailable(`The node's answer ${message}`, { too_large: message })
 
 /** Resolves the call at once, without waiting for other nodes. */
 function succeed(call: Waiting, success: NonNullable<Waiting['success']>): void {
@@ -296,9 +302,16 @@ const wordsIn = (error: Error): number => {
   return error.kind === 'method_not_found' || error.kind === 'not_found' ? 3 : 2
 }
 
-function wrongChain(endpoints: Endpoint[]): bigint | undefined {
+/** `error`: of the endpoint that was asked last. */
+function noAnswer(error: Error, endpoints: Endpoint[]): RpcUnavailable {
+  const reason = error instanceof AnswerTooLarge ? `the answer ${error.message}` : error.message
   const wrong = endpoints.map(({ wrong_chain }) => wrong_chain)
-  return wrong.every((id) => id !== undefined) ? wrong[0] : undefined
+  if (!wrong.every((id) => id !== undefined))
+    return new RpcUnavailable(`No node of the network answers (${reason})`, { reason })
+  return new RpcUnavailable(`Every node of the network is on another chain (${reason})`, {
+    reason,
+    wrong_chain: wrong[0],
+  })
 }
 
 /** Whether no node answered, or a node answered with an error. */

@@ -165,8 +165,13 @@ export const unknownReference = (field: Field, message: string): DomainError =>
 export const invalidTransaction = (message: string): DomainError =>
   namedError('invalid_state', 'transaction_id', message)
 
-/** A pool that a request names, or that something it names uses. */
-export const poolIsEmpty = (): DomainError => errorOf('unavailable', 'pool', 'The pool has no relayers')
+const noMember = 'The pool has no relayer with a weight above 0: add one to its relayer_ids'
+
+/** The pool that a request names. A repetition of the request does not help. */
+export const poolIsEmpty = (): DomainError => namedError('invalid_state', 'pool_id', noMember)
+
+/** The pool of what a request names. */
+export const poolBehindIsEmpty = (): DomainError => errorOf('unavailable', 'pool', noMember)
 
 /** The network of what a request names was deleted meanwhile. */
 export const networkDeleted = (): DomainError => errorOf('unavailable', 'network', 'The network was deleted')
@@ -178,9 +183,9 @@ export const unknownNetwork = (): DomainError => unknownReference(['network'], '
 export const wrongChainId = (expected: number, given: bigint): string =>
   `must be ${expected}, as the relayer's network has it; it is ${given}`
 
-/** The account cannot pay for the transaction. */
-export const insufficientFunds = (message: string): DomainError =>
-  new DomainError('insufficient_funds', [inputFault(['value'], message)])
+/** The account cannot pay for the transaction. `member`: what costs the most. */
+export const insufficientFunds = (member: 'value' | 'gas_price' | 'max_fee_per_gas', message: string): DomainError =>
+  new DomainError('insufficient_funds', [inputFault([member], message)])
 
 /** What the caller gave does not fit what exists. */
 export const conflict = (

@@ -2,6 +2,7 @@ import type { LookupFunction } from 'node:net'
 import { DomainError } from '../domain/errors.ts'
 import { printable } from '../lib/printable.ts'
 import type { TargetCheck } from '../lib/ssrf-guard.ts'
+import { tlsFault } from '../lib/tls-fault.ts'
 
 /** The guard of addresses for calls to key services whose address a caller chose. */
 export interface Outbound {
@@ -110,8 +111,6 @@ const connectionErrors: [codes: RegExp, told: string][] = [
   [/^ECONNREFUSED$/, 'refuses connections: nothing listens at its host and port'],
   [/^(?:ENOTFOUND|EAI_AGAIN)$/, 'has a host name that cannot be resolved'],
   [/^(?:EHOSTUNREACH|ENETUNREACH)$/, 'cannot be reached: there is no route to its host'],
-  [/^(?:EPROTO|ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG)$/, 'does not speak https at this port'],
-  [/^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_)/, 'has a certificate that is not trusted'],
 ]
 
 /** The fault of a call that ended without an answer. */
@@ -124,8 +123,8 @@ export function unanswered(name: string, error: unknown): KeyServiceFault {
       `the client certificate, its key or the certificate of the authority for ${name} is not valid PEM (${code})`,
     )
   }
-  const known = connectionErrors.find(([codes]) => codes.test(code))
-  if (known) return new KeyServiceFault('unavailable', `${name} ${known[1]} (${code})`, message)
+  const known = connectionErrors.find(([codes]) => codes.test(code))?.[1] ?? tlsFault(code)
+  if (known) return new KeyServiceFault('unavailable', `${name} ${known} (${code})`, message)
   const told = code === 'ECONNRESET' ? `${name} closed the connection without an answer` : `no answer from ${name}`
   return new KeyServiceFault('unavailable', told, message)
 }

@@ -5,7 +5,7 @@ import type { Conditions, PendingAuditEntry } from '../domain/rows.ts'
 import { readAddress, readAmount } from '../domain/values.ts'
 import type { FacilitatorRow } from '../store/queries/facilitators.ts'
 import type { ServicesContext } from './context.ts'
-import { createWithToken } from './key-owners.ts'
+import { checkDay, createWithToken } from './key-owners.ts'
 
 type Store = Pick<ServicesContext, 'store'>
 
@@ -18,6 +18,7 @@ export async function createFacilitator(
   auditEntry: PendingAuditEntry,
 ): Promise<{ facilitator: Facilitator; token: string }> {
   const rules = readRules({ wait_seconds: usualWaitS, ...body }) as FacilitatorRules
+  checkDay(rules.max_fee_per_day, ['max_fee_per_payment', rules.max_fee_per_payment])
   const { row, token } = await createWithToken(context, auditEntry, ['Facilitator', id], (createdAt, apiKey) =>
     context.store.createFacilitator({ ...rules, id, pool_id, created_at: createdAt }, apiKey, auditEntry),
   )
@@ -32,7 +33,13 @@ export async function updateFacilitator(
   conditions: Conditions,
 ): Promise<Facilitator | undefined> {
   requireRevision(conditions.ifMatch, body, ['assets', 'pay_to'])
-  const updated = await store.updateFacilitator(id, readRules(body), conditions)
+  const changes = readRules(body)
+  const changeOf = (before: FacilitatorRules) => {
+    const { max_fee_per_day, max_fee_per_payment } = { ...before, ...changes }
+    checkDay(max_fee_per_day, ['max_fee_per_payment', max_fee_per_payment])
+    return changes
+  }
+  const updated = await store.updateFacilitator(id, changeOf, conditions)
   return updated && showFacilitator({ store }, updated)
 }
 

@@ -1,5 +1,13 @@
 import type { AmountUsage, CountUsage } from '../../generated/openapi.ts'
-import { conflict, type DomainError, errorOf, limitedToRelayers, missing, unknownReference } from '../domain/errors.ts'
+import {
+  badRequest,
+  conflict,
+  type DomainError,
+  errorOf,
+  limitedToRelayers,
+  missing,
+  unknownReference,
+} from '../domain/errors.ts'
 import type { Caller } from '../domain/operation.ts'
 import type { NewApiKey, PendingAuditEntry } from '../domain/rows.ts'
 import { makeToken } from '../lib/ids.ts'
@@ -72,3 +80,9 @@ const maxName = 128
 /** The name of its API key: names are unique, and short enough by the id of the key. */
 const nameOf = (name: string, keyId: string): string =>
   name.length <= maxName ? name : `${name.slice(0, maxName - keyId.length - 1)} ${keyId}`
+
+/** The limit of a day must hold one call or payment, or none is ever accepted. Throws DomainError (400). */
+export function checkDay(perDay: string, [member, perOne]: [member: string, perOne: string]): void {
+  if (BigInt(perDay) < BigInt(perOne))
+    throw badRequest(['max_fee_per_day'], `must be at least ${member}, which is ${perOne} wei`)
+}

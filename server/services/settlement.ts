@@ -1,7 +1,7 @@
 import type { X402Settled, X402Supported, X402Verified } from '../../generated/openapi.ts'
 import { type Chains, type NetworkClient, requireClient } from '../chain/chains.ts'
 import { proveTransfer } from '../chain/proofs.ts'
-import { DomainError, poolIsEmpty, poolNotFound, refusedBy } from '../domain/errors.ts'
+import { DomainError, poolBehindIsEmpty, poolNotFound, refusedBy } from '../domain/errors.ts'
 import type { NodeAccess } from '../domain/node-access.ts'
 import {
   endOf,
@@ -41,7 +41,7 @@ async function findSenders(context: Context, nodes: NodeAccess, facilitator: Fac
   const relayer = pool?.relayers[0]
   const first = relayer && (await keyring.findRelayer(relayer.relayer_id))
   if (!pool) throw poolNotFound()
-  if (!first) throw poolIsEmpty()
+  if (!first) throw poolBehindIsEmpty()
   return { pool, first, client: await requireClient(chains, nodes, first) }
 }
 

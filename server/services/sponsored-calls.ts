@@ -11,7 +11,7 @@ import { type NetworkClient, requireClient } from '../chain/chains.ts'
 import { authorityOf } from '../domain/decoding/transaction.ts'
 import type { Effect } from '../domain/effect.ts'
 import { toHex } from '../domain/encoding/digest.ts'
-import { badRequest, poolIsEmpty, poolNotFound, relayerNotFound } from '../domain/errors.ts'
+import { badRequest, poolBehindIsEmpty, poolNotFound, relayerNotFound } from '../domain/errors.ts'
 import type { NewTransaction } from '../domain/new-transaction.ts'
 import type { NodeAccess } from '../domain/node-access.ts'
 import type { Idempotency } from '../domain/operation.ts'
@@ -69,7 +69,7 @@ async function sendersOf(
   const pool = await store.getPool(pool_id as string)
   if (pool?.row_id !== pool_row_id) throw poolNotFound()
   const relayers = await Promise.all(pool.relayers.map(({ relayer_id }) => keyring.findRelayer(relayer_id)))
-  if (relayers.length === 0) throw poolIsEmpty()
+  if (relayers.length === 0) throw poolBehindIsEmpty()
   return { pool, relayers: relayers as [RelayerRow, ...RelayerRow[]] }
 }
 

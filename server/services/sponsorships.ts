@@ -13,7 +13,7 @@ import type { Conditions, PendingAuditEntry } from '../domain/rows.ts'
 import { mergePatch, readAddress, readAmount } from '../domain/values.ts'
 import type { SponsorshipRow } from '../store/queries/sponsorships.ts'
 import type { ServicesContext } from './context.ts'
-import { createWithToken, inCalls } from './key-owners.ts'
+import { checkDay, createWithToken, inCalls } from './key-owners.ts'
 
 /* Sponsorships: whose calls the service pays, by which rules, and what was used of their budgets. */
 
@@ -30,12 +30,14 @@ export async function createSponsorship(
 ): Promise<{ sponsorship: Sponsorship; token: string }> {
   const { relayer_id, pool_id } = body
   const sender = relayer_id === undefined ? { pool_id: pool_id as string } : { relayer_id }
+  const rules = readRules(body)
+  checkDay(rules.max_fee_per_day, ['max_fee_per_call', rules.max_fee_per_call])
   const { row, token } = await createWithToken(context, auditEntry, ['Sponsorship', id], (createdAt, apiKey) =>
     context.store.createSponsorship(
       {
         ...{ targets: [], forwarders: [], delegates: [], keyed_nonce_delegates: [], origins: [] },
         ...{ user_limits: null, paused: false },
-        ...readRules(body),
+        ...rules,
         ...{ id, created_at: createdAt, ...sender },
       },
       apiKey,
@@ -84,9 +86,12 @@ export async function usageOfUser(
 }
 
 /** The given changes in normal form. Throws DomainError (400). */
-function readChanges({ user_limits: before }: SponsorshipRow, { user_limits, ...others }: UpdateSponsorshipRequest) {
-  if (user_limits === undefined) return readRules(others)
-  return readRules({ ...others, user_limits: mergePatch<UserLimitsPatch>(before ?? noLimits, user_limits) })
+function readChanges(before: SponsorshipRow, { user_limits, ...others }: UpdateSponsorshipRequest) {
+  const limits = user_limits && mergePatch<UserLimitsPatch>(before.user_limits ?? noLimits, user_limits)
+  const changes = readRules({ ...others, ...(limits !== undefined && { user_limits: limits }) })
+  const { max_fee_per_day, max_fee_per_call } = { ...before, ...changes }
+  checkDay(max_fee_per_day, ['max_fee_per_call', max_fee_per_call])
+  return changes
 }
 
 const noLimits: UserLimits = { max_calls_per_day: null, max_fee_per_day: null }

@@ -52,7 +52,14 @@ test('disables a relayer with the reason while its node is on another chain, and
   const send = { path, body: { to: account.address, value: '1' } }
   await expect(client().post('/api/v1/relayers/{relayer_id}/transactions', send)).rejects.toMatchObject({
     status: 503,
-    details: [{ path: 'network', message: expect.stringContaining('another chain (its chain id is 1)') }],
+    details: [
+      {
+        path: 'network',
+        message: expect.stringMatching(
+          /^The rpc_urls of the network \(http:\/\/127\.0\.0\.1:\d+\/?\) are on chain 1, and the chain_id of the network \w+ is 31337$/,
+        ),
+      },
+    ],
   })
 
   await proxy.setFault(undefined)

@@ -272,8 +272,9 @@ test('refuses a file with a secret, an unknown kind, or a name that is there twi
     ['facilitator: []', 'did you mean facilitators?'],
     ['relayers: [{ id: a, policies: &policies { again: *policies } }]', 'has more than 20 levels'],
     ['relayers: {}', 'relayers must be a list'],
-    ['abis: [{ name: Counter }]', /^abis\[0\] must have an id$/],
-    ['api_keys: [{ id: a }]', /^api_keys\[0\] must have a name$/],
+    ['abis: [{ name: Counter }]', /^abis\[0\] must have an id beside its name, for example id: counter$/],
+    ['abis: [{}]', /^abis\[0\] must have an id$/],
+    ['api_keys: [{ id: a }]', /^api_keys\[0\] must have a name: the service generates the id of one of api_keys$/],
     [
       'relayers: [{ id: a, policies: { whitelist_receivers: [0x70997970c51812dc3a010c7d01b50e0d17dc79c8] } }]',
       '0x70997970c51812dc3a010c7d01b50e0d17dc79c8 must be in quotes: YAML reads it as a number',
@@ -282,7 +283,33 @@ test('refuses a file with a secret, an unknown kind, or a name that is there twi
     ['- a', 'The file must have members'],
     ['a: [', 'The file is no YAML'],
   ] as const
-  for (const [file, message] of wrong) expect(() => readState(file), file).toThrow(message)
+  for (const [file, message] of wrong)
+    expect(readState(file).faults, file).toEqual([expect.stringMatching(pattern(message))])
+})
+
+const pattern = (text: string | RegExp): RegExp =>
+  typeof text === 'string' ? new RegExp(text.replaceAll(/[.[\]]/g, '\\$&')) : text
+
+test('names all faults of a file at once: of its form, of its members and of what cannot be changed', async () => {
+  const { apply } = await start()
+  await apply(onHosts, '--yes')
+  const wrong = onHosts
+    .replace('chain_id: 11155111', 'chain_id: 5')
+    .replace("'0x70997970C51812dc3A010C7d01b50e0d17dc79C8'", '0x70997970c51812dc3a010c7d01b50e0d17dc79c8')
+    .replace('scopes: [send, read]', 'scopes: [send, reed]')
+  const { code, err } = await apply(`${wrong}pool: []\nabis: [{ name: Counter }]\n`, '--yes')
+  expect([code, err.split('\n')]).toEqual([
+    2,
+    [
+      'Nothing was done:',
+      '0x70997970c51812dc3a010c7d01b50e0d17dc79c8 must be in quotes: YAML reads it as a number',
+      expect.stringMatching(/^pool is none of networks, .*; did you mean pools\?$/),
+      'abis[0] must have an id beside its name, for example id: counter',
+      'networks[0] (sepolia): chain_id cannot be changed; it is 11155111. Give the entry another name, or delete the present one first',
+      'api_keys[0] (payouts): scopes.1 must be one of sign, send, read, notifications, manage',
+      '',
+    ],
+  ])
 })
 
 test('carries out the example of docs/clients.md', async () => {

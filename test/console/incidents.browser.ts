@@ -462,7 +462,9 @@ const incidents: Record<string, () => Promise<Planted>> = {
     }
   },
   'a sponsorship has used up its budget': async () => {
-    await sponsored('used-up', { max_fee_per_day: '5' })
+    await sponsored('used-up', { max_fee_per_day: `${10n ** 15n}` })
+    // Any fee leaves less than one call may cost.
+    await client().sponsorships.sendSponsoredCall('used-up', { to: nobody, data: '0x12345678' })
     return {
       seen: /Sponsorship used-up has used up its budget/,
       named: /used-up/,

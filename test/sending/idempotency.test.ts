@@ -227,6 +227,15 @@ test('returns the first response after the relayer was deleted and made again wi
   const { data: first } = await send()
   await account.finished(rig.chain.mine)
   await rig.client().delete('/api/v1/relayers/{relayer_id}', { path: { relayer_id: relayer.id } })
+  await expect(rig.client().transactions.get(first.id)).rejects.toMatchObject({
+    status: 404,
+    details: [
+      {
+        path: '/path/transaction_id',
+        message: `the relayer ${relayer.id}, which had this transaction, was deleted, and its transactions with it`,
+      },
+    ],
+  })
   const { id, name, network, network_type, signer_id } = relayer
   await rig.client().post('/api/v1/relayers', {
     body: { id, name, network, network_type, signer_id, paused: false, policies: {} },

@@ -49,7 +49,7 @@ test('rejects a transaction that the balance minus the funds reserved by unfinis
   expect((await dryRun()).reserved_cost).toBe(`${6n * ether + fee}`)
   const room = 4n * ether - 2n * fee
   expect(await refusal(room + 1n)).toBe(
-    `costs up to ${room + 1n + fee} wei with gas, and the balance of ${getAddress(account.address)} is ${10n * ether} wei; ` +
+    `costs up to ${room + 1n + fee} wei, of which ${fee} wei are for 21000 gas at up to 3 gwei, and the balance of ${getAddress(account.address)} is ${10n * ether} wei; ` +
       `accepted transactions that are not mined yet cost up to ${6n * ether + fee} wei of it`,
   )
   expect((await dryRun({ value: `${room + 1n}` })).accepted).toBe(false)

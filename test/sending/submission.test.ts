@@ -80,6 +80,12 @@ const refusals: Refusal[] = [
   ['a value beyond 256 bits', { value: `${2n ** 256n}` }, '/body/value', /2\^256/],
   ['a value that leaves nothing for gas', { value: `${10_000n * ether}` }, '/body/value', /balance/],
   ['a value far beyond the balance', { value: `${2n ** 255n}`, gas_limit: 21_000 }, '/body/value', /balance/],
+  [
+    'a price beyond the balance',
+    { max_fee_per_gas: `${10n ** 22n}` },
+    '/body/max_fee_per_gas',
+    /gas at up to 10000000000000 gwei/,
+  ],
   ['gas beyond the balance', { gas_limit: 2 ** 50 }, '/body/value', /balance/],
   ['a call that reverts', { to: reverting, value: '0' }, '/body', /too late/],
   ['a past valid_until', { valid_until: '2020-01-01T00:00:00Z' }, '/body/valid_until', /passed/],
@@ -158,7 +164,13 @@ test('refuses transactions by policies, a pause and the chain, and no others', a
     [plain, { max_priority_fee_per_gas: '1' }, 400, '/body/max_priority_fee_per_gas', /eip1559_pricing/],
     [dead, {}, 503, 'network', /No node/],
     [dead, { gas_limit: 21_000 }, 503, 'network', /No node/],
-    [astray, { gas_limit: 21_000 }, 503, 'network', /another chain \(its chain id is 31337\)/],
+    [
+      astray,
+      { gas_limit: 21_000 },
+      503,
+      'network',
+      /^The rpc_urls of the network \(http:.*\) are on chain 31337, and the chain_id of the network other is \d+$/,
+    ],
   ]
   const told = await Promise.all(
     cases.map(async ([relayerId, body]) => {

@@ -676,7 +676,16 @@ test('refuses a sponsorship without, or with two, or with unknown senders, and a
   expect(await create({ relayer_id: 'demo', pool_id: 'x' })).toContain('400 /body/pool_id: give exactly one')
   expect(await create({ relayer_id: 'nobody' })).toContain('400 /body/relayer_id: no relayer has this id')
   expect(await create({ pool_id: 'nobody' })).toContain('400 /body/pool_id: no pool has this id')
+  expect(await create({ relayer_id: 'demo', max_fee_per_call: '2' })).toContain(
+    '400 /body/max_fee_per_day: must be at least max_fee_per_call, which is 2 wei',
+  )
+  expect(
+    await create({ relayer_id: 'demo', targets: [{ address: `0x${'12'.repeat(20)}`, selectors: ['add(uint256)'] }] }),
+  ).toContain('400 /body/targets/0/selectors/0: must be a function selector: 0x and 8 hexadecimal digits, or 0x')
   expect(await create({ id: 'game', relayer_id: 'demo' })).toBe('accepted')
+  expect(await outcomeOf(client.sponsorships.update('game', { max_fee_per_call: '2' }))).toContain(
+    '400 /body/max_fee_per_day: must be at least max_fee_per_call, which is 2 wei',
+  )
   expect(await create({ id: 'game', relayer_id: 'demo' })).toContain('409 /body/id')
   expect((await client.get('/api/v1/api-keys', {})).data).toHaveLength(1)
 })

@@ -18,7 +18,7 @@ import type { Operation } from './contract.ts'
 import { ApiError, badRequestAt, failureMiddleware, toFailure } from './errors.ts'
 import { securityHeaders } from './headers.ts'
 import type { Quiet } from './idle.ts'
-import { missingAt, type SomeIds, withNearest } from './missing.ts'
+import { type Known, missingAt, withNearest } from './missing.ts'
 import { headerReader, queryReader, readIdempotency, readIfMatch } from './query.ts'
 import { bytesEach, type RateLimit } from './rate-limit.ts'
 import type { Reference } from './reference.ts'
@@ -44,7 +44,7 @@ interface AppDependencies {
   callsFromPages: RequestHandler
   quiet: Pick<Quiet, 'noteRequest'>
   /** Ids of a kind, to name the one that a caller meant. */
-  someIds: SomeIds
+  known: Known
   logger: Logger
 }
 
@@ -157,7 +157,7 @@ function mount(route: IRoute, operation: Operation, dependencies: AppDependencie
   const read = speaksJsonRpc ? [readRequest, jsonRpcFailure('parse_error')] : [readRequest]
   const check = speaksJsonRpc ? [...checkRequest, jsonRpcFailure('invalid_request')] : checkRequest
   const nameNearest: ErrorRequestHandler = async (error, request, response, next) =>
-    next(await withNearest(error, request, contextOf(response).caller, dependencies.someIds))
+    next(await withNearest(error, request, contextOf(response).caller, dependencies.known))
   route[method](admission, ...read, ...check, handle(operation, dependencies), nameNearest)
 }
 

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
 import type { Request } from 'express'
 import {
   DomainError,
@@ -51,8 +52,8 @@ export class Authentication {
   }
 
   /**
-   * Identifies the caller. Rejects with DomainError (401). What is wrong with the form of the header is said; an unknown or revoked
-   * key, and one that is not for this address, get the same answer. Who has the secret is told that it expired.
+   * Identifies the caller. Rejects with DomainError (401). What is wrong with the form of the header is said. Only who has the secret is
+   * told that it expired, or that it is not for this address; an unknown or revoked key, and another secret, get the same answer.
    */
   async identify(request: IncomingMessage): Promise<Caller> {
     const text = tokenIn(request)
@@ -62,7 +63,9 @@ export class Authentication {
     const holder = await this.#find(token.id)
     const isRight = timingSafeEqual(token.secret_hash, holder?.secret_hash ?? nobody)
     const former = holder?.former_tokens.find(({ secret_hash }) => timingSafeEqual(token.secret_hash, secret_hash))
-    if (!holder || !(isRight || former) || !holder.isAllowed(this.#addressOf(request))) throw unauthorized(noValidKey)
+    if (!holder || !(isRight || former)) throw unauthorized(noValidKey)
+    const address = this.#addressOf(request)
+    if (!holder.isAllowed(address)) throw unauthorized(notFrom(address))
     const time = this.#context.now()
     const endsAt = Math.min(holder.expires_at, former?.valid_until ?? Number.POSITIVE_INFINITY)
     if (time >= endsAt) throw expired(endsAt, endsAt !== holder.expires_at)
@@ -120,7 +123,12 @@ function tokenIn(request: IncomingMessage): string {
   return token
 }
 
-const noValidKey = 'is no API key that is valid now and for the address from which the request came'
+const noValidKey = 'is no API key that is valid now'
+
+/** The address is the caller's own, or what a client wrote into X-Forwarded-For. */
+const notFrom = (address: string): string =>
+  `is an API key that may not be used from ${isIP(address) === 0 ? 'this address' : address}: its allowed_cidrs do not contain it. ` +
+  'Behind a proxy, TRUSTED_PROXIES makes the service read the address of the caller'
 
 const expired = (endedAt: number, isReplaced: boolean) =>
   new DomainError('unauthorized', [

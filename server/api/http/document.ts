@@ -75,6 +75,8 @@ export interface OperationFacts {
   bodyIsOptional: boolean
   /** The places of amounts in its body; undefined when it takes no body. */
   amounts: AmountPlaces | undefined
+  /** The members that are given when the resource is created, and that this change of it does not take. */
+  fixedMembers: ReadonlySet<string>
   /** Its parameters, references resolved. */
   parameters: Parameter[]
 }
@@ -107,6 +109,7 @@ export function describeOperations(document: ContractDocument): OperationFacts[]
     ),
     bodyIsOptional: operation.requestBody !== undefined && operation.requestBody.required !== true,
     amounts: amountsOf(operation, document),
+    fixedMembers: new Set(method === 'patch' ? fixedMembersOf(path, operation, document) : []),
     parameters: [...shared, ...(operation.parameters ?? [])].map((parameter) =>
       dereference(parameter, document.components.parameters),
     ),
@@ -142,6 +145,14 @@ function amountsOf({ requestBody }: ContractOperation, { components }: ContractD
     Object.values(requestBody.content).map(({ schema }) => schema),
     components.schemas,
   )
+}
+
+/** The members of a POST to the list that the PATCH of one of its items lacks. */
+function fixedMembersOf(path: string, operation: ContractOperation, document: ContractDocument): string[] {
+  const creation = document.paths[path.replace(/\/\{\w+\}$/, '')]?.post
+  const taken = amountsOf(operation, document)?.properties
+  const given = creation && amountsOf(creation, document)?.properties
+  return [...(given?.keys() ?? [])].filter((name) => !taken?.has(name))
 }
 
 const dereference = (parameter: Parameter, parameters: Record<string, Parameter>): Parameter =>

@@ -24,21 +24,29 @@ const tables = {
 } as const
 
 type Table = (typeof tables)[keyof typeof tables]
-export type SomeIds = (table: Table) => Promise<string[]>
+
+/** What there is that a caller may have meant. */
+export interface Known {
+  someIds(table: Table): Promise<string[]>
+  relayerOfTransaction(id: string): Promise<{ relayer_id: string; is_deleted: boolean } | undefined>
+}
 
 /**
- * An error about an unknown id, of the path (404) or of the body (400), with the nearest id among those that the caller may see. Another
- * error stays as it is.
+ * An error about an unknown id, of the path (404) or of the body (400), with the nearest id among those that the caller may see, or with
+ * where a transaction is. Another error stays as it is.
  */
 export async function withNearest(
   error: unknown,
   { params, body }: { params: Record<string, unknown>; body?: unknown },
   caller: Caller | undefined,
-  someIds: SomeIds,
+  known: Known,
 ): Promise<unknown> {
   if (!(error instanceof DomainError) || !caller?.roles.has('read')) return error
-  const near = (name: string, id: unknown) => nearestTo(name, id, caller, someIds)
-  if (error.code === 'not_found') return ofPath(error, params, near)
+  const near = (name: string, id: unknown) => nearestTo(name, id, caller, known)
+  if (error.code === 'not_found') {
+    const whereabouts = await ofTransaction(params.transaction_id, caller, known)
+    return whereabouts === undefined ? ofPath(error, params, near) : withDetail(error, 'transaction_id', whereabouts)
+  }
   if (error.faults.every(({ code }) => code !== 'not_found')) return error
   const faults = error.faults.map(async (fault): Promise<Fault> => {
     const names = fault.field.map(String)
@@ -55,14 +63,24 @@ async function ofPath(error: DomainError, params: Record<string, unknown>, near:
   for (const [name, given] of Object.entries(params)) {
     const id = await near(name, given)
     if (id === undefined) continue
-    const path = `/path/${name}`
-    const others = detailsOf(error).filter((detail) => detail.path !== path)
-    return new ApiError('not_found', messageOf(error), [
-      ...others,
-      { path, message: `there is no ${given}; did you mean ${id}?` },
-    ])
+    return withDetail(error, name, `there is no ${given}; did you mean ${id}?`)
   }
   return error
+}
+
+function withDetail(error: DomainError, name: string, message: string): DomainError {
+  const path = `/path/${name}`
+  const others = detailsOf(error).filter((detail) => detail.path !== path)
+  return new ApiError('not_found', messageOf(error), [...others, { path, message }])
+}
+
+/** Where the transaction is that was not found; undefined: nowhere, or where the caller sees nothing. */
+async function ofTransaction(id: unknown, { relayer_ids: own }: Caller, known: Known): Promise<string | undefined> {
+  const owner = typeof id === 'string' ? await known.relayerOfTransaction(id) : undefined
+  if (!owner || own?.has(owner.relayer_id) === false) return undefined
+  return owner.is_deleted
+    ? `the relayer ${owner.relayer_id}, which had this transaction, was deleted, and its transactions with it`
+    : `the relayer ${owner.relayer_id} has this transaction`
 }
 
 /** The id of a network is its type and its name. */
@@ -71,7 +89,7 @@ const formOf: Record<string, (text: string) => string> = {
   network_id: (text) => (text.startsWith('evm:') ? text : `evm:${text}`),
 }
 
-async function nearestTo(name: string, id: unknown, { relayer_ids: own }: Caller, someIds: SomeIds) {
+async function nearestTo(name: string, id: unknown, { relayer_ids: own }: Caller, { someIds }: Known) {
   if (typeof id !== 'string' || !(name in tables)) return undefined
   const table = tables[name as keyof typeof tables]
   const ids = own === undefined ? await someIds(table) : table === 'relayers' ? [...own] : []

@@ -206,6 +206,8 @@ function unknownProperty(name: string, known: string[]): string {
   return `is not a known property${list}${near === undefined ? '' : `; did you mean ${near}?`}`
 }
 
+const fixedMember = 'cannot be changed after the creation; delete the resource, and create it again with another value'
+
 /** Of a parameter that takes several values. */
 const ofList = (at: string, value: unknown): string =>
   at.startsWith('/query') && String(value).includes(',') ? '; repeat the parameter for several values' : ''
@@ -248,7 +250,10 @@ export class RequestViolations {
     this.#targets = new Map(this.#places.map(([schema, pointer]) => [pointer, schema as Choice]))
   }
 
-  in({ parameters, bodySchemas }: Pick<OperationFacts, 'parameters' | 'bodySchemas'>, request: Request): Detail[] {
+  in(
+    { parameters, bodySchemas, fixedMembers }: Pick<OperationFacts, 'parameters' | 'bodySchemas' | 'fixedMembers'>,
+    request: Request,
+  ): Detail[] {
     const ofParameters = parts.flatMap(({ part, of, at }) =>
       parameters
         .filter((parameter) => parameter.in === of)
@@ -260,7 +265,12 @@ export class RequestViolations {
         }),
     )
     const body = bodySchemas[request.headers['content-type'] ?? '']
-    return body === undefined ? ofParameters : [...ofParameters, ...this.of(body, request.body)]
+    if (body === undefined) return ofParameters
+    const ofBody = this.of(body, request.body).map((detail) => {
+      const name = detail.path.replace(/^\/body\//, '')
+      return fixedMembers.has(name) ? { ...detail, message: fixedMember } : detail
+    })
+    return [...ofParameters, ...ofBody]
   }
 
   /** Of a value with this schema, with JSON pointers that begin with `at`; empty when it finds none. */
@@ -289,7 +299,9 @@ export class RequestViolations {
       .filter(isChoice)
       .reverse()
       .filter((choice, index, reversed) => !reversed.slice(0, index).some((other) => covers(other, choice)))
-    const others = errors.filter((error) => !outermost.some((choice) => covers(choice, error)))
+    const others = errors.filter(
+      (error) => !outermost.some((choice) => covers(choice, error)) && !isTold(error, errors),
+    )
     return [
       ...others.map((error) => violationText(error, at)),
       ...outermost.flatMap((choice) => this.#ofChoice(choice, `${at}${choice.instancePath}`)),
@@ -313,6 +325,11 @@ export class RequestViolations {
 }
 
 type Choice = { $ref?: string; anyOf?: Choice[]; oneOf?: Choice[] }
+
+/** A text whose form is wrong is told its form, and not how long it may be. */
+const isTold = ({ keyword, instancePath }: ErrorObject, errors: ErrorObject[]): boolean =>
+  /^(?:min|max)Length$/.test(keyword) &&
+  errors.some((other) => other.keyword === 'pattern' && other.instancePath === instancePath)
 
 const isChoice = ({ keyword }: ErrorObject): boolean => keyword === 'anyOf' || keyword === 'oneOf'
 

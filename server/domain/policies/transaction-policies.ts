@@ -21,7 +21,8 @@ export interface Judged {
 /** Throws DomainError (403) for a relayer that accepts no new transactions, because it is drained. */
 export function checkNewTransactions({ allow_transactions }: RelayerPolicies): void {
   if (allow_transactions !== false) return
-  const message = 'The relayer is drained: it accepts no new transactions while its policy allow_transactions is false'
+  const message =
+    'The relayer is drained: it accepts no new transactions while its policy allow_transactions is false. To accept them again: `relayer resume`, or PATCH allow_transactions: true'
   throw refusedBy([{ of: 'policies', field: ['allow_transactions'], message }])
 }
 

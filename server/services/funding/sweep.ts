@@ -52,7 +52,7 @@ export async function sweep(
   for (let count = 0; count < maxAttempts; count += 1) {
     const { next_nonce } = await store.getAccount(found.chain_id, found.address)
     const wanted: SendTransactionRequest = await rest(context, found, client, { asset, to, keep }).catch((error) => {
-      throw asDomainError(error, null)
+      throw asDomainError(error, found, client, null)
     })
     const request = readTransactionRequest(wanted)
     // A drained relayer may be swept.
@@ -114,7 +114,10 @@ async function ofCoin(
   )
   const value = funds - BigInt(account.reserved) - BigInt(gasLimit) * price - dataFee - keep
   if (value <= 0n) {
-    throw insufficientFunds(`of ${balance} wei nothing is left after unfinished transactions, the fee and keep_amount`)
+    throw insufficientFunds(
+      'value',
+      `of ${balance} wei nothing is left after unfinished transactions, the fee and keep_amount`,
+    )
   }
   return { to, value: `${value}`, gas_limit: gasLimit, ...priceColumns(wholePrices(price, kind)) }
 }
@@ -138,6 +141,6 @@ async function ofToken(
     return snapshot.balance(address, asset)
   })
   const amount = balance - keep
-  if (amount <= 0n) throw insufficientFunds('nothing of the token is left after keep_amount')
+  if (amount <= 0n) throw insufficientFunds('value', 'nothing of the token is left after keep_amount')
   return { to: asset, value: '0', data: transferCall(to, amount) }
 }

@@ -117,6 +117,17 @@ export async function findSeenTransaction(
   return { row, relayer, pool_row_id: row.pool_row_id }
 }
 
+/** The relayer that has a transaction, or had it until the relayer was deleted. */
+export async function relayerOfTransaction(
+  { store }: Pick<ListContext, 'store'>,
+  id: string,
+): Promise<{ relayer_id: string; is_deleted: boolean } | undefined> {
+  const row = await store.getTransactionById(id)
+  if (!row) return undefined
+  const relayer = await store.getRelayer(row.relayer_id)
+  return { relayer_id: row.relayer_id, is_deleted: relayer?.row_id !== row.relayer_row_id }
+}
+
 export async function getTransactionById(context: ListContext, id: string, caller: Caller): Promise<Transaction> {
   const { row, pool_row_id } = await findSeenTransaction(context, id, caller)
   return shownBehind(row, await context.store.firstInLine(row.relayer_row_id), pool_row_id)

@@ -1,4 +1,4 @@
-import { type DomainError, errorOf } from '../../domain/errors.ts'
+import { type DomainError, errorOf, poolIsEmpty } from '../../domain/errors.ts'
 import type { PoolRow, RelayerRow } from '../../domain/rows.ts'
 import type { Keyring } from '../../keys/keyring.ts'
 import type { Store } from '../../store/store.ts'
@@ -47,7 +47,7 @@ export async function membersInOrder(
   })
   ranked.sort((a, b) => a.rank - b.rank || a.share - b.share || a.chosen - b.chosen)
   const [first] = ranked
-  if (!first) throw poolUnavailable('The pool has no relayer with a weight above 0: add one to its relayer_ids')
+  if (!first) throw poolIsEmpty()
   // Before any other request looks at the loads.
   return { members: ranked.map((its) => its.member), done: loads.ask(first.member.relayer.row_id) }
 }

@@ -2,7 +2,7 @@ import type { DryRun, Network } from '../../../generated/openapi.ts'
 import { type CallerChains, type NetworkClient, requireClient } from '../../chain/chains.ts'
 import { callOf, dataFeeOf, type GasShortage } from '../../chain/gas.ts'
 import type { Mempool } from '../../chain/mempool.ts'
-import { RpcError, rpcKindOf } from '../../chain/rpc.ts'
+import { RpcError, RpcUnavailable, rpcKindOf } from '../../chain/rpc.ts'
 import { revertData, revertReason } from '../../chain/rpc-error.ts'
 import type { AccountSnapshot } from '../../chain/snapshot.ts'
 import { decodeError } from '../../domain/decoding/decoded-call.ts'
@@ -19,7 +19,10 @@ import {
 import {
   applyMaxFee,
   capPrices,
+  gwei,
+  isAbove,
   type Market,
+  most,
   type PriceKind,
   type Prices,
   priceByTier,
@@ -34,7 +37,7 @@ import { type PrivateSubmission, readSubmission } from '../../domain/submission.
 import { formOf, priceKindOf, type TransactionType, typeOf } from '../../domain/transaction-form.ts'
 import type { TransactionRequest } from '../../domain/transaction-request.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
-import { checksummed } from '../../domain/values.ts'
+import { checksummed, showRpcUrls } from '../../domain/values.ts'
 import type { Nonces } from '../../sender/nonces/nonces.ts'
 import type { Budgets } from '../../store/budgets.ts'
 import type { Store } from '../../store/store.ts'
@@ -159,7 +162,7 @@ export async function quoteTransaction(
     }
   } catch (error) {
     await nonces.identity.disableOnWrongChain(relayer, error)
-    throw asDomainError(error, fragments)
+    throw asDomainError(error, relayer, networkClient, fragments)
   }
 }
 
@@ -275,29 +278,49 @@ export function checkFunds(relayer: RelayerRow, quote: TransactionQuote): void {
 /** The DomainError (400) for a balance that is too low for the transaction and all unfinished ones. */
 export function insufficientBalance(
   { address }: RelayerRow,
-  { max_cost, balance }: TransactionQuote,
+  { max_cost, balance, gas_limit, prices, market, data_fee }: TransactionQuote,
   reserved: bigint,
 ): DomainError {
   const others = reserved > 0n ? `; accepted transactions that are not mined yet cost up to ${reserved} wei of it` : ''
+  const fee = feeOf({ gas_limit, prices, data_fee })
+  // No quoted price is above the market's for the fastest: the request gave this one.
+  const isPriceGiven = 2n * fee > max_cost && isAbove(prices, market, 'fastest', 1n)
+  const price = prices.kind === 'legacy' ? 'gas_price' : 'max_fee_per_gas'
   return insufficientFunds(
-    `costs up to ${max_cost} wei with gas, and the balance of ${checksummed(address)} is ${balance} wei${others}`,
+    isPriceGiven ? price : 'value',
+    `costs up to ${max_cost} wei, of which ${fee} wei are for ${gas_limit} gas at up to ${gwei(most(prices))}, and the balance of ` +
+      `${checksummed(address)} is ${balance} wei${others}`,
   )
 }
 
 /** Turns a node's error into the DomainError for the caller; other errors are returned unchanged. */
-export function asDomainError(error: unknown, fragments: string[] | null): unknown {
+export function asDomainError(
+  error: unknown,
+  relayer: RelayerRow,
+  { network }: Pick<NetworkClient, 'network'>,
+  fragments: string[] | null,
+): unknown {
   const kind = rpcKindOf(error)
   if (kind === undefined) return error
   const { message } = error as Error
   if (kind === 'reverted') return reverts(revertText(error as Error, fragments), error)
-  if (kind === 'insufficient_funds') return insufficientFunds('the balance does not cover the value and the gas')
+  if (kind === 'insufficient_funds')
+    return insufficientFunds('value', 'the balance does not cover the value and the gas')
   if (kind === 'gas_limit_too_low' || kind === 'gas_limit_too_high') return badRequest(['gas_limit'], message)
   if (kind === 'rejected') return badRequest([], message)
-  const wrong = (error as { wrong_chain?: bigint }).wrong_chain
-  return unavailable(
-    'network',
-    wrong === undefined ? message : `The nodes of the network are on another chain (its chain id is ${wrong})`,
-  )
+  const wrong = error instanceof RpcUnavailable ? error.wrong_chain : undefined
+  return unavailable('network', wrong === undefined ? message : ofWrongChain(relayer, network, wrong))
+}
+
+function ofWrongChain(
+  { custom_rpc_urls: own }: RelayerRow,
+  { name, chain_id, rpc_urls }: Network,
+  wrong: bigint,
+): string {
+  const [member, urls] =
+    own.length > 0 ? ['custom_rpc_urls of the relayer', own] : ['rpc_urls of the network', rpc_urls]
+  const shown = showRpcUrls(urls).map(({ url }) => url)
+  return `The ${member} (${shown.join(', ')}) are on chain ${wrong}, and the chain_id of the network ${name} is ${chain_id}`
 }
 
 /** Decoded, also a custom error that the ABI of the request has; the node's message when it gives no reason. */

@@ -59,9 +59,9 @@ export const listFacilitators = (database: Database, slice: PageRequest): Promis
 export const updateFacilitator = (
   database: Database,
   id: string,
-  changes: Partial<FacilitatorRules>,
+  changeOf: (facilitator: FacilitatorRow) => Partial<FacilitatorRules>,
   conditions?: Conditions,
-): Promise<FacilitatorRow | undefined> => updateOwner({ database, owners }, id, () => changes, conditions)
+): Promise<FacilitatorRow | undefined> => updateOwner({ database, owners }, id, changeOf, conditions)
 
 export const deleteFacilitator = (database: Database, id: string, conditions?: Conditions): Promise<boolean> =>
   deleteOwner({ database, owners }, id, conditions)

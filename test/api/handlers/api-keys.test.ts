@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createRelayerClient } from '../../../client/index.ts'
-import type { CreateApiKeyRequest } from '../../../generated/client.ts'
+import type { CreateApiKeyRequest, Failure } from '../../../generated/client.ts'
 import { type ContractOperation, operations, parametersIn } from '../../support/contract.ts'
 import { nodeEnvironment } from '../../support/node-environment.ts'
 import { createRelayer } from '../../support/resources.ts'
@@ -300,6 +300,17 @@ describe('allowed addresses of a key', () => {
     const service = await startTestService()
     const { token, path } = await makeKey(service, { allowed_cidrs: ['10.0.0.0/8'] })
     expect([await signs(service, token), await signs(service, token, from('10.0.0.1'))]).toEqual([401, 401])
+    const toldTo = async (secret: string) => {
+      const answer = await service.raw(apiKeys, { headers: { Authorization: `Bearer ${secret}` } })
+      return ((await answer.json()) as Failure).details?.[0]?.message
+    }
+    expect(await toldTo(token)).toMatch(
+      /^is an API key that may not be used from 127\.0\.0\.1: its allowed_cidrs .* TRUSTED_PROXIES /,
+    )
+    // Without the secret, nobody learns that the key exists.
+    expect(await toldTo(`${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`)).toBe(
+      'is no API key that is valid now',
+    )
     await service.client.patch(oneKey, { path, body: { allowed_cidrs: ['::1/128', '127.0.0.0/8'] } })
     expect(await signs(service, token, from('10.0.0.1'))).toBe(200)
   })
@@ -363,7 +374,7 @@ test('refuses 3,000 malformed tokens, and tells of their form only', async () =>
       details: [{ path: '/headers/authorization', message, code: 'unauthorized' }],
     })}`
   expect([...bodies].sort()).toEqual([
-    told('is no API key that is valid now and for the address from which the request came'),
+    told('is no API key that is valid now'),
     told('must be the word Bearer, a space and the API key'),
   ])
 })

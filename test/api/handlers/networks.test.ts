@@ -29,9 +29,7 @@ const bare = {
   created_at: expect.any(String),
 }
 const unhealthy = (message: string) => ({ code: 'node_unhealthy', message })
-const unreachable = unhealthy(
-  'node https://rpc.example.com: No node of the network answers (No name is looked up in tests)',
-)
+const unreachable = unhealthy('node https://rpc.example.com: No name is looked up in tests')
 const settings = {
   symbol: 'ETH',
   required_confirmations: 6,
@@ -76,8 +74,12 @@ test('warns of nodes on another chain when a network, and a relayer on it, is cr
         body: { ...sepolia, name: `n${chainId}`, chain_id: chainId, rpc_urls: [chain.url] },
       })
     ).data
-  const wrong = [unhealthy(`node ${chain.url}: No node of the network answers (It is on chain 31337 and not on 5)`)]
+  const wrong = [unhealthy(`node ${chain.url}: It is on chain 31337 and not on 5`)]
   expect([(await create(5)).warnings, (await create(31_337)).warnings]).toEqual([wrong, []])
+  const secure = { ...sepolia, name: 'secure', rpc_urls: [chain.url.replace('http:', 'https:')] }
+  expect((await client.post(listPath, { body: secure })).data.warnings).toEqual([
+    unhealthy(expect.stringMatching(/^node https:\S+: It does not speak https at this port: .* \(EPROTO\)$/)),
+  ])
   const { data: signer } = await client.post('/api/v1/signers', { body: { type: 'generated' } })
   const relayer = { name: 'A', network_type: 'evm', paused: false, signer_id: signer.id } as const
   const add = async (network: string) => (await client.post('/api/v1/relayers', { body: { ...relayer, network } })).data

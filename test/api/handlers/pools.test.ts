@@ -315,6 +315,12 @@ test('an API key that is limited to a pool sends through it, and has no rights t
   await client.delete(base, { path })
 })
 
+test('refuses for good what is sent through a pool without relayers', async () => {
+  const { send, weigh, relayer_ids, codeOf } = await start(1)
+  await weigh(relayer_ids[0] as string, 0)
+  expect(await codeOf(send())).toBe('409 invalid_state /path/pool_id')
+})
+
 test('does not use a pool whose relayers or limits another program has changed', async () => {
   const { rig, send, codeOf, client } = await start(2)
   await client.post('/api/v1/pools', { body: { id: 'other', network: 'local', relayer_ids: ['demo'] } })

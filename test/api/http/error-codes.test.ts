@@ -209,7 +209,7 @@ test('tells the holder of an expired token so, and nobody else', async () => {
   })
   expect(await detailOf(`${data.token.slice(0, -1)}${data.token.endsWith('a') ? 'b' : 'a'}`)).toMatchObject({
     code: 'unauthorized',
-    message: 'is no API key that is valid now and for the address from which the request came',
+    message: 'is no API key that is valid now',
   })
 })
 
@@ -238,6 +238,21 @@ test('names the nearest id of those that the caller may see', async () => {
   expect(await ask('relayers/dmo', limited)).toEqual([sentence, undefined])
   const sign = { method: 'POST', body: '{"message":"a"}' }
   expect(await ask('relayers/dmo/sign', blind, sign)).toEqual(['Not found', undefined])
+  const owner = await rig.addAccount()
+  const sent = await client.transactions.send(owner.relayer_id, { to: owner.address, value: '1' })
+  const whereabouts = (message: string) => [{ path: '/path/transaction_id', code: 'not_found', message }]
+  const elsewhere = `relayers/${other.relayer_id}/transactions/${sent.id}`
+  expect((await ask(elsewhere, token))[1]).toEqual(whereabouts(`the relayer ${owner.relayer_id} has this transaction`))
+  expect((await ask(elsewhere, limited))[1]).toBeUndefined()
+  const fixed = { method: 'PATCH', body: '{"network":"other","nam":"A"}' }
+  expect((await ask('relayers/demo', token, fixed))[1]).toEqual([
+    {
+      path: '/body/network',
+      code: 'unknown_member',
+      message: 'cannot be changed after the creation; delete the resource, and create it again with another value',
+    },
+    { path: '/body/nam', code: 'unknown_member', message: expect.stringMatching(/did you mean name\?$/) },
+  ])
   // What is missing is the transaction.
   expect((await ask('relayers/demo/transactions/dem', token))[1]).toBeUndefined()
   // Also in a body, of what the caller may see.

@@ -48,7 +48,7 @@ const signs = signing({
 })
 const elapsed = () => performance.now()
 const app = createApp({
-  someIds: async () => [],
+  known: { someIds: async () => [], relayerOfTransaction: async () => undefined },
   operations,
   handlers: { ...Object.fromEntries(operations.map(({ id }) => [id, notMeasured])), ...signs } as unknown as Handlers,
   authentication: new Authentication({
