@@ -172,7 +172,7 @@ async function relayersOn(
   const elsewhere =
     first && !isCalled
       ? `The network ${first.name} of the service calls ${first.rpc_urls.map((node) => node.url).join(', ')} and not this chain. ` +
-        `To change it: npm run -s relayer -- networks change ${first.id} --set rpc_urls=${url}`
+        `To change it: npm run -s relayer -- --url ${RELAYER_URL} networks change ${first.id} --set rpc_urls=${url}`
       : undefined
   const relayers = await Array.fromAsync(client.all('/api/v1/relayers', { signal }))
   return { found: relayers.filter(({ network }) => networks.some(({ name }) => name === network)), elsewhere }
@@ -185,7 +185,10 @@ function obstacleOf(error: unknown): string {
   }
   if (error instanceof RelayerError)
     return `The service at ${RELAYER_URL} answers ${error.status} ${error.message}. Trying on.`
-  return `The service at ${RELAYER_URL} is not up yet (npm start): its relayers are funded once it is.`
+  return (
+    `The service at ${RELAYER_URL} is not up yet (npm start): its relayers are funded once it is. ` +
+    'If it listens elsewhere, end this and set PORT or RELAYER_URL.'
+  )
 }
 
 function say(line: string): void {

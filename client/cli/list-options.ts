@@ -25,6 +25,11 @@ const oneOf = (statuses: readonly string[]) => (value: string, before?: string[]
 
 /** The query of the first page. */
 export function listQuery<Status extends string>({ status = [], limit }: ListOptions<Status>) {
+  return { status, per_page: readLimit(limit) }
+}
+
+/** The size of the first page. Throws CommandError. */
+export function readLimit(limit: string): number {
   if (!/^\d{1,6}$/.test(limit)) throw new CommandError(`--limit must be a number; it is ${limit}`)
-  return { status, per_page: Math.min(Number(limit), maxPerPage) }
+  return Math.min(Number(limit), maxPerPage)
 }

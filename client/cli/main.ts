@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { RelayerError } from '../error.ts'
 import { addApply } from './apply.ts'
+import { addAudit } from './audit.ts'
 import { type Context, createContext, type GlobalOptions, serviceUrl } from './context.ts'
 import { addDeliveries } from './deliveries.ts'
 import { addDoctor } from './doctor.ts'
@@ -43,6 +44,7 @@ const parts = [
   addRelayerActions,
   addResources,
   addPolicies,
+  addAudit,
   addDeliveries,
   addListen,
   addMcp,

@@ -11,7 +11,7 @@ import { lossOf } from './lost-key.ts'
 import type { Column } from './print.ts'
 
 type Body = Record<string, unknown>
-type Verb = 'list' | 'show' | 'create' | 'change' | 'rotate' | 'delete'
+type Verb = 'list' | 'show' | 'self' | 'create' | 'change' | 'rotate' | 'delete'
 
 /** An option that names a file with a secret, and the member of the body that the secret becomes. */
 interface Secret {
@@ -130,12 +130,28 @@ const resources: Resource[] = [
     ],
   },
   {
+    name: 'sponsorships',
+    about: 'whose calls are paid for; create prints the token once',
+    path: '/api/v1/sponsorships',
+    id: 'sponsorship_id',
+    columns: ['id', 'network', 'relayer_id', 'pool_id', 'max_fee_per_day', 'usage.remaining', 'paused'],
+    verbs: ['list', 'show', 'create', 'change', 'delete'],
+  },
+  {
+    name: 'facilitators',
+    about: 'x402 facilitators; create prints the token once',
+    path: '/api/v1/facilitators',
+    id: 'facilitator_id',
+    columns: ['id', 'network', 'pool_id', 'pay_to', 'max_fee_per_day', 'usage.remaining'],
+    verbs: ['list', 'show', 'create', 'change', 'delete'],
+  },
+  {
     name: 'keys',
     about: 'API keys; create and rotate print the token once',
     path: '/api/v1/api-keys',
     id: 'api_key_id',
     columns: ['id', 'name', 'scopes', { title: 'relayers', text: relayersOf }, 'expires_at', 'last_used_at'],
-    verbs: ['list', 'show', 'create', 'change', 'rotate', 'delete'],
+    verbs: ['list', 'show', 'self', 'create', 'change', 'rotate', 'delete'],
   },
 ]
 
@@ -151,6 +167,7 @@ function relayersOf(item: Body): string {
 const about: Record<Verb, string> = {
   list: 'list all',
   show: 'show one',
+  self: 'show the one of this call: its scopes, and what is left of its budget',
   create: 'create one from --file and --set',
   change: 'change members of one: absent members stay, null removes',
   rotate:
@@ -161,12 +178,12 @@ const about: Record<Verb, string> = {
 const setHelp =
   'sets a member, for example policies.max_value=1ether; again for another member, or for another value of a list'
 
-const idOf = (verb: Verb) => (verb === 'list' || verb === 'create' ? '' : ' <id>')
+const idOf = (verb: Verb) => (['list', 'self', 'create'].includes(verb) ? '' : ' <id>')
 
 type Call = (path: string, input?: Body) => Promise<{ data: unknown }>
 type Calls = Record<'get' | 'post' | 'patch' | 'delete', Call>
 
-/** `relayers`, `signers`, `networks`, `notifications` and `keys`, each with its verbs. */
+/** Each resource with its verbs, such as `relayers list`. */
 export function addResources(program: Command, context: () => Context): void {
   for (const resource of resources) {
     const group = program.command(resource.name).description(resource.about)
@@ -240,6 +257,8 @@ async function run(world: Context, resource: Resource, verb: Verb, id: string, o
     }
     case 'show':
       return print.one((await calls.get(onePath, one)).data)
+    case 'self':
+      return print.one((await calls.get(`${path}/self`)).data)
     case 'create':
       return print.one((await calls.post(path, { body: await bodyOf(resource, verb, options) })).data)
     case 'change': {

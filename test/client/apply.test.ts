@@ -312,11 +312,17 @@ test('names all faults of a file at once: of its form, of its members and of wha
   ])
 })
 
-test('carries out the example of docs/clients.md', async () => {
+test('carries out the examples of docs/clients.md', async () => {
   const docs = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'clients.md'), 'utf8')
   const { apply } = await start()
-  const done = await apply(/```yaml\n(.*?)```/s.exec(docs)?.[1] ?? '', '--yes')
-  expect([done.code, done.err.match(/^create /gm)?.length]).toEqual([0, 6])
+  const examples = [...docs.matchAll(/```yaml\n(.*?)```/gs)].map(([, yaml]) => yaml as string)
+  const counts: number[] = []
+  for (const example of examples) {
+    const { code, err } = await apply(example, '--yes')
+    counts.push(code === 0 ? (err.match(/^create /gm)?.length ?? 0) : -1)
+    expect((await apply(example, '--dry-run')).err).toBe('Nothing to do\n')
+  }
+  expect(counts).toEqual([6, 7])
 })
 
 test('compares values in any form in which they can be written', () => {

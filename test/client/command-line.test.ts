@@ -279,6 +279,24 @@ test('creates and changes resources, and reads secrets only from a file or stand
   const keys = (await run(['keys', 'list'])).out
   for (const shown of ['till .*sign.* all relayers', 'one .*send.* till', 'no .* none', 'pool .* pool both'])
     expect(keys).toMatch(new RegExp(` ${shown} +- +`))
+  expect(await json(['keys', 'self'])).toMatchObject({ id: 'environment' })
+  const rules = [
+    'id=game',
+    'relayer_id=till',
+    'max_gas_per_call=21000',
+    'max_fee_per_call=1gwei',
+    'max_fee_per_day=2gwei',
+  ]
+  await json(['sponsorships', 'create', ...rules.flatMap((rule) => ['--set', rule])])
+  expect((await run(['sponsorships', 'list'])).out).toMatch(/\ngame +test +till +- +2000000000 +2000000000 +false\n$/)
+  expect((await run(['facilitators', 'list'])).out).toMatch(/^ID +NETWORK +POOL_ID .*\n$/)
+  expect((await run(['audit', '--operation', 'createSponsorship'])).out).toMatch(
+    /^CREATED_AT .*\n\S+Z +environment +createSponsorship +- +game +201 +-\n$/,
+  )
+  expect(await run(['audit', '--limit', 'all'])).toMatchObject({
+    code: 2,
+    err: '--limit must be a number; it is all\n',
+  })
   expect((await run(['keys', 'delete', made.api_key.id])).out).toBe(`deleted ${made.api_key.id}\n`)
 
   const secrets = ['signing_key', 'config.keystore.crypto', ...[...secretMembers].map((name) => `config.${name}`)]

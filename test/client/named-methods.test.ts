@@ -44,6 +44,17 @@ test('signs, and reads and changes the configuration', async () => {
   await expect(client.networks.get('evm:nowhere')).rejects.toMatchObject({ status: 404, code: 'not_found' })
 })
 
+test('has each method of each group in its README', () => {
+  const readme = readFileSync(new URL('../../client/README.md', import.meta.url), 'utf8')
+  for (const [group, named] of Object.entries(methods)) {
+    const listed = new RegExp(`^- \`${group}\`: (.*?)\n(?:- |\n)`, 'ms').exec(readme)?.[1] ?? ''
+    expect(
+      listed.match(/(?<=`)\w+(?=`)/g)?.filter((name) => name !== 'wait'),
+      group,
+    ).toEqual(Object.keys(named))
+  }
+})
+
 test('takes a baseUrl with and without /api/v1', async () => {
   const service = await startTestService()
   for (const end of ['', '/', '/api/v1', '/api/v1/']) {
