@@ -29,14 +29,13 @@ const alerts = groups
     withoutTemplates(description),
   ])
 
-/** \`{{ $labels.relayer }}\` becomes _relayer_; a cell has no line break and no bar. */
+/** \`{{ $labels.relayer }}\` becomes _relayer_; one line. */
 function withoutTemplates(text: string): string {
   return text
     .replaceAll(/`([^`]*)\{\{ \$labels\.(\w+) \}\}([^`]*)`/g, '`$1$2$3`')
     .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, '_$1_')
     .replaceAll(/\{\{ \$value[^}]*\}\}/g, '_n_')
     .replaceAll(/\s+/g, ' ')
-    .replaceAll('|', '\\|')
     .trim()
 }
 
@@ -47,18 +46,17 @@ function tableOf([head = [], ...rows]: string[][]): string {
   return [padded(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(padded)].join('')
 }
 
-const tables = {
+const lists = {
   metrics: tableOf([['metric', 'type', 'labels', 'meaning'], ...metrics]),
-  // Their sentences are too long for cells of one width.
-  alerts: `| alert | severity | what it means | what to do |\n| --- | --- | --- | --- |\n${alerts.map((cells) => `| ${cells.join(' | ')} |\n`).join('')}`,
+  alerts: alerts.map(([name, severity, ...sentences]) => `- ${name} (${severity}): ${sentences.join('. ')}\n`).join(''),
 }
 
 const text = readFileSync(file, 'utf8')
 let current = text
-for (const [name, table] of Object.entries(tables)) {
+for (const [name, list] of Object.entries(lists)) {
   const begin = `<!-- ${name}: npm run generate:metrics -->\n`
   const from = current.indexOf(begin) + begin.length
-  current = `${current.slice(0, from)}${table}${current.slice(current.indexOf(`<!-- end of ${name} -->`))}`
+  current = `${current.slice(0, from)}${list}${current.slice(current.indexOf(`<!-- end of ${name} -->`))}`
 }
 if (!process.argv.includes('--check')) writeFileSync(file, current)
 else if (current !== text) {

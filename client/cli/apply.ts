@@ -195,7 +195,7 @@ function stepFor(kind: Kind, place: string, entry: Entry, current: Entry | undef
 }
 
 const instead = (kind: Kind): string =>
-  `Give the entry another ${kind === 'networks' ? 'name' : 'id'}, or delete the present one first`
+  `Give the entry another ${kind === 'networks' ? 'name' : 'id'}, which makes another one`
 
 /** A resource with the members that a request gives: a pool shows its relayers with their weights. */
 function asGiven(kind: Kind, current: Entry): Entry {

@@ -36,6 +36,6 @@ export function addAudit(program: Command, context: () => Context): void {
         ...(refused && ({ outcome: 'refused' } as const)),
         per_page: readLimit(limit),
       }
-      print.list(await collect(client.all('/api/v1/audit', { query }), Number(limit)), columns)
+      print.list(await collect(client.audit.listEntries(query), Number(limit)), columns)
     })
 }

@@ -18,7 +18,7 @@ export async function createFacilitator(
   auditEntry: PendingAuditEntry,
 ): Promise<{ facilitator: Facilitator; token: string }> {
   const rules = readRules({ wait_seconds: usualWaitS, ...body }) as FacilitatorRules
-  checkDay(rules.max_fee_per_day, ['max_fee_per_payment', rules.max_fee_per_payment])
+  checkDay('max_fee_per_payment', rules)
   const { row, token } = await createWithToken(context, auditEntry, ['Facilitator', id], (createdAt, apiKey) =>
     context.store.createFacilitator({ ...rules, id, pool_id, created_at: createdAt }, apiKey, auditEntry),
   )
@@ -35,8 +35,7 @@ export async function updateFacilitator(
   requireRevision(conditions.ifMatch, body, ['assets', 'pay_to'])
   const changes = readRules(body)
   const changeOf = (before: FacilitatorRules) => {
-    const { max_fee_per_day, max_fee_per_payment } = { ...before, ...changes }
-    checkDay(max_fee_per_day, ['max_fee_per_payment', max_fee_per_payment])
+    checkDay('max_fee_per_payment', changes, before)
     return changes
   }
   const updated = await store.updateFacilitator(id, changeOf, conditions)

@@ -81,8 +81,17 @@ const maxName = 128
 const nameOf = (name: string, keyId: string): string =>
   name.length <= maxName ? name : `${name.slice(0, maxName - keyId.length - 1)} ${keyId}`
 
-/** The limit of a day must hold one call or payment, or none is ever accepted. Throws DomainError (400). */
-export function checkDay(perDay: string, [member, perOne]: [member: string, perOne: string]): void {
-  if (BigInt(perDay) < BigInt(perOne))
-    throw badRequest(['max_fee_per_day'], `must be at least ${member}, which is ${perOne} wei`)
+/**
+ * The limit of a day must hold one call or payment, or none is ever accepted. Only a change of one of the two is refused. Throws DomainError
+ * (400).
+ */
+export function checkDay<Name extends 'max_fee_per_call' | 'max_fee_per_payment'>(
+  name: Name,
+  changes: Partial<Record<Name | 'max_fee_per_day', string>>,
+  before: Partial<Record<Name | 'max_fee_per_day', string>> = {},
+): void {
+  if (changes[name] === undefined && changes.max_fee_per_day === undefined) return
+  const { [name]: perOne, max_fee_per_day: perDay } = { ...before, ...changes } as Record<string, string>
+  if (BigInt(perDay as string) < BigInt(perOne as string))
+    throw badRequest(['max_fee_per_day'], `must be at least ${name}, which is ${perOne} wei`)
 }

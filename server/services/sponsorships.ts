@@ -31,7 +31,7 @@ export async function createSponsorship(
   const { relayer_id, pool_id } = body
   const sender = relayer_id === undefined ? { pool_id: pool_id as string } : { relayer_id }
   const rules = readRules(body)
-  checkDay(rules.max_fee_per_day, ['max_fee_per_call', rules.max_fee_per_call])
+  checkDay('max_fee_per_call', rules)
   const { row, token } = await createWithToken(context, auditEntry, ['Sponsorship', id], (createdAt, apiKey) =>
     context.store.createSponsorship(
       {
@@ -89,8 +89,7 @@ export async function usageOfUser(
 function readChanges(before: SponsorshipRow, { user_limits, ...others }: UpdateSponsorshipRequest) {
   const limits = user_limits && mergePatch<UserLimitsPatch>(before.user_limits ?? noLimits, user_limits)
   const changes = readRules({ ...others, ...(limits !== undefined && { user_limits: limits }) })
-  const { max_fee_per_day, max_fee_per_call } = { ...before, ...changes }
-  checkDay(max_fee_per_day, ['max_fee_per_call', max_fee_per_call])
+  checkDay('max_fee_per_call', changes, before)
   return changes
 }
 

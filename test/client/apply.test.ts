@@ -305,7 +305,7 @@ test('names all faults of a file at once: of its form, of its members and of wha
       '0x70997970c51812dc3a010c7d01b50e0d17dc79c8 must be in quotes: YAML reads it as a number',
       expect.stringMatching(/^pool is none of networks, .*; did you mean pools\?$/),
       'abis[0] must have an id beside its name, for example id: counter',
-      'networks[0] (sepolia): chain_id cannot be changed; it is 11155111. Give the entry another name, or delete the present one first',
+      'networks[0] (sepolia): chain_id cannot be changed; it is 11155111. Give the entry another name, which makes another one',
       'api_keys[0] (payouts): scopes.1 must be one of sign, send, read, notifications, manage',
       '',
     ],

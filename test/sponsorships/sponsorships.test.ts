@@ -1,6 +1,7 @@
 import { Transaction as Signed, type Wallet } from 'ethers'
 import { expect, test } from 'vitest'
 import { RelayerError, type Transaction } from '../../client/index.ts'
+import { checkDay } from '../../server/services/key-owners.ts'
 import { testChain } from '../support/chain.ts'
 import { jsonRpcOf } from '../support/json-rpc.ts'
 import { createRelayer } from '../support/resources.ts'
@@ -665,6 +666,14 @@ test('pauses, changes and deletes a sponsorship, with its key', async () => {
   await its.client.sponsorships.delete('game')
   expect(await outcomeOf(send(its, plain))).toContain('401')
   expect((await its.client.get('/api/v1/sponsorships', {})).data).toEqual([])
+})
+
+test('refuses a change of a limit that leaves no room for one call, and no other change of such a sponsorship', () => {
+  const before = { max_fee_per_call: '2', max_fee_per_day: '1' }
+  const change = (changes: object) => () => checkDay('max_fee_per_call', changes, before)
+  expect(change({ paused: true })).not.toThrow()
+  expect(change({ max_fee_per_day: '2' })).not.toThrow()
+  expect(change({ max_fee_per_call: '3' })).toThrow('must be at least max_fee_per_call, which is 3 wei')
 })
 
 test('refuses a sponsorship without, or with two, or with unknown senders, and a taken id', async () => {

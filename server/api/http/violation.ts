@@ -206,7 +206,7 @@ function unknownProperty(name: string, known: string[]): string {
   return `is not a known property${list}${near === undefined ? '' : `; did you mean ${near}?`}`
 }
 
-const fixedMember = 'cannot be changed after the creation; delete the resource, and create it again with another value'
+const fixedMember = 'cannot be changed after the creation; create another one with this value'
 
 /** Of a parameter that takes several values. */
 const ofList = (at: string, value: unknown): string =>

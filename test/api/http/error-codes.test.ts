@@ -249,7 +249,7 @@ test('names the nearest id of those that the caller may see', async () => {
     {
       path: '/body/network',
       code: 'unknown_member',
-      message: 'cannot be changed after the creation; delete the resource, and create it again with another value',
+      message: 'cannot be changed after the creation; create another one with this value',
     },
     { path: '/body/nam', code: 'unknown_member', message: expect.stringMatching(/did you mean name\?$/) },
   ])
