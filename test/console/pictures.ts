@@ -112,7 +112,11 @@ async function take(
     const path = ({ ...pages, ...more } as Record<string, string>)[opened]
     if (path === undefined || !isWanted(`${name}-${look}-${title}`)) continue
     await page.evaluate(`location.hash = ${JSON.stringify(`#${path}`)}`)
-    for (const button of buttons) await page.getByRole('button', { name: button, exact: true }).first().click()
+    await pause(1_000)
+    const shown = buttons.map((one) => page.getByRole('button', { name: one, exact: true }).first())
+    // A scene may have the page without what the form is about.
+    if ((await shown[0]?.count()) === 0) continue
+    for (const button of shown) await button.click()
     await pause(1_000)
     await save(page, `${name}-${look}-${title}`)
     await page.keyboard.press('Escape')
