@@ -75,7 +75,7 @@ test('creates a network, a signer, a relayer and an ABI, drains the relayer, and
   await deletion.locator('button[type=submit]').click()
   await deletion
     .getByRole('alert')
-    .getByText(/relayer/)
+    .getByText(/made-here/)
     .waitFor()
   await client.delete('/api/v1/relayers/{relayer_id}', { path })
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()

@@ -157,7 +157,7 @@ test('has the fields of a list within the dialog', async () => {
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('token_limits').selectOption('only these')
   await dialog.getByRole('button', { name: 'Add another token' }).click()
-  await expect.poll(() => dialog.getByPlaceholder('units in 24 h').count()).toBe(2)
+  await expect.poll(() => dialog.getByLabel(/^Limit in 24 h \d/).count()).toBe(2)
   expect(await dialog.evaluate((its) => its.scrollWidth - its.clientWidth)).toBe(0)
 })
 

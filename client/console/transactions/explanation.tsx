@@ -35,7 +35,7 @@ export function ExplanationCard({ transaction, why }: { transaction: Transaction
           ) : (
             <>
               {/* A caller waits since then, however often it was signed. The sentence above says how long. */}
-              Accepted <RowTime at={transaction.created_at} />
+              Accepted <Ago at={transaction.created_at} />
             </>
           )}
           {why.wait_reason !== null && !onItsWay.has(why.wait_reason) && (
