@@ -217,13 +217,11 @@ test('names addresses, calls, logs and errors by what the service knows', async 
   await open('/transactions')
   const row = page.getByRole('row').filter({ hasText: 'transfer on Shop token' })
   await row.getByTitle('1,000,000,000,000 CNT').getByText('1,000,000,000,000 CNT').waitFor()
-  for (const width of [1_280, 1_240]) {
+  for (const width of [1_280, 1_240, 1_024, 860, 780]) {
     await page.setViewportSize({ width, height: 900 })
     const cut = `[...document.querySelectorAll('.list td.number')].filter((one) => one.scrollWidth > one.clientWidth).length`
     expect(await page.evaluate(cut), `no value is cut at ${width} px`).toBe(0)
   }
-  await page.setViewportSize({ width: 1024, height: 900 })
-  await row.getByTitle('1,000,000,000,000 CNT').getByText('1T CNT').waitFor()
   expect(await row.getByText('1,500.000000 CNT').getAttribute('title')).toBe('1,500.000000000000000007 CNT')
   await open('/')
   await page
