@@ -28,9 +28,9 @@ export function readWei(input: string, plain: Unit = 'wei'): bigint {
 /** Wei per unit of gas, for people. */
 export const inGwei = (wei: string): string => `${inUnits(wei, decimals.gwei)} gwei`
 
-/** All digits of an amount of the coin of a network; null: the network has no symbol for it. */
+/** All digits of an amount of the coin of a network; null: the network has no symbol for it, and the unit is that of --value. */
 export const inCoins = (wei: string, symbol: string | null): string =>
-  symbol === null ? `${wei} wei` : `${inUnits(wei, decimals.ether)} ${symbol}`
+  `${inUnits(wei, decimals.ether)} ${symbol ?? 'ether'}`
 
 /** A sentence of the service with its amounts in coins. Prices are in gwei already. */
 export const withCoins = (text: string, symbol: string | null): string =>

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { type Command, Option } from 'commander'
-import type { SendTransactionRequest, Transaction } from '../../generated/client.ts'
+import type { DryRun, SendTransactionRequest, Transaction } from '../../generated/client.ts'
 import { isUnknown } from '../call.ts'
 import { RelayerError } from '../error.ts'
-import { type Unit, units } from './amounts.ts'
+import { inCoins, type Unit, units } from './amounts.ts'
 import { type Context, readInputBytes } from './context.ts'
 import { CommandError, exitCodes } from './exit-codes.ts'
 import { type Payout, readAddress, readPayouts } from './payout-file.ts'
@@ -18,6 +18,7 @@ interface PayoutOptions {
   decimals?: string
   unit?: Unit
   timeout: string
+  dryRun?: true
 }
 
 /** What became of a payout, for the report. */
@@ -48,6 +49,10 @@ export function addPayouts(program: Command, context: () => Context): void {
     .option('--token <address>', 'an ERC-20 token instead of the native coin')
     .option('--decimals <number>', "the token's decimals: amounts are then whole tokens (default: its smallest units)")
     .addOption(new Option('--unit <unit>', 'the unit of amounts without one (default: wei)').choices(units))
+    .option(
+      '--dry-run',
+      'pay nothing: say what would be paid, and what the run has sent already; exit code 3 for a refusal',
+    )
     .option('--timeout <seconds>', 'the longest wait for confirmations', readTimeout, '3600')
     .action(async (file: string, options: PayoutOptions, command: Command) => {
       const token = checkOptions(options)
@@ -61,6 +66,11 @@ export function addPayouts(program: Command, context: () => Context): void {
       for (const hint of repeatedIn(payouts)) world.print.note(hint)
       const { pools, transactions } = world.client
       const by = pool ?? (await world.relayerId())
+      if (options.dryRun) {
+        const dryRun = pool === undefined ? transactions.dryRun : pools.dryRunTransaction
+        const its = await previewAll(payouts, { run: options.run, token, ask: (body) => dryRun(by, body) })
+        return tellPreview(world, its, { hasOneBalance: pool === undefined, token })
+      }
       const send = pool === undefined ? transactions.send : pools.sendTransaction
       const run: Run = { run: options.run, token, send: (body, key) => send(by, body, key) }
       const sent = await sendAll(world, payouts, run)
@@ -70,6 +80,57 @@ export function addPayouts(program: Command, context: () => Context): void {
       process.exitCode = exitCodeOf(outcomes)
     })
 }
+
+/** What would become of a payout. */
+interface Preview extends Pick<Outcome, 'line' | 'to' | 'amount' | 'error'> {
+  status: 'would be paid' | 'sent before' | 'would be refused'
+  run: DryRun
+}
+
+interface PreviewRun extends Pick<Run, 'run' | 'token'> {
+  ask(body: SendTransactionRequest): Promise<DryRun>
+}
+
+const previewAll = (payouts: Payout[], { ask, ...run }: PreviewRun): Promise<Preview[]> =>
+  eachAtOnce(payouts, async (payout) => {
+    const its = await ask({ ...requestOf(payout, run), deduplication_id: idOf(run.run, payout) })
+    const { line, to, amount } = payout
+    const isSent = its.refusals.some(({ code }) => code === 'already_sent')
+    const [refusal] = its.refusals
+    const status = isSent ? 'sent before' : refusal ? 'would be refused' : 'would be paid'
+    const error = status === 'would be refused' ? (refusal?.details[0]?.message ?? refusal?.message ?? null) : null
+    return { line, to, amount: amount.toString(), status, error, run: its }
+  })
+
+/** `hasOneBalance`: one relayer pays for all lines. Throws CommandError when not all that is left can be paid. */
+function tellPreview(
+  { print }: Context,
+  previews: Preview[],
+  { hasOneBalance, token }: { hasOneBalance: boolean; token: string | undefined },
+): void {
+  const left = previews.filter(({ status }) => status === 'would be paid')
+  print.list(
+    previews.map(({ run: _, ...its }) => its as unknown as Record<string, unknown>),
+    ['line', 'to', 'amount', 'status', 'error'],
+  )
+  const counts = (['would be paid', 'sent before', 'would be refused'] as const)
+    .map((status) => `${previews.filter((its) => its.status === status).length} ${status}`)
+    .join(', ')
+  const sum = sumOf(left.map(({ amount }) => amount))
+  const shown = token === undefined ? inCoins(`${sum}`, null) : `${sum} of the smallest units of ${token}`
+  print.note(`${counts}. The sum of what would be paid: ${shown}. Nothing was paid.`)
+  const cost = sumOf(left.map(({ run }) => run.max_cost ?? '0'))
+  const [{ balance = null, reserved_cost: reserved = null } = {}] = left.map(({ run }) => run)
+  if (previews.some(({ status }) => status === 'would be refused'))
+    throw new CommandError('Some lines would be refused', exitCodes.refused)
+  if (hasOneBalance && balance !== null && cost + BigInt(reserved ?? 0) > BigInt(balance))
+    throw new CommandError(
+      `All together cost up to ${inCoins(`${cost}`, null)} with gas, and the balance is ${inCoins(balance, null)}`,
+      exitCodes.refused,
+    )
+}
+
+const sumOf = (amounts: string[]): bigint => amounts.reduce((sum, amount) => sum + BigInt(amount), 0n)
 
 /** Lines without a reference that are equal may be one payment that was written twice. */
 function repeatedIn(payouts: Payout[]): string[] {

@@ -34,6 +34,27 @@ test('pays each line of a file once, whatever is repeated, and reports each', as
   // The first receiver has two equal lines.
   expect(new Set(first.map(({ transaction_id }) => transaction_id)).size).toBe(25)
 
+  const preview = await run(
+    ['payouts', '-', '--run', 'may', '--dry-run'],
+    `to,amount\n${lines[0]}\n${receiver(98)},2ether\n`,
+  )
+  expect([preview.code, preview.err]).toEqual([
+    0,
+    '1 would be paid, 1 sent before, 0 would be refused. The sum of what would be paid: 2 ether. Nothing was paid.\n',
+  ])
+  expect(preview.out).toMatch(
+    /^LINE .*\n2 +0x\S+ +1000000000000000 +sent before +-\n3 +0x\S+ +2000000000000000000 +would be paid +-\n$/,
+  )
+  const tooMuch = await run(
+    ['payouts', '-', '--run', 'may', '--dry-run'],
+    `to,amount\n${receiver(96)},60ether\n${receiver(97)},60ether\n`,
+  )
+  expect([tooMuch.code, tooMuch.err]).toEqual([
+    3,
+    expect.stringMatching(/\nAll together cost up to 120\.\S+ ether with gas, and the balance is 99\./),
+  ])
+  const refused = await run(['payouts', '-', '--run', 'may', '--dry-run'], `to,amount\n${receiver(96)},600ether\n`)
+  expect([refused.code, refused.out]).toEqual([3, expect.stringMatching(/would be refused +costs up to 600/)])
   // Repeated, in another order and with one more line, it pays that line only.
   const more = `${receiver(99)},1wei`
   writeFileSync(file, `to,amount\n${[more, ...lines.toReversed()].join('\n')}\n`)

@@ -1,6 +1,6 @@
 import type { DryRun, SendTransactionRequest } from '../../../generated/openapi.ts'
 import { readCall } from '../../domain/decoding/decoded-call.ts'
-import { DomainError } from '../../domain/errors.ts'
+import { alreadySent, DomainError } from '../../domain/errors.ts'
 import { priceColumns } from '../../domain/fees.ts'
 import type { NodeAccess } from '../../domain/node-access.ts'
 import type { Caller } from '../../domain/operation.ts'
@@ -55,6 +55,9 @@ export async function dryRun(
   if (over) refusals.push(overLimit(over))
   const exceeded = await store.exceededCapacity(relayer.row_id, dataBytes(request), capacityOf(relayer))
   if (exceeded) refusals.push(tooMany(exceeded))
+  const { deduplication_id: id } = request
+  const sent = id === null ? undefined : await store.sentWith(chain_id, id)
+  if (sent) refusals.push(alreadySent(sent))
   const { next_nonce } = await store.getAccount(chain_id, address)
 
   return {

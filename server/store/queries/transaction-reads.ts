@@ -1,3 +1,4 @@
+import type { SentTransaction } from '../../domain/errors.ts'
 import { type AtCapacity, type Capacity, exceededBy, type Unfinished } from '../../domain/new-transaction.ts'
 import { finalStatuses } from '../../domain/statuses.ts'
 import { isSecretOf } from '../../domain/submission.ts'
@@ -129,6 +130,20 @@ export const getTransaction = async (
 /** By whichever relayer. */
 export const getTransactionById = async (database: Database, id: string): Promise<WholeTransactionRow | undefined> =>
   whole(await database.read.one(byIdAlone, { id }))
+
+const byDeduplicationId = sql<SentTransaction>(`
+  SELECT its.id, its.relayer_id, pools.id AS pool_id
+  FROM deduplication_ids AS taken JOIN transactions AS its ON its.row_id = transaction_row_id
+    LEFT JOIN pools ON pools.row_id = its.pool_row_id
+  WHERE taken.chain_id = $chain_id AND taken.deduplication_id = $deduplication_id`)
+
+/** The transaction of the chain that has this `deduplication_id`. */
+export const sentWith = (
+  { read }: Database,
+  chainId: number,
+  deduplicationId: string,
+): Promise<SentTransaction | undefined> =>
+  read.one(byDeduplicationId, { chain_id: chainId, deduplication_id: deduplicationId })
 
 /** The transaction that was sent through a pool. */
 export const getTransactionOfPool = async (
