@@ -79,7 +79,7 @@ export const securityClaims: Claims = {
     'policies/address-policies.test: applies policies %j of one relayer to another one on the address, with %j',
   ],
   'internal-network': [
-    'lib/webhook-targets.test: delivers to no hostile URL that leads to this machine',
+    'lib/webhook-targets.test: stores no hostile URL that leads to this machine, and delivers to none that was stored',
     'lib/targets.test: rejects hostile URLs',
     'lib/stored-addresses.test: calls no private RPC address that was stored before the setting forbade it',
     'lib/webhook-targets.test: looks up a name once per delivery, and never calls this machine in 1,000 tries',

@@ -20,7 +20,7 @@ const maxOfLimitedKey = 100
 const formerKeyMs = 24 * 3_600_000
 
 type Store = Pick<ServicesContext, 'store'>
-type Vault = Pick<ServicesContext, 'vault'>
+type Vault = Pick<ServicesContext, 'vault' | 'checkTarget'>
 
 /** Throws DomainError (400, 409). */
 export async function createNotification(
@@ -29,7 +29,7 @@ export async function createNotification(
   { id = context.makeId(), type = 'webhook', url, signing_key = '', filter }: CreateNotificationRequest,
   auditEntry: PendingAuditEntry,
 ): Promise<Notification> {
-  checkUrl(url)
+  checkUrl(context, url)
   const createdBy = caller.id
   const key = sealed(context, id, signing_key)
   const notification = { id, type, url, signing_key: key, created_by: createdBy, filter: readFilter(filter ?? {}) }
@@ -56,7 +56,7 @@ export async function updateNotification(
   if (body.type !== undefined) changes.type = body.type
   if (body.filter !== undefined) changes.filter = body.filter
   if (body.url !== undefined) {
-    checkUrl(body.url)
+    checkUrl(context, body.url)
     changes.url = body.url
   }
   if (typeof body.signing_key === 'string') changes.signing_key = sealed(context, id, body.signing_key)
@@ -103,16 +103,18 @@ export async function redeliver(
 }
 
 /** Empty text means no key. */
-const sealed = ({ vault }: Vault, id: string, key: string): Uint8Array | null =>
+const sealed = ({ vault }: Pick<Vault, 'vault'>, id: string, key: string): Uint8Array | null =>
   key === '' ? null : vault.seal(Buffer.from(key, 'utf8'), `notifications:${id}`)
 
 /** One member of the target, as clients of the OpenZeppelin Relayer send it: nothing beside it was read before. */
 const namesTargetOnly = ({ type: _, ...target }: UpdateNotificationRequest): boolean =>
   Object.values(target).filter((value) => value !== undefined).length === 1
 
-/** Checks only the form. Whether the address may be called is checked at each delivery. */
-function checkUrl(text: string) {
+/** What the name of a host means is checked at each delivery. */
+function checkUrl({ checkTarget }: Vault, text: string) {
   const url = URL.parse(text)
   if (!url) throw badRequest(['url'], 'must be an absolute URL, for example https://example.com/hook')
   if (url.username || url.password) throw badRequest(['url'], 'must not contain a user name or password')
+  const refused = checkTarget(url)
+  if (refused) throw badRequest(['url'], refused)
 }

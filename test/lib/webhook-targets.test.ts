@@ -82,28 +82,47 @@ function aimed(url: string, port: number): string {
   return start === undefined ? url : `${start}:${port}${rest}`
 }
 
-test('delivers to no hostile URL that leads to this machine', async () => {
+/**
+ * The guarded service with notifications whose URLs were stored while private targets were allowed. `refused`: how many URLs are none even
+ * then.
+ */
+async function startWithStored(urls: string[], lookup: LookupFunction) {
+  const first = await startTestService()
+  const stored: { url: string; notification_id: string }[] = []
+  for (const url of urls) {
+    const made = first.client.notifications.create({ url })
+    await made.then(
+      ({ id }) => stored.push({ url, notification_id: id }),
+      (error) => expect(error, url).toMatchObject({ status: 400 }),
+    )
+  }
+  await first.close()
+  const { client } = await startTestService({ DATA_DIR: first.data_dir, ALLOW_PRIVATE_TARGETS: 'false' }, { lookup })
+  const send = async (id: string) =>
+    (await client.post('/api/v1/notifications/{notification_id}/test', { path: { notification_id: id } })).data
+  const refusalOf = (id: string, url: string) =>
+    client.notifications.update(id, { url }).then(
+      () => undefined,
+      (error) => error.details[0].message,
+    )
+  return { client, stored, refused: urls.length - stored.length, send, refusalOf }
+}
+
+const notPublic = /must have a public address/
+
+test('stores no hostile URL that leads to this machine, and delivers to none that was stored', async () => {
   const canary = await startCanary()
   const { lookup, counts } = resolving(() => ['127.0.0.1'])
-  const { send, update } = await startGuarded(lookup)
-  const outcomes = { refused: 0, undelivered: 0 }
-  for (const url of [...hostileUrls, ...hostileUrls.map((one) => aimed(one, canary.port))]) {
-    const isTaken = await update(url).then(
-      () => true,
-      (error) => {
-        expect(error, url).toMatchObject({ status: 400 })
-        outcomes.refused += 1
-        return false
-      },
-    )
-    if (!isTaken) continue
+  const urls = [...hostileUrls, ...hostileUrls.map((one) => aimed(one, canary.port))]
+  const { stored, refused, send, refusalOf } = await startWithStored(urls, lookup)
+  for (const { url, notification_id: id } of stored) {
+    expect.soft(await refusalOf(id, url), url).toMatch(notPublic)
     expect
-      .soft(await send(), url)
+      .soft(await send(id), url)
       .toMatchObject({ http_status: null, response_body: null, error_message: expect.stringMatching(/^The url must/) })
-    outcomes.undelivered += 1
   }
-  expect(outcomes.undelivered).toBeGreaterThanOrEqual(120)
-  expect(outcomes.undelivered + outcomes.refused).toBe(2 * hostileUrls.length)
+  expect(stored.length).toBeGreaterThanOrEqual(120)
+  expect(stored.length + refused).toBe(2 * hostileUrls.length)
   expect([canary.connections, canary.requests, counts.lookups]).toEqual([0, 0, 0])
 })
 
@@ -112,13 +131,15 @@ test('calls no private address, in a URL or as the address of a name', async () 
   // IPv6 with a zone is no host of a URL.
   const addresses = [...privateIpv4, ...privateIpv6].filter((address) => !address.includes('%'))
   const { lookup, counts } = resolving((host) => [addresses[Number(/\d+/.exec(host))] as string])
-  const { send, update } = await startGuarded(lookup)
-  for (const [index, address] of addresses.entries()) {
-    await update(`http://${address.includes(':') ? `[${address}]` : address}:${canary.port}/`)
-    expect.soft((await send()).error_message, address).toMatch(/must have a public address/)
-    await update(`http://name-${index}.example.com:${canary.port}/`)
-    expect.soft((await send()).error_message, address).toMatch(/resolves to a private address/)
+  const urls = addresses.map((address) => `http://${address.includes(':') ? `[${address}]` : address}:${canary.port}/`)
+  const { client, stored, send, refusalOf } = await startWithStored(urls, lookup)
+  for (const [index, { url, notification_id: id }] of stored.entries()) {
+    expect.soft(await refusalOf(id, url), url).toMatch(notPublic)
+    expect.soft((await send(id)).error_message, url).toMatch(notPublic)
+    await client.notifications.update(id, { url: `http://name-${index}.example.com:${canary.port}/` })
+    expect.soft((await send(id)).error_message, url).toMatch(/resolves to a private address/)
   }
+  expect(stored.length).toBe(addresses.length)
   expect([canary.connections, counts.passed, counts.lookups]).toEqual([0, 0, addresses.length])
 })
 

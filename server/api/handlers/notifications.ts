@@ -8,7 +8,7 @@ import {
   updateNotification,
 } from '../../services/notifications.ts'
 
-type Context = Pick<ServicesContext, 'store' | 'makeId' | 'now' | 'vault' | 'webhooks'>
+type Context = Pick<ServicesContext, 'store' | 'makeId' | 'now' | 'vault' | 'webhooks' | 'checkTarget'>
 
 /** Notifications and their deliveries. */
 export const notifications = (context: Context) =>

@@ -99,10 +99,17 @@ test('keeps a URL as it was written', async () => {
   expect(data.url).toBe(odd)
 })
 
-test('accepts a private address even in production, and refuses to call it', async () => {
+test('refuses a private address in production, as that of a node', async () => {
   const { client } = await startTestService(production)
-  const { data } = await client.post(listPath, { body: { url: 'http://169.254.169.254/latest' } })
-  expect(data.url).toBe('http://169.254.169.254/latest')
+  for (const privateUrl of ['http://169.254.169.254/latest', 'http://localhost:3000/webhook'])
+    await expect(client.post(listPath, { body: { url: privateUrl } })).rejects.toMatchObject({
+      status: 400,
+      details: [
+        { path: '/body/url', message: 'must have a public address (ALLOW_PRIVATE_TARGETS=true allows private ones)' },
+      ],
+    })
+  const { id } = await client.notifications.create({ url })
+  await expect(client.notifications.update(id, { url: 'http://10.0.0.1/' })).rejects.toMatchObject({ status: 400 })
 })
 
 test('requires a signing key of 1 to 512 characters', async () => {
