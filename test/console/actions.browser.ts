@@ -455,6 +455,9 @@ test('says in the audit trail what was changed, before and after, why a request 
     'Value limit per transaction: 0.000000000000000005 ETH → 0.000000000000000007 ETH | Value limit per transaction: not set → 0.000000000000000005 ETH',
   )
   expect(await details('Send transaction')).toMatch(/^8 wei is above the limit of 7 wei\.$/)
+  const { signer_id } = await stage.rig.client().relayers.get(account.relayer_id)
+  const made = page.getByRole('row').filter({ hasText: 'Create signer' }).getByTitle(signer_id)
+  expect(await made.getAttribute('href')).toBe('#/signers')
   await page.getByRole('link', { name: 'order-12' }).click()
   await page.getByRole('heading', { name: 'order-12' }).waitFor()
   await page.getByText('environment key').first().waitFor()

@@ -16,13 +16,22 @@ async function at(path: string): Promise<Console> {
 test('a name that is saved gives back no right that was revoked while the dialog was open', async () => {
   const client = stage.rig.client()
   const { api_key } = await client.apiKeys.create({ name: 'shop', scopes: ['read', 'send', 'sign'] })
-  const { page, expectComplaint } = await at('/keys')
+  const { page, expectComplaint } = await at(`/keys/${api_key.id}`)
   expectComplaint(/status of 412/)
   await named(page, 'Edit').click()
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Name').fill('shop 2')
+  // The page reads the key every few seconds: here, not before the service has refused the change.
+  const refused = Promise.withResolvers<void>()
+  await page.route(`**/api-keys/${api_key.id}`, async (route) => {
+    if (route.request().method() === 'GET') await refused.promise
+    await route.continue()
+  })
   await client.apiKeys.update(api_key.id, { scopes: ['read'] })
+  const response = page.waitForResponse((its) => its.status() === 412)
   await named(dialog, 'Edit API key shop').click()
+  await response
+  refused.resolve()
   await dialog.getByText('Somebody has changed this').waitFor()
   expect(await dialog.locator('del').first().textContent()).toBe('read, send, sign')
   expect(await dialog.locator('ins').first().textContent()).toBe('read')

@@ -14,6 +14,7 @@ import {
   Change,
   Copyable,
   CopyButton,
+  Identifier,
   NetworkLink,
   RelayerLink,
   RowTime,
@@ -295,7 +296,7 @@ function Subject({ entry, subject }: { entry: AuditEntry; subject: string }) {
   return (
     <span className="copyable">
       <Link to={to} title={subject}>
-        {name}
+        <Identifier value={name ?? subject} />
       </Link>
       {name !== subject && <CopyButton text={subject} label={`Copy ${subject}`} />}
     </span>
