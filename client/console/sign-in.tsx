@@ -55,7 +55,10 @@ export function SignIn({ token, reason, signIn }: SignInState) {
           </button>
         </div>
         <p className="hint">
-          The service wrote the first key to <code className="whole-id">data/api-key</code>.
+          The service wrote the first key to{' '}
+          <span className="whole-id">
+            <code>data/api-key</code>.
+          </span>
         </p>
         {(error ?? reason) !== undefined && <Problem>{error ?? reason}</Problem>}
         <button type="submit" className="primary" aria-busy={isBusy || resumes}>

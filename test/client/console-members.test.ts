@@ -26,11 +26,11 @@ test.each([
   ['budget.max_fee_per_day', '5', '0.000000000000000005 ETH'],
   ['wait_seconds', 20, '20 s'],
 ])('shows a value in words and with its unit, exactly: %s %j', (member, value, text) =>
-  expect(memberValue(member, value, of)).toBe(text),
+  expect(memberValue(member, value, of).replaceAll('\u00a0', ' ')).toBe(text),
 )
 
 test('shows amounts of a funding in coins only where they are known to be coins', () => {
-  expect(memberValue('min_balance', '1000000000000000000', { symbol: 'ETH', asset: 'coin' })).toBe('1 ETH')
+  expect(memberValue('min_balance', '1000000000000000000', { symbol: 'ETH', asset: 'coin' })).toBe('1\u00a0ETH')
   expect(memberValue('min_balance', '1000000', { symbol: 'ETH', asset: undefined })).toBe('1000000')
-  expect(memberValue('policies.min_balance', '1000000000000000000', of)).toBe('1 ETH')
+  expect(memberValue('policies.min_balance', '1000000000000000000', of)).toBe('1\u00a0ETH')
 })

@@ -29,7 +29,7 @@ test('a name that is saved gives back no right that was revoked while the dialog
   })
   await client.apiKeys.update(api_key.id, { scopes: ['read'] })
   const response = page.waitForResponse((its) => its.status() === 412)
-  await named(dialog, 'Edit API key shop').click()
+  await named(dialog, 'Save').click()
   await response
   refused.resolve()
   await dialog.getByText('Somebody has changed this').waitFor()
@@ -38,7 +38,7 @@ test('a name that is saved gives back no right that was revoked while the dialog
   expect(await client.apiKeys.get(api_key.id)).toMatchObject({ name: 'shop', scopes: ['read'] })
   await named(dialog, 'Begin again with these').click()
   await dialog.getByLabel('Name').fill('shop 2')
-  await named(dialog, 'Edit API key shop').click()
+  await named(dialog, 'Save').click()
   await dialog.waitFor({ state: 'hidden' })
   expect(await client.apiKeys.get(api_key.id)).toMatchObject({ name: 'shop 2', scopes: ['read'] })
 })

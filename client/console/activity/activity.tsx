@@ -156,7 +156,7 @@ const countsOf = (points: Point[]) => [
     total: count(total(points, 'failed')),
   },
   {
-    label: 'not ended',
+    label: 'unfinished',
     about: 'unfinished or withdrawn: accepted, and neither succeeded nor failed in the same time',
     color: '--blue',
     values: points.map(other),

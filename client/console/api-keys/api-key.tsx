@@ -15,7 +15,7 @@ import { useForm, weiIn } from '../data/form.ts'
 import { amount, count, exactly } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
-import { useCoinSymbol, useFacilitators, useNetworks, useSponsorships } from '../data/resources.ts'
+import { useCoinSymbol, useCoinSymbols, useFacilitators, useNetworks, useSponsorships } from '../data/resources.ts'
 import { TokenAmount, useTokenNetwork } from '../transactions/token-amount.tsx'
 import { isOfResource, KeyActions, KeyRelayers } from './api-keys.tsx'
 
@@ -198,7 +198,7 @@ function Token({ address }: { address: string }) {
 const tokenParts = [
   { label: 'Token', placeholder: '0x…', isAddress: true },
   { label: 'Limit in 24 h', placeholder: 'in 24 h', isAmount: true },
-  { label: 'Limit per transaction (optional)', placeholder: 'at once', isAmount: true },
+  { label: 'Limit per transaction (optional)', placeholder: 'per transaction', isAmount: true },
 ]
 const receiverParts = [{ label: 'Receiver', placeholder: '0x…', isAddress: true }]
 const budgetTitle = ({ budget, name }: ApiKey) => `${budget ? 'Edit' : 'Set'} the budget of ${name}`
@@ -249,14 +249,15 @@ const budgetOf = (texts: ReturnType<typeof textsOf>, symbol: string) => {
 
 function ChangeBudget({ apiKey }: { apiKey: ApiKey }) {
   const symbol = useCoinSymbol()
-  const unit = symbol === 'coins' ? '' : `, in ${symbol}`
+  const symbols = useCoinSymbols()
+  const unit = symbols.length === 0 ? '' : `, in ${symbols.join(' + ')}`
   const { values, bind, reset } = useForm(textsOf(apiKey))
   const { opened, open, lack, difference } = useEdited(apiKey, reset)
   return (
     <Action
       label={apiKey.budget ? 'Edit budget' : 'Set a budget'}
       title={budgetTitle(apiKey)}
-      confirm={apiKey.budget ? 'Edit budget' : 'Set budget'}
+      {...(!apiKey.budget && { confirm: 'Set budget' })}
       message={`The budget of ${apiKey.name} is ${apiKey.budget ? 'edited' : 'set'}.`}
       opened={open}
       lack={lack}
@@ -266,6 +267,11 @@ function ChangeBudget({ apiKey }: { apiKey: ApiKey }) {
       }
     >
       {difference}
+      {symbols.length > 1 && (
+        <p className="hint">
+          Coins of all networks count alike: 1 {symbols[0]} as much as 1 {symbols[1]}.
+        </p>
+      )}
       <Field kind="amount" label={`Coins in 24 h${unit} (empty: none)`} {...bind('max_amount_per_day')} />
       <Field
         kind="amount"

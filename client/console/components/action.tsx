@@ -202,7 +202,7 @@ function Confirmation<Result>({
   label,
   title = label,
   dismiss = 'Close',
-  confirm = title,
+  confirm = label.startsWith('Edit') ? 'Save' : title,
   effect,
   children,
   typed,

@@ -61,12 +61,15 @@ export function memberValue(member: string, value: unknown, { symbol, asset }: A
   if (value === null || value === undefined) return withoutLimit[member] ?? 'not set'
   const isRefill = asset === 'coin' && refills.has(member)
   const unit = policyIn(member)?.unit ?? (isRefill ? 'coins' : units[member.split('.').at(-1) ?? ''])
-  if (unit === 'ms') return duration(Number(value))
-  if (unit === 'seconds') return `${value} s`
-  if (unit === 'gwei' && isWhole(value)) return `${exactly(`${value}`, 9)} gwei`
-  if (unit === 'coins' && isWhole(value)) return exactAmount(`${value}`, symbol)
+  if (unit === 'ms') return unbroken(duration(Number(value)))
+  if (unit === 'seconds') return unbroken(`${value} s`)
+  if (unit === 'gwei' && isWhole(value)) return unbroken(`${exactly(`${value}`, 9)} gwei`)
+  if (unit === 'coins' && isWhole(value)) return unbroken(exactAmount(`${value}`, symbol))
   return valueText(value)
 }
+
+/** A figure and its unit stand on one line. */
+const unbroken = (text: string) => text.replaceAll(' ', '\u00a0')
 
 const isWhole = (value: unknown) => /^\d+$/.test(`${value}`)
 

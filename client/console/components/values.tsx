@@ -1,5 +1,6 @@
 import { Check, CircleAlert, Copy, ExternalLink } from 'lucide-react'
 import { type ComponentProps, type ReactNode, useState, useSyncExternalStore } from 'react'
+import { getAddress } from 'viem'
 import { Link } from 'wouter'
 import type { Transaction } from '../../index.ts'
 import { amount, count, counted, exactAmount, exactly, fixed, gasPrice, short, words } from '../data/format.ts'
@@ -343,10 +344,19 @@ export function Paid({ wei, network }: { wei: string; network: string }) {
   return <span title={exactAmount(wei, symbol)}>{fixed(wei, symbol)}</span>
 }
 
+/** All digits of an address, with its checksum (ERC-55). */
+export const wholeAddress = (address: string | null | undefined): ReactNode =>
+  address == null ? undefined : <code>{getAddress(address)}</code>
+
 /** Whom a dialog that pays pays, in full, and what. */
 export function Receiver({ of: { to, value, relayer_id } }: { of: Pick<Transaction, 'to' | 'value' | 'relayer_id'> }) {
   const symbol = useSymbolOf(relayer_id)
-  return <Figures isWide of={{ To: to ?? 'nobody: it creates a contract', Value: exactAmount(value, symbol) }} />
+  return (
+    <Figures
+      isWide
+      of={{ To: wholeAddress(to) ?? 'nobody: it creates a contract', Value: exactAmount(value, symbol) }}
+    />
+  )
 }
 
 /** What a creation says that gives a key: its token is shown this once. */

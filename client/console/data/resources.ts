@@ -284,7 +284,9 @@ export function useAddressNames(): (address: string) => AddressName | undefined 
 
 /** The symbol of amounts in coins of no network in particular. */
 export function useCoinSymbol(): string {
-  const symbols = new Set(useNetworks().data?.map(({ symbol }) => symbol))
-  const [symbol] = symbols
-  return symbols.size === 1 ? (symbol ?? 'coins') : 'coins'
+  const symbols = useCoinSymbols()
+  return symbols.length === 1 ? (symbols[0] ?? 'coins') : 'coins'
 }
+
+/** The symbols of the networks' coins, each once; `coins` where a network has none. */
+export const useCoinSymbols = (): string[] => [...new Set(useNetworks().data?.map(({ symbol }) => symbol ?? 'coins'))]

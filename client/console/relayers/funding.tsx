@@ -16,7 +16,7 @@ import { useEdited } from '../components/edited.tsx'
 import { Callout, EmptyState, Loaded, Problem } from '../components/feedback.tsx'
 import { Field, Select } from '../components/fields.tsx'
 import { ageColumn, type Column, relayerColumn, Table } from '../components/table.tsx'
-import { Badge, Coins, Figures, RelayerLink } from '../components/values.tsx'
+import { Badge, Coins, Figures, RelayerLink, wholeAddress } from '../components/values.tsx'
 import { useForm, weiIn } from '../data/form.ts'
 import { amount, exactly, gwei, reasonText } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
@@ -317,7 +317,7 @@ function ChangeFunding({ place, network, known: state }: Refilled & { known: Sou
       tone={known ? undefined : 'primary'}
       opened={open}
       lack={lack}
-      effect={`When ${name} has less than the minimum, the treasury sends what is missing to the target. The limit per day is what a burnt key can cost the treasury.`}
+      effect={`When ${name} has less than the minimum, the treasury sends what is missing to the target. The limit per day is what a leaked key can cost the treasury.`}
       run={async (client) => {
         const body = {
           treasury_id: values.treasury_id,
@@ -334,7 +334,10 @@ function ChangeFunding({ place, network, known: state }: Refilled & { known: Sou
     >
       {difference}
       {'relayer_id' in place && (
-        <Figures isWide of={{ 'Refills go to': relayers.find(({ id }) => id === place.relayer_id)?.address }} />
+        <Figures
+          isWide
+          of={{ 'Refills go to': wholeAddress(relayers.find(({ id }) => id === place.relayer_id)?.address) }}
+        />
       )}
       <Select
         label="Treasury"

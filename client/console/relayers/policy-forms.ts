@@ -90,7 +90,7 @@ export const policyForms: Record<string, Partial<Record<PolicyName, PolicyForm>>
         hint: 'An empty amount is no limit.',
         parts: [
           contract('Token'),
-          { label: 'Limit per transaction', placeholder: 'at once', isAmount: true },
+          { label: 'Limit per transaction', placeholder: 'per transaction', isAmount: true },
           { label: 'Limit in 24 h', placeholder: 'in 24 h', isAmount: true },
           {
             label: 'Signatures that move it',
