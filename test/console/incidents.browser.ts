@@ -403,7 +403,8 @@ const incidents: Record<string, () => Promise<Planted>> = {
       named: /unreachable/,
       async end(page) {
         const row = page.getByRole('row').filter({ hasText: 'unreachable' })
-        await confirm(page, row.getByRole('button', { name: /^Remove/ }).first())
+        await row.getByRole('button', { name: /^More actions/ }).click()
+        await confirm(page, page.getByRole('menuitem', { name: 'Remove' }))
       },
     }
   },
