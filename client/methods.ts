@@ -25,8 +25,10 @@ export function namedMethods(client: ClientByPath, send: Send): NamedMethods {
     return [group, Object.fromEntries(named)]
   })
   const named = Object.fromEntries(byGroup) as NamedMethods
-  named.transactions.wait = (relayerId, transactionId, options) =>
-    waitForTransaction(client, relayerId, transactionId, options)
+  named.transactions.wait = async (relayerId, transactionId, options) => {
+    if (!isId(transactionId)) throw noId('transactions.wait', 'transaction_id', transactionId)
+    return waitForTransaction(client, relayerId, transactionId, options)
+  }
   return named
 }
 
@@ -57,6 +59,12 @@ function wrongArgument(place: string, given: unknown, [, path, form]: Described,
   return new TypeError(`The options of ${place} must be an object; they are ${JSON.stringify(given)}${hint}`)
 }
 
+const isId = (value: unknown): boolean => (typeof value === 'string' && value !== '') || typeof value === 'number'
+
+/** In JavaScript no type refuses a body in the place of an id. */
+const noId = (place: string, name: string, given: unknown): TypeError =>
+  new TypeError(`${place} needs ${name}, a text that is not empty; it is ${given === null ? 'null' : typeof given}`)
+
 /** The arguments: the parameters of the path in their order, the body where there is one, and options. */
 function byName(client: ClientByPath, send: Send, { place, described, others }: Named) {
   const [method, path, form] = described
@@ -65,6 +73,8 @@ function byName(client: ClientByPath, send: Send, { place, described, others }: 
   const isOnce = form === 'once' || form === 'once without body'
 
   return (...values: unknown[]) => {
+    const missing = names.find((_, index) => !isId(values[index]))
+    if (missing !== undefined) return refuse(form, noId(place, missing, values[names.indexOf(missing)]))
     const inPath = Object.fromEntries(names.map((name, index) => [name, values[index] as string]))
     const options = (values[names.length + (hasBody ? 1 : 0)] ?? {}) as AnyOptions
     if (typeof options !== 'object') return refuse(form, wrongArgument(place, options, described, others))

@@ -130,6 +130,22 @@ test('names the method that takes an id when a list is called with one', async (
   await expect(service.getHealth('demo')).rejects.toThrow('The options of service.getHealth must be an object')
 })
 
+test('names the id that is missing before anything is sent', async () => {
+  // As JavaScript calls them, without types.
+  const { transactions, relayers } = createRelayerClient({
+    baseUrl: 'http://127.0.0.1:9',
+    token: 'none',
+  }) as unknown as {
+    transactions: { send(body: object): Promise<unknown>; wait(id: string): Promise<unknown> }
+    relayers: { get(): Promise<unknown> }
+  }
+  const needs = (place: string, name: string, type: string) =>
+    `${place} needs ${name}, a text that is not empty; it is ${type}`
+  await expect(transactions.send({ value: 1n })).rejects.toThrow(needs('transactions.send', 'relayer_id', 'object'))
+  await expect(relayers.get()).rejects.toThrow(needs('relayers.get', 'relayer_id', 'undefined'))
+  await expect(transactions.wait('01a2')).rejects.toThrow(needs('transactions.wait', 'transaction_id', 'undefined'))
+})
+
 test('names every operation that answers JSON, except JSON-RPC', () => {
   const { paths } = JSON.parse(readFileSync('generated/openapi.json', 'utf8'))
   const operations = Object.values<Record<string, { operationId?: string; tags?: string[] }>>(paths).flatMap((item) =>

@@ -122,3 +122,15 @@ test('warns of a long queue', async () => {
   await account.send(1)
   expect((await dryRun()).warnings).toMatchObject([{ code: 'long_queue', message: expect.stringContaining('100') }])
 })
+
+test('warns of an accepted transaction that comes first and waits', async () => {
+  const { chain, account, post, dryRun } = await start(10n * ether)
+  await chain.setBaseFee(2n * gwei)
+  await chain.mine()
+  await post(1n, { max_fee_per_gas: '1', max_priority_fee_per_gas: '1' })
+  await until('it waits', async () => (await account.transactions())[0]?.wait_reason === 'fee_too_low')
+  const high = { max_fee_per_gas: `${5n * gwei}`, max_priority_fee_per_gas: '1' }
+  const about = { code: 'earlier_waits', wait_reason: 'earlier_nonce' }
+  expect((await dryRun(high)).warnings).toEqual([{ ...about, message: expect.stringContaining('with nonce 0') }])
+  expect((await post(1n, high)).warnings).toMatchObject([about])
+})

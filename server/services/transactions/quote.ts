@@ -63,6 +63,8 @@ export interface TransactionQuote {
   /** The account's transaction count on chain, and the nonce counter. */
   latest: number
   next_nonce: number
+  /** The nonce of the account's first transaction that is in no block, if that waits for something. */
+  waiting_nonce: number | undefined
   /** The relayer's address has code, also by a delegation (EIP-7702). */
   has_code: boolean
   /** Undefined: nothing is called, or no node told. */
@@ -155,6 +157,7 @@ export async function quoteTransaction(
       reserved: BigInt(account.reserved) - own,
       latest: known.latest,
       next_nonce: account.next_nonce,
+      waiting_nonce: !replaced && account.next_nonce > known.latest ? await waitingNonce(store, relayer) : undefined,
       has_code: hasCode === true,
       receiver_has_code: calledHasCode,
       fragments,
@@ -164,6 +167,11 @@ export async function quoteTransaction(
     await nonces.identity.disableOnWrongChain(relayer, error)
     throw asDomainError(error, relayer, networkClient, fragments)
   }
+}
+
+async function waitingNonce(store: Store, { row_id }: RelayerRow): Promise<number | undefined> {
+  const first = await store.firstInLine(row_id)
+  return first && first.wait_reason !== null ? (first.nonce ?? undefined) : undefined
 }
 
 /**

@@ -336,6 +336,10 @@ export function warningsOf(
   }
   const ahead = next_nonce - latest
   if (ahead >= longQueue) warn('long_queue', `${ahead} accepted transactions are ahead of it`, 'earlier_nonce')
+  if (quote.waiting_nonce !== undefined && quote.waiting_nonce < next_nonce) {
+    const message = `The transaction with nonce ${quote.waiting_nonce} comes first, and waits: this one is not mined before it`
+    warn('earlier_waits', message, 'earlier_nonce')
+  }
   if (has_code) {
     const message =
       "The relayer's address has code (EIP-7702): nodes accept only one unfinished transaction of such an account"
