@@ -1,6 +1,7 @@
 import { ScrollText } from 'lucide-react'
 import { Link } from 'wouter'
 import type { AuditEntry, RelayerClient } from '../../index.ts'
+import { Change } from '../components/change.tsx'
 import { Csv } from '../components/csv.tsx'
 import { ClearFilters, EmptyState, Loaded } from '../components/feedback.tsx'
 import { Select } from '../components/fields.tsx'
@@ -11,7 +12,6 @@ import { type Column, Pages, Table, usePage } from '../components/table.tsx'
 import {
   Badge,
   CallerName,
-  Change,
   Copyable,
   CopyButton,
   Identifier,

@@ -1,8 +1,8 @@
 import { useState } from 'react'
 import { useSymbols } from '../data/resources.ts'
+import { Change } from './change.tsx'
 import { Callout } from './feedback.tsx'
 import { memberValue } from './members.ts'
-import { Change } from './values.tsx'
 
 /**
  * A form about a resource that others may change while it is open. What it sends is compared with the resource that it was opened with

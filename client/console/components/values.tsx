@@ -3,7 +3,7 @@ import { type ComponentProps, type ReactNode, useState, useSyncExternalStore } f
 import { getAddress } from 'viem'
 import { Link } from 'wouter'
 import type { Transaction } from '../../index.ts'
-import { amount, count, counted, exactAmount, exactly, fixed, gasPrice, short, words } from '../data/format.ts'
+import { amount, count, exactAmount, exactly, fixed, gasPrice, short, words } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
 import {
   callerName,
@@ -16,7 +16,6 @@ import {
 } from '../data/resources.ts'
 import { isSlow, stateOf, toneOf } from '../data/statuses.ts'
 import { age, ageOrDate, clock, inBothZones, rowTime, span, time } from '../data/times.ts'
-import { memberText } from './members.ts'
 
 /** A status as a word; its color means the same everywhere. `waited`: it lasts too long. */
 export const Badge = ({ state, waited }: { state: string; waited?: string | undefined }) => (
@@ -66,37 +65,6 @@ export function Figures({ of, isWide = false, isHead = false }: FiguresProps) {
         </Figure>
       ))}
     </dl>
-  )
-}
-
-const shownCharacters = 400
-
-interface BytesProps {
-  name: string
-  value: string
-  /** At first, where its meaning is shown beside it. */
-  isClosed?: boolean
-  /** What the data say. */
-  children?: ReactNode
-}
-
-/** Data may have a megabyte: shows a part of it, and copies all of it. */
-export function Bytes({ name, value, isClosed = false, children }: BytesProps) {
-  const bytes = (value.length - 2) / 2
-  return (
-    <details className="bytes" open={!isClosed}>
-      <summary>
-        {name} ({counted(bytes, 'byte')})
-      </summary>
-      {children}
-      <code>
-        {value.slice(0, shownCharacters)}
-        {value.length > shownCharacters && '…'}
-      </code>
-      <CopyButton text={value} label={`Copy all of ${name}`}>
-        Copy all
-      </CopyButton>
-    </details>
   )
 }
 
@@ -418,13 +386,6 @@ async function copy(text: string): Promise<boolean> {
   if (before instanceof HTMLElement) before.focus()
   return done
 }
-
-/** What became of a member: `Average block time: not set → 500 ms`. */
-export const Change = ({ member, before, after }: Record<'member' | 'before' | 'after', string>) => (
-  <>
-    {memberText(member)}: <del>{before}</del> → <ins>{after}</ins>
-  </>
-)
 
 type Its = Pick<Transaction, 'status' | 'created_at'> & { is_canceling?: boolean }
 

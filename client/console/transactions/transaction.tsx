@@ -8,11 +8,11 @@ import type {
   TransactionExplanation,
 } from '../../index.ts'
 import { Address } from '../components/address.tsx'
+import { Bytes } from '../components/bytes.tsx'
 import { Loaded, Skeleton } from '../components/feedback.tsx'
 import { Crumbs, Heading, isMissing, Missing } from '../components/page.tsx'
 import {
   Block,
-  Bytes,
   CallerName,
   Copyable,
   Figure,
