@@ -128,7 +128,7 @@ async function planOf(world: Context, { state, faults }: ReadState, prune: boole
       const place = `${kind}[${index}] (${name})`
       const hasFunding = kind === 'relayers' || kind === 'pools'
       if (wanted !== undefined && !hasFunding) faults.push(`${place}.funding: only relayers and pools have funding`)
-      steps.push(...(noting(faults, () => stepFor(kind, place, entry, known.get(name))) ?? []))
+      steps.push(...(noting(faults, () => stepFor(faults, { kind, place, entry, current: known.get(name) })) ?? []))
       const target = { path: `${path}/{${parameter}}/funding`, parameters: { [parameter]: name } }
       if (wanted !== undefined && hasFunding)
         funding.push(
@@ -158,7 +158,15 @@ async function planOf(world: Context, { state, faults }: ReadState, prune: boole
   ]
 }
 
-function stepFor(kind: Kind, place: string, entry: Entry, current: Entry | undefined): Step[] {
+/** An entry of the file, and the resource that the service has for it. */
+interface Placed {
+  kind: Kind
+  place: string
+  entry: Entry
+  current: Entry | undefined
+}
+
+function stepFor(faults: string[], { kind, place, entry, current }: Placed): Step[] {
   const name = nameOf(kind, entry) as string
   const { path, id: parameter } = pathOf[kind]
   if (!current) {
@@ -170,19 +178,14 @@ function stepFor(kind: Kind, place: string, entry: Entry, current: Entry | undef
   const { type, ...others } = entry
   const compared = kind === 'signers' && type === 'generated' ? others : entry
   const changes = differences(compared, asGiven(kind, current))
-  const wrong = changes.filter(({ member }) => kind === 'signers' || fixed[kind].includes(member))
-  if (wrong.length > 0)
-    throw new CommandError(
-      wrong
-        .map(
-          ({ member, before }) =>
-            `${place}: ${member} cannot be changed; it is ${inLine(String(before))}. ${instead(kind)}`,
-        )
-        .join('\n'),
-    )
-  if (changes.length === 0) return []
+  const [wrong, right] = [true, false].map((is) =>
+    changes.filter(({ member }) => (kind === 'signers' || fixed[kind].includes(member)) === is),
+  ) as [Difference[], Difference[]]
+  for (const { member, before } of wrong)
+    faults.push(`${place}: ${member} cannot be changed; it is ${inLine(String(before))}. ${instead(kind)}`)
+  if (right.length === 0) return []
   // A member of an object is changed with the others of the object that the file has.
-  const members = new Set(changes.map(({ member }) => member.split('.')[0] as string))
+  const members = new Set(right.map(({ member }) => member.split('.')[0] as string))
   const body = Object.fromEntries(Object.entries(entry).filter(([member]) => members.has(member)))
   const call = {
     method: 'patch',

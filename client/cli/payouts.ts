@@ -34,6 +34,8 @@ interface Outcome {
 
 /** So many requests are under way at once. */
 const atOnce = 10
+/** All lines may wait behind the same transaction. */
+const maxWaitingTold = 20
 const columns = ['line', 'to', 'amount', 'status', 'transaction_id', 'hash', 'error']
 
 /** `payouts`: sends each line of a CSV file exactly once, waits until all are confirmed, and prints a report. */
@@ -263,11 +265,24 @@ async function waitForAll(world: Context, sent: Sent[], run: Run, timeout: strin
   const counts = new Map<Outcome['status'], number>()
   const note = () => world.print.note([...counts].map(([status, count]) => `${count} ${status}`).join(', '))
 
+  let waiting = 0
+  function noteWaiting(payout: Payout, transaction: Transaction): void {
+    waiting += 1
+    if (waiting <= maxWaitingTold) world.print.note(waitingText(payout, transaction))
+    else if (waiting === maxWaitingTold + 1) world.print.note('More lines wait: the report at the end names them')
+  }
+
   async function end(one: Sent): Promise<Outcome> {
     if ('outcome' in one) return one.outcome
     let last = one.transaction
+    let isWaiting = false
+    const onChange = (now: Transaction) => {
+      last = now
+      if (now.wait_reason !== null && !isWaiting) noteWaiting(one.payout, now)
+      isWaiting = now.wait_reason !== null
+    }
     try {
-      last = await world.client.transactions.wait(null, last.id, { signal, onChange: (now) => (last = now) })
+      last = await world.client.transactions.wait(null, last.id, { signal, onChange })
     } catch (error) {
       // Others took the time; this one may be mined.
       const now = signal.aborted ? await world.client.transactions.get(last.id).catch(asNone) : asNone(error)
@@ -288,6 +303,9 @@ async function waitForAll(world: Context, sent: Sent[], run: Run, timeout: strin
   note()
   return outcomes
 }
+
+const waitingText = ({ line }: Payout, { id, status_reason: reason }: Transaction): string =>
+  inLine(`Line ${line}: ${reason ?? 'It waits'}. See: relayer why ${id}`)
 
 function outcomeOf(
   { line, to, amount }: Payout,

@@ -9,12 +9,23 @@ import {
 } from '../../generated/client.ts'
 import { collect } from './collect.ts'
 import type { Context } from './context.ts'
+import { exitCodes } from './exit-codes.ts'
 import { findTransaction } from './find-transaction.ts'
 import { addList, type ListOptions, listQuery } from './list-options.ts'
 import { ceilingIn, changeEach, tellChange } from './price-change.ts'
 import { type PriceOptions, pricesOf } from './prices.ts'
 import { addContent, bodyOf, type ContentOptions } from './send.ts'
-import { addTimeout, addWait, follow, inOneLine, printAccepted, printEnd, type WaitOptions, waitUntil } from './wait.ts'
+import {
+  addTimeout,
+  addWait,
+  endOf,
+  follow,
+  inOneLine,
+  printAccepted,
+  printEnd,
+  type WaitOptions,
+  waitUntil,
+} from './wait.ts'
 
 const listPath = '/api/v1/relayers/{relayer_id}/transactions'
 const onePath = '/api/v1/relayers/{relayer_id}/transactions/{transaction_id}'
@@ -39,6 +50,7 @@ interface Filters extends ListOptions<TransactionStatus> {
   createdBefore?: string
 }
 
+type CancelOptions = WaitOptions & { maxFee?: string; dryRun?: true }
 type SpeedUpOptions = PriceOptions & WaitOptions & { speed: Speed; dryRun?: true }
 
 const dryRunAbout =
@@ -102,22 +114,29 @@ function addLists(group: Command, context: () => Context): void {
 }
 
 function addChanges(group: Command, context: () => Context): void {
-  group
-    .command('cancel <id...>')
-    .description('cancel transactions, and say whether a block includes what replaces them')
-    .option('--max-fee <amount>', 'the highest price per unit of gas of the cancellation, for example 30gwei')
-    .option('--dry-run', dryRunAbout)
-    .action(async (names: string[], { maxFee, dryRun }: { maxFee?: string; dryRun?: true }) => {
-      const query = ceilingIn(maxFee)
-      await changeEach(context(), names, {
-        ...{ operation: 'cancelTransaction', maxFee, ...(dryRun && { dryRun }) },
-        async act({ client, print }, { relayer_id, id }) {
-          const { data } = await client.delete(onePath, { path: { relayer_id, transaction_id: id }, query })
-          print.one(data, inOneLine(data))
-          return data
-        },
-      })
+  addWait(
+    group
+      .command('cancel <id...>')
+      .description('cancel transactions, and say whether a block includes what replaces them')
+      .option('--max-fee <amount>', 'the highest price per unit of gas of the cancellation, for example 30gwei')
+      .option('--dry-run', dryRunAbout),
+  ).action(async (names: string[], { maxFee, dryRun, wait, timeout }: CancelOptions) => {
+    const query = ceilingIn(maxFee)
+    await changeEach(context(), names, {
+      ...{ operation: 'cancelTransaction', maxFee, ...(dryRun && { dryRun }) },
+      async act({ client, print }, { relayer_id, id }) {
+        const { data } = await client.delete(onePath, { path: { relayer_id, transaction_id: id }, query })
+        if (wait === undefined) print.one(data, inOneLine(data))
+        return data
+      },
+      async wait(world, { relayer_id, id }) {
+        if (wait === undefined) return
+        const end = await endOf(world, relayer_id, id, wait === true ? 'confirmed' : wait, timeout)
+        if (end.status !== 'canceled') process.exitCode = exitCodes.not_confirmed
+        world.print.one(end, inOneLine(end))
+      },
     })
+  })
   addWait(
     group
       .command('speed-up <id...>')

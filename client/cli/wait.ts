@@ -3,6 +3,7 @@ import type { Transaction } from '../../generated/client.ts'
 import { waitForTransaction } from '../transactions.ts'
 import type { Context } from './context.ts'
 import { CommandError, exitCodes } from './exit-codes.ts'
+import type { PriceOptions } from './prices.ts'
 import { inLine } from './terminal.ts'
 
 type Until = 'mined' | 'confirmed'
@@ -33,17 +34,32 @@ export async function follow(
   world: Context,
   relayerId: string | null,
   sent: Transaction,
-  options: WaitOptions,
+  options: WaitOptions & GivenPrices,
 ): Promise<void> {
   printAccepted(world, sent, options)
   await printEnd(world, relayerId, sent, options)
 }
 
 /** Prints the transaction, and its warnings as notes; where the options ask for a wait, only notes. */
-export function printAccepted({ print }: Context, sent: Transaction, { wait }: WaitOptions): void {
+export function printAccepted(
+  { print }: Context,
+  sent: Transaction,
+  { wait, ...prices }: WaitOptions & GivenPrices,
+): void {
   if (wait === undefined) print.one(sent, sent.id)
   else print.note(`${sent.id} is accepted`)
   for (const warning of warningsOf(sent)) print.note(warning)
+  if (sent.warnings?.some(({ code }) => code === 'price_below_base_fee'))
+    for (const advice of adviceOf(sent, prices)) print.note(advice)
+}
+
+type GivenPrices = Pick<PriceOptions, 'maxFee' | 'gasPrice'>
+
+/** What is to be done about a price that no block takes now. */
+function* adviceOf({ id, relayer_id }: Transaction, { maxFee, gasPrice }: GivenPrices): Generator<string> {
+  const price = maxFee ?? gasPrice ?? ''
+  if (/^\d+$/.test(price)) yield `${price} without a unit is in wei; for gwei, write ${price}gwei`
+  yield `Every later transaction of ${inLine(relayer_id)} waits for this one. To send it sooner: relayer tx speed-up ${id}. To withdraw it: relayer tx cancel ${id}`
 }
 
 /** What may delay a transaction that was accepted just now, a line each. */
@@ -71,8 +87,15 @@ export function readTimeout(timeout: string): string {
 /** The end of `--timeout`, from now on. */
 export const timeoutSignal = (timeout: string): AbortSignal => AbortSignal.timeout(Number(timeout) * 1_000)
 
-/** Throws when the time is over, and sets the exit code when the transaction failed. `onChange`: called with each change. */
-export async function waitUntil(
+/** As `endOf`, and sets the exit code when the transaction failed. */
+export async function waitUntil(...asked: Parameters<typeof endOf>): Promise<Transaction> {
+  const end = await endOf(...asked)
+  if (end.status !== 'mined' && end.status !== 'confirmed') process.exitCode = exitCodes.not_confirmed
+  return end
+}
+
+/** Throws when the time is over. `onChange`: called with each change. */
+export async function endOf(
   { client }: Context,
   relayerId: string | null,
   transactionId: string,
@@ -82,9 +105,7 @@ export async function waitUntil(
 ): Promise<Transaction> {
   const signal = timeoutSignal(timeout)
   try {
-    const end = await waitForTransaction(client, relayerId, transactionId, { until, onChange, signal })
-    if (end.status !== 'mined' && end.status !== 'confirmed') process.exitCode = exitCodes.not_confirmed
-    return end
+    return await waitForTransaction(client, relayerId, transactionId, { until, onChange, signal })
   } catch (error) {
     if (!signal.aborted) throw error
     const told = `${transactionId} is not ${until} after ${timeout} s: \`relayer why ${transactionId}\` says why`

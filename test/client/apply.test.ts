@@ -297,6 +297,8 @@ test('names all faults of a file at once: of its form, of its members and of wha
     .replace('chain_id: 11155111', 'chain_id: 5')
     .replace("'0x70997970C51812dc3A010C7d01b50e0d17dc79C8'", '0x70997970c51812dc3a010c7d01b50e0d17dc79c8')
     .replace('scopes: [send, read]', 'scopes: [send, reed]')
+    .replace('network: sepolia', 'network: local')
+    .replace('max_value: 1000000000000000000000', 'max_valu: 1')
   const { code, err } = await apply(`${wrong}pool: []\nabis: [{ name: Counter }]\n`, '--yes')
   expect([code, err.split('\n')]).toEqual([
     2,
@@ -306,6 +308,8 @@ test('names all faults of a file at once: of its form, of its members and of wha
       expect.stringMatching(/^pool is none of networks, .*; did you mean pools\?$/),
       'abis[0] must have an id beside its name, for example id: counter',
       'networks[0] (sepolia): chain_id cannot be changed; it is 11155111. Give the entry another name, which makes another one',
+      'relayers[0] (treasury): network cannot be changed; it is sepolia. Give the entry another id, which makes another one',
+      'relayers[0] (treasury): policies.max_valu is no member; did you mean max_value?',
       'api_keys[0] (payouts): scopes.1 must be one of sign, send, read, notifications, manage',
       '',
     ],

@@ -341,7 +341,9 @@ test('prints what may delay a transaction that was accepted', async () => {
   expect([code, out, err]).toEqual([
     0,
     expect.stringMatching(/^\S+\n$/),
-    expect.stringMatching(/^warning price_below_base_fee: The price 0\.000000001 gwei is below .*\n$/),
+    expect.stringMatching(
+      /^warning price_below_base_fee: The price 0\.000000001 gwei is below .*\n1 without a unit is in wei; for gwei, write 1gwei\nEvery later transaction of demo waits .*\n$/,
+    ),
   ])
   // The program that reads JSON finds them there.
   expect(await json<Transaction>(low)).toMatchObject({ warnings: [{ code: 'price_below_base_fee' }] })

@@ -68,6 +68,32 @@ test('pays each line of a file once, whatever is repeated, and reports each', as
   expect(await chain.rpc('eth_getBalance', [receiver(0), 'latest'])).toBe(`0x${(2n * 10n ** 15n).toString(16)}`)
 })
 
+test('says what a line waits for when it begins to wait, and what to do about a price that no block takes', async () => {
+  const { chain, run, json } = await start({ blockTime_s: 0.3 })
+  await chain.rpc('anvil_setNextBlockBaseFeePerGas', ['0x3b9aca00'])
+  await chain.mine()
+  const sent = await run(['send', '--to', to, '--value', '1gwei', '--max-fee', '1'])
+  const id = sent.out.trim()
+  expect([sent.code, sent.err.split('\n')]).toEqual([
+    0,
+    [
+      expect.stringMatching(/^warning price_below_base_fee: /),
+      '1 without a unit is in wei; for gwei, write 1gwei',
+      `Every later transaction of demo waits for this one. To send it sooner: relayer tx speed-up ${id}. To withdraw it: relayer tx cancel ${id}`,
+      '',
+    ],
+  ])
+  const paid = await run(['payouts', '-', '--run', 'may', '--timeout', '4'], `to,amount\n${to},5\n`)
+  expect([paid.code, paid.err]).toEqual([
+    8,
+    expect.stringMatching(/\nLine 2: Waits: nonce 0 comes first .* See: relayer why \S+\n/),
+  ])
+  const canceled = await run(['tx', 'cancel', id, '--wait'])
+  expect([canceled.code, canceled.out]).toEqual([0, expect.stringContaining(`${id}  canceled`)])
+  const [{ status }] = await json<[{ status: string }]>(['payouts', '-', '--run', 'may'], `to,amount\n${to},5\n`)
+  expect(status).toBe('confirmed')
+})
+
 test('refuses a payout whose reference was paid with another amount', async () => {
   const { run } = await start({ blockTime_s: 0.3 })
   const pay = (text: string) => run(['payouts', '-', '--run', 'june', '--json'], text)

@@ -149,7 +149,9 @@ function check({ rules }: KeyBudget, { coin_token: coin }: Network, { moved, rec
   for (const [index, { asset, max_amount_per_transaction: limit }] of rules.assets.entries()) {
     const amount = amountOf(asset, coin, moved)
     if (limit === null || amount <= BigInt(limit)) continue
-    refuse(['assets', index, 'max_amount_per_transaction'], `${amount} of ${asset} is above the limit of ${limit}`)
+    const [unit, limitUnit] = asset === 'coin' ? ['wei', ' wei'] : [`of ${asset}`, '']
+    const field = ['assets', index, 'max_amount_per_transaction']
+    refuse(field, `${amount} ${unit} is above the limit of ${limit}${limitUnit}`)
   }
   for (const receiver of rules.receivers ? new Set(receivers) : []) {
     if (receiver !== null && rules.receivers?.includes(receiver)) continue
