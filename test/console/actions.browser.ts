@@ -449,7 +449,8 @@ test('says in the audit trail what was changed, before and after, why a request 
   const { page } = await at('/audit')
   const row = (operation: string) =>
     page.getByRole('row').filter({ hasText: account.relayer_id }).filter({ hasText: operation })
-  const details = async (operation: string) => (await row(operation).locator('.changes').allTextContents()).join(' | ')
+  const details = async (operation: string) =>
+    (await row(operation).locator('.changes').allTextContents()).join(' | ').replaceAll('\u00a0', ' ')
   await row('Edit relayer').first().waitFor()
   expect(await details('Edit relayer')).toBe(
     'Value limit per transaction: 0.000000000000000005 ETH → 0.000000000000000007 ETH | Value limit per transaction: not set → 0.000000000000000005 ETH',

@@ -3,17 +3,9 @@ import { type ComponentProps, type ReactNode, useState, useSyncExternalStore } f
 import { getAddress } from 'viem'
 import { Link } from 'wouter'
 import type { Transaction } from '../../index.ts'
-import { amount, count, exactAmount, exactly, fixed, gasPrice, short, words } from '../data/format.ts'
+import { count, exactAmount, fixed, short, words } from '../data/format.ts'
 import { paths } from '../data/paths.ts'
-import {
-  callerName,
-  useApiKeys,
-  useExplorer,
-  useNetworkState,
-  useRelayers,
-  useSymbolOf,
-  useSymbols,
-} from '../data/resources.ts'
+import { callerName, useApiKeys, useExplorer, useNetworkState, useRelayers, useSymbols } from '../data/resources.ts'
 import { isSlow, stateOf, toneOf } from '../data/statuses.ts'
 import { age, ageOrDate, clock, inBothZones, rowTime, span, time } from '../data/times.ts'
 
@@ -66,13 +58,6 @@ export function Figures({ of, isWide = false, isHead = false }: FiguresProps) {
       ))}
     </dl>
   )
-}
-
-/** A price of gas; the exact one is in its title. */
-export function Price({ wei }: { wei: string | bigint | null }) {
-  if (wei === null) return 'unknown'
-  const text = wei.toString()
-  return <span title={`${exactly(text, 9)} gwei`}>{gasPrice(text)}</span>
 }
 
 const tickMs = 5_000
@@ -303,9 +288,6 @@ export function CallerName({ caller, name }: { caller: string; name: string | nu
   )
 }
 
-/** An amount in the coin of a network. */
-export const Coins = ({ wei, network }: { wei: string | null; network: string }) => amount(wei, useSymbols()(network))
-
 /** An amount in a column, where the points stand below each other; all of its digits are in its title. */
 export function Paid({ wei, network }: { wei: string; network: string }) {
   const symbol = useSymbols()(network)
@@ -315,25 +297,6 @@ export function Paid({ wei, network }: { wei: string; network: string }) {
 /** All digits of an address, with its checksum (ERC-55). */
 export const wholeAddress = (address: string | null | undefined): ReactNode =>
   address == null ? undefined : <code>{getAddress(address)}</code>
-
-/** Whom a dialog that pays pays, in full, and what. */
-export function Receiver({ of: { to, value, relayer_id } }: { of: Pick<Transaction, 'to' | 'value' | 'relayer_id'> }) {
-  const symbol = useSymbolOf(relayer_id)
-  return (
-    <Figures
-      isWide
-      of={{ To: wholeAddress(to) ?? 'nobody: it creates a contract', Value: exactAmount(value, symbol) }}
-    />
-  )
-}
-
-/** What a creation says that gives a key: its token is shown this once. */
-export const NewToken = ({ token, children }: { token: string; children: ReactNode }) => (
-  <>
-    <p>{children} Copy the token now. It is not shown again:</p>
-    <Copyable value={token} whole />
-  </>
-)
 
 /** All of an address, a hash or a UUID, without its middle on a phone. Other texts stay as they are. */
 export const Identifier = ({ value }: { value: string }) =>

@@ -1,4 +1,5 @@
-import { Figures, Price } from '../components/values.tsx'
+import { Price } from '../components/price.tsx'
+import { Figures } from '../components/values.tsx'
 import { amount, reasonText } from '../data/format.ts'
 import { useSymbolOf } from '../data/resources.ts'
 import type { PriceChangeFigures } from './change-figures.ts'

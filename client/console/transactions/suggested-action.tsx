@@ -9,7 +9,8 @@ import type {
   TransactionSuggestion,
 } from '../../index.ts'
 import { Action } from '../components/action.tsx'
-import { about, Copyable, Receiver, RelayerLink } from '../components/values.tsx'
+import { Receiver } from '../components/receiver.tsx'
+import { about, Copyable, RelayerLink } from '../components/values.tsx'
 import { gasPrice } from '../data/format.ts'
 import { useGet } from '../data/get.ts'
 import { paths } from '../data/paths.ts'
