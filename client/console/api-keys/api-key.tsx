@@ -272,7 +272,7 @@ function ChangeBudget({ apiKey }: { apiKey: ApiKey }) {
           Coins of all networks count alike: 1 {symbols[0]} as much as 1 {symbols[1]}.
         </p>
       )}
-      <Field kind="amount" label={`Coins in 24 h${unit} (empty: none)`} {...bind('max_amount_per_day')} />
+      <Field kind="amount" label={`Coins in 24 h${unit} (empty: moves none)`} {...bind('max_amount_per_day')} />
       <Field
         kind="amount"
         label={`Coins per transaction${unit} (empty: no limit)`}

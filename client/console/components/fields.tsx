@@ -1,5 +1,15 @@
 import { X } from 'lucide-react'
-import { type ClipboardEvent, type ComponentProps, lazy, type ReactNode, Suspense, useId, useState } from 'react'
+import {
+  type ClipboardEvent,
+  type ComponentProps,
+  Fragment,
+  lazy,
+  type ReactNode,
+  Suspense,
+  useId,
+  useState,
+} from 'react'
+import { getAddress } from 'viem'
 import type { EntryPart } from '../data/entries.ts'
 import type { Bind } from '../data/form.ts'
 import { words } from '../data/format.ts'
@@ -52,12 +62,20 @@ const KnownAddresses = ({ id }: { id: string }) => (
   </datalist>
 )
 
+/** A whole address in small letters with its checksum (ERC-55), as the pages show it; any other text as it is typed. */
+const withChecksum = (text: string): string => (/^0x[0-9a-f]{40}$/.test(text) ? getAddress(text) : text)
+
+const WholeAddress = ({ value }: { value: string }) =>
+  /^0x[0-9a-f]{40}$/i.test(value) && <code className="whole-address">{value}</code>
+
 /** An address, which may be typed, or chosen among those that have a name. */
-export function AddressField(its: Labeled<'input'>) {
+export function AddressField({ value, ...its }: Labeled<'input'>) {
   const list = useId()
+  const text = withChecksum(`${value ?? ''}`)
   return (
     <>
-      <Field kind="id" placeholder="0x…" list={list} {...its} />
+      <Field kind="id" className="address" placeholder="0x…" list={list} value={text} {...its} />
+      <WholeAddress value={text} />
       <KnownAddresses id={list} />
     </>
   )
@@ -132,21 +150,26 @@ export function Entries({ label, one, parts, hint, required, network, name, valu
                   />
                 </Suspense>
               )
+            const text = part.isAddress ? withChecksum(its.value) : its.value
             return part.values ? (
               <select key={part.label} {...its}>
                 <Options of={part.values} />
               </select>
             ) : (
-              <input
-                key={part.label}
-                {...its}
-                {...kinds.id}
-                placeholder={part.placeholder ?? part.label}
-                title={part.label}
-                list={part.isAddress ? list : undefined}
-                required={required && row === 0 && place === 0}
-                onPaste={paste(row)}
-              />
+              <Fragment key={part.label}>
+                <input
+                  {...its}
+                  {...kinds.id}
+                  value={text}
+                  className={part.isAddress ? 'address' : undefined}
+                  placeholder={part.placeholder ?? part.label}
+                  title={part.label}
+                  list={part.isAddress ? list : undefined}
+                  required={required && row === 0 && place === 0}
+                  onPaste={paste(row)}
+                />
+                {part.isAddress && <WholeAddress value={text} />}
+              </Fragment>
             )
           })}
           <button
