@@ -4497,7 +4497,7 @@ export interface components {
             id?: components["schemas"]["Id"];
             /** @description The kind of endpoint. Default: `webhook`. */
             type?: components["schemas"]["NotificationTypeInput"];
-            /** @description Where the deliveries go: an http or https URL without user name and password. */
+            /** @description Where the deliveries go: an http or https URL without user name and password. In production a private address requires the setting ALLOW_PRIVATE_TARGETS=true. */
             url: components["schemas"]["HttpUrl"];
             /** @description The secret that signs deliveries. If absent or empty, deliveries are not signed. */
             signing_key?: components["schemas"]["SigningKeyInput"];
@@ -4509,7 +4509,7 @@ export interface components {
         UpdateNotificationRequest: {
             /** @description The kind of endpoint, which does not change. */
             type?: components["schemas"]["NotificationTypeInput"];
-            /** @description Where the deliveries go: an http or https URL without user name and password. */
+            /** @description Where the deliveries go: an http or https URL without user name and password. In production a private address requires the setting ALLOW_PRIVATE_TARGETS=true. */
             url?: components["schemas"]["HttpUrl"];
             /** @description Absent or null: unchanged. The empty string removes the key. */
             signing_key?: components["schemas"]["SigningKeyInput"] | null;
@@ -7328,7 +7328,7 @@ export interface components {
                 "application/json": components["schemas"]["Failure"];
             };
         };
-        /** @description The transaction was or may have been sent (`already_sent`, `possibly_sent`), or its state or that of its nonce does not allow the operation (`invalid_state`). */
+        /** @description The transaction was or may have been sent (`already_sent`, `possibly_sent`), or the state of it, its nonce, its pool or another call of the user does not allow the operation (`invalid_state`). */
         TransactionConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11148,6 +11148,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];

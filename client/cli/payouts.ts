@@ -121,6 +121,9 @@ function tellPreview(
   const sum = sumOf(left.map(({ amount }) => amount))
   const shown = token === undefined ? inCoins(`${sum}`, null) : `${sum} of the smallest units of ${token}`
   print.note(`${counts}. The sum of what would be paid: ${shown}. Nothing was paid.`)
+  print.note(
+    'Each line is judged alone: limits of a day and of a budget are not added up, and a line that was changed after it was sent counts as sent before.',
+  )
   const cost = sumOf(left.map(({ run }) => run.max_cost ?? '0'))
   const [{ balance = null, reserved_cost: reserved = null } = {}] = left.map(({ run }) => run)
   if (previews.some(({ status }) => status === 'would be refused'))

@@ -51,7 +51,7 @@ export interface NetworkClient {
   atNewest<T>(read: (snapshot: Snapshot) => Promise<T>): Promise<T>
   /** Whether the address has code, cached for a minute; undefined when no node says. */
   hasCode(address: string): Promise<boolean | undefined>
-  /** The same, asked under the caller's share unless a contract was found there before: its code stays. */
+  /** The same of a contract, asked under the caller's share unless one was found there in the last hour. A delegated account is none (EIP-7702). */
   isContract(address: string): Promise<boolean | undefined>
 }
 
@@ -170,6 +170,7 @@ const hasCodeOn = (chain: Chain, address: string): Promise<boolean | undefined> 
 
 /** The contracts of a network that are remembered, about 0.1 KB each. */
 const maxContracts = 10_000
+const contractMs = 60 * 60_000
 
 /** The nodes at some URLs. Background work and callers have connections of their own to them. */
 class Connection {
@@ -187,7 +188,8 @@ class Connection {
   readonly #calls: FairTurns
   readonly #reads = new FairTurns(readTurns)
   readonly #quotes = new FairTurns(quoteTurns)
-  readonly #contracts = new BoundedMap<string, true>(maxContracts)
+  /** When a contract was found at an address. */
+  readonly #contracts = new BoundedMap<string, number>(maxContracts)
   readonly #rpcs = new BoundedMap<string, { read: Rpc; quote: Rpc; relayed: Rpc; each: Chain[] }>(maxKeys)
 
   constructor(context: ChainsContext, network: Network, customRpcUrls: RpcUrl[], calls: FairTurns) {
@@ -254,9 +256,10 @@ class Connection {
       chain: estimates,
       callers: new Chain(reading),
       isContract: async (address) => {
-        if (this.#contracts.has(address)) return true
+        const foundAt = this.#contracts.get(address)
+        if (foundAt !== undefined && now() - foundAt < contractMs) return true
         const found = await hasCodeOn(estimates, address)
-        if (found) this.#contracts.set(address, true)
+        if (found) this.#contracts.set(address, now())
         return found
       },
       passOn: (...call) => this.#calls.run(access.key, () => reading(...call)),
@@ -315,7 +318,7 @@ const provingNothing =
   (...call) =>
     rpc(...call).catch((error) => {
       throw error instanceof RpcUnavailable && error.wrong_chain !== undefined
-        ? new RpcUnavailable(error.message)
+        ? new RpcUnavailable(`No private relay answers (${error.reason})`)
         : error
     })
 

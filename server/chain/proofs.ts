@@ -297,6 +297,8 @@ export async function proveNonceUser(
 /** Who carried out an authorized transfer; undefined: nobody did, and nobody can any more. */
 interface TransferFact {
   hash: string | undefined
+  /** By the transfer, or by something else. */
+  is_used: boolean
 }
 
 /**
@@ -314,18 +316,23 @@ export async function proveTransfer(
     const { number } = await node.head()
     const deep = Math.max(number - required_confirmations + 1, 0)
     const transfer = await node.transferBy(payment, Math.max(number - blocks, 0), number)
-    if (transfer) return { hash: transfer.hash, block: transfer.block_hash, isProven: transfer.block_number <= deep }
+    if (transfer)
+      return {
+        ...{ hash: transfer.hash, block: transfer.block_hash, isUsed: true },
+        isProven: transfer.block_number <= deep,
+      }
     const [isUsed, atMs = 0] = await Promise.all([node.authorizationState(payment, deep), node.blockTime(deep)])
     const isOver = isUsed === true || (isUsed === false && BigInt(atMs) >= payment.valid_before * 1_000n)
-    return { hash: undefined, block: undefined, isProven: isOver }
+    return { hash: undefined, block: undefined, isUsed: isUsed === true, isProven: isOver }
   })
   const proven = answers.map((answer) => (answer?.isProven ? answer : undefined))
-  const name = ({ hash, block }: { hash: string | undefined; block: string | undefined }) => `${hash} ${block}`
+  const name = ({ hash, block, isUsed }: { hash: string | undefined; block: string | undefined; isUsed: boolean }) =>
+    `${hash} ${block} ${isUsed}`
   const same = saidByMost(proven, name)
   return {
     agreed: saidByMost(answers, name)?.hash,
     seen: given(answers).find(({ hash }) => hash !== undefined)?.hash,
-    proof: same && new Proof({ hash: same.hash }),
+    proof: same && new Proof({ hash: same.hash, is_used: same.isUsed }),
   }
 }
 

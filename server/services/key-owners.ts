@@ -82,16 +82,16 @@ const nameOf = (name: string, keyId: string): string =>
   name.length <= maxName ? name : `${name.slice(0, maxName - keyId.length - 1)} ${keyId}`
 
 /**
- * The limit of a day must hold one call or payment, or none is ever accepted. Only a change of one of the two is refused. Throws DomainError
- * (400).
+ * The limit of a day must hold one call or payment, or none is ever accepted. A change is refused only where it raises what one may cost:
+ * what is lowered, to 0 too, stops it at once. Throws DomainError (400).
  */
 export function checkDay<Name extends 'max_fee_per_call' | 'max_fee_per_payment'>(
   name: Name,
   changes: Partial<Record<Name | 'max_fee_per_day', string>>,
-  before: Partial<Record<Name | 'max_fee_per_day', string>> = {},
+  before?: Record<Name | 'max_fee_per_day', string>,
 ): void {
-  if (changes[name] === undefined && changes.max_fee_per_day === undefined) return
   const { [name]: perOne, max_fee_per_day: perDay } = { ...before, ...changes } as Record<string, string>
-  if (BigInt(perDay as string) < BigInt(perOne as string))
+  const isRaised = before === undefined || BigInt(perOne as string) > BigInt(before[name])
+  if (isRaised && BigInt(perDay as string) < BigInt(perOne as string))
     throw badRequest(['max_fee_per_day'], `must be at least ${name}, which is ${perOne} wei`)
 }

@@ -38,7 +38,7 @@ type Context = Pick<ServicesContext, 'store' | 'pools' | 'keyring' | 'chains' | 
 async function findSenders(context: Context, nodes: NodeAccess, facilitator: FacilitatorRow) {
   const { keyring, chains } = context
   const pool = await poolOf(context, facilitator.pool_id)
-  const relayer = pool?.relayers[0]
+  const relayer = pool?.relayers.find(({ weight }) => weight > 0)
   const first = relayer && (await keyring.findRelayer(relayer.relayer_id))
   if (!pool) throw poolNotFound()
   if (!first) throw poolBehindIsEmpty()
@@ -319,7 +319,7 @@ async function concludePayment(context: ConcludeContext, client: NetworkClient, 
   const { hash } = proof.fact
   if (hash !== undefined) await store.endPayment(row, { status: 'settled', hash })
   else if (status === null || isFinal(status)) {
-    const reason = status === 'failed' ? reasons.failed : status === 'expired' ? reasons.expired : reasons.nonceUsed
+    const reason = status === 'failed' ? reasons.failed : proof.fact.is_used ? reasons.nonceUsed : reasons.expired
     return store.endPayment(row, { status: 'failed', error_reason: reason })
   }
   if (status === null || !isUnmined(status)) return

@@ -68,8 +68,8 @@ async function sendersOf(
   }
   const pool = await store.getPool(pool_id as string)
   if (pool?.row_id !== pool_row_id) throw poolNotFound()
+  if (pool.relayers.every(({ weight }) => weight === 0)) throw poolBehindIsEmpty()
   const relayers = await Promise.all(pool.relayers.map(({ relayer_id }) => keyring.findRelayer(relayer_id)))
-  if (relayers.length === 0) throw poolBehindIsEmpty()
   return { pool, relayers: relayers as [RelayerRow, ...RelayerRow[]] }
 }
 

@@ -262,14 +262,19 @@ const columns: Column<AuditEntry>[] = [
 /** Why it was refused, and what it changed. */
 function Details({ entry: { failure, changes, ...entry } }: { entry: AuditEntry }) {
   const { network } = useSubject(entry)
-  const asset = changes.find(({ member }) => member === 'asset')?.after
-  const of = { symbol: useSymbols()(network), asset: asset === '"coin"' ? 'coin' : undefined }
+  const symbol = useSymbols()(network)
+  const asset = changes.find(({ member }) => member === 'asset')
+  const of = (json?: string | null) => ({ symbol, asset: json === '"coin"' ? 'coin' : undefined })
   return (
     <ul className="plain hint changes">
       {failure && <li>{sentence(failure.message || words(failure.code))}</li>}
       {changes.map(({ member, before, after }) => (
         <li key={member}>
-          <Change member={member} before={jsonText(member, before, of)} after={jsonText(member, after, of)} />
+          <Change
+            member={member}
+            before={jsonText(member, before, of(asset?.before))}
+            after={jsonText(member, after, of(asset?.after))}
+          />
         </li>
       ))}
     </ul>

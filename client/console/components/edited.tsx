@@ -28,15 +28,19 @@ export function useEdited<Resource extends { revision: string }>(current: Resour
 const unsaid = new Set(['revision', 'budget_usage', 'usage', 'last_used_at'])
 
 function Difference({ opened, current, again }: { opened: object; current: object; again(): void }) {
-  const { network, asset } = current as { network?: string; asset?: string }
-  const of = { symbol: useSymbols()(network), asset }
+  const symbol = useSymbols()((current as { network?: string }).network)
+  const of = (its: object) => ({ symbol, asset: (its as { asset?: string }).asset })
   return (
     <Callout of="warning" isAlert>
       <p>Somebody has changed this since the dialog was opened. Nothing of yours is saved yet.</p>
       <ul className="plain">
         {differences(opened, current).map(({ member, before, after }) => (
           <li key={member}>
-            <Change member={member} before={memberValue(member, before, of)} after={memberValue(member, after, of)} />
+            <Change
+              member={member}
+              before={memberValue(member, before, of(opened))}
+              after={memberValue(member, after, of(current))}
+            />
           </li>
         ))}
       </ul>

@@ -42,13 +42,17 @@ export function TokenAmountField({ token, network, per, ...field }: FieldProps &
   )
 }
 
+/** What was entered before the token was known. */
+const again = 'Enter the amount again, in the unit of the token.'
+
 type AmountInputProps = Omit<FieldProps, keyof Its> & { unit: string; digits: number }
 
 function AmountInput({ units, change, unit, digits, ...field }: AmountInputProps) {
   const input = useRef<HTMLInputElement>(null)
   const [typed, setTyped] = useState({ text: '', units: '' })
   const shown = typed.units === units ? typed.text : /^\d+$/.test(units) ? exactly(units, digits) : units
-  const fault = shown === '' ? undefined : faultOfAmount(shown, unit, digits)
+  const isRead = units === '' || /^\d+$/.test(units)
+  const fault = shown === '' ? undefined : (faultOfAmount(shown, unit, digits) ?? (isRead ? undefined : again))
   useEffect(() => input.current?.setCustomValidity(fault ?? ''), [fault])
   return (
     <input

@@ -37,7 +37,7 @@ import { type PrivateSubmission, readSubmission } from '../../domain/submission.
 import { formOf, priceKindOf, type TransactionType, typeOf } from '../../domain/transaction-form.ts'
 import type { TransactionRequest } from '../../domain/transaction-request.ts'
 import type { TransactionRow } from '../../domain/transaction-rows.ts'
-import { checksummed, showRpcUrls } from '../../domain/values.ts'
+import { checksummed } from '../../domain/values.ts'
 import type { Nonces } from '../../sender/nonces/nonces.ts'
 import type { Budgets } from '../../store/budgets.ts'
 import type { Store } from '../../store/store.ts'
@@ -320,15 +320,10 @@ export function asDomainError(
   return unavailable('network', wrong === undefined ? message : ofWrongChain(relayer, network, wrong))
 }
 
-function ofWrongChain(
-  { custom_rpc_urls: own }: RelayerRow,
-  { name, chain_id, rpc_urls }: Network,
-  wrong: bigint,
-): string {
-  const [member, urls] =
-    own.length > 0 ? ['custom_rpc_urls of the relayer', own] : ['rpc_urls of the network', rpc_urls]
-  const shown = showRpcUrls(urls).map(({ url }) => url)
-  return `The ${member} (${shown.join(', ')}) are on chain ${wrong}, and the chain_id of the network ${name} is ${chain_id}`
+/** Callers may not know the nodes: the network's page and the relayer's `disabled_reason` name them. */
+function ofWrongChain({ custom_rpc_urls: own }: RelayerRow, { name, chain_id }: Network, wrong: bigint): string {
+  const member = own.length > 0 ? 'custom_rpc_urls of the relayer' : 'rpc_urls of the network'
+  return `The ${member} are on chain ${wrong}, and the chain_id of the network ${name} is ${chain_id}`
 }
 
 /** Decoded, also a custom error that the ABI of the request has; the node's message when it gives no reason. */
