@@ -301,9 +301,10 @@ test('refusals of a pool and a sponsorship are theirs, and a sponsorship without
     relayer_id: account.relayer_id,
     max_gas_per_call: 100_000,
     max_fee_per_call: '10',
-    max_fee_per_day: '5',
+    max_fee_per_day: '10',
   }
   await client.post('/api/v1/sponsorships', { body: rules })
+  await client.sponsorships.update('game', { max_fee_per_day: '5' })
   const call = { to: payment.to, data: '0x12345678' }
   const ask = client.post('/api/v1/sponsorships/{sponsorship_id}/calls', {
     path: { sponsorship_id: 'game' },
