@@ -273,7 +273,10 @@ test('answers 404 for a transaction of another relayer', async () => {
   const stranger = { id: 'stranger', name: 'Stranger', network: 'local', network_type: 'evm', paused: false } as const
   const { data } = await client.post('/api/v1/relayers', { body: { ...stranger, signer_id: signer.id } })
   const path = { relayer_id: data.id, transaction_id: transactionId }
-  const unknown = { status: 404, message: `Transaction with ID ${transactionId} not found` }
+  const unknown = {
+    status: 404,
+    message: expect.stringMatching(/^path\/transaction_id: the relayer .+ has this transaction$/),
+  }
   expect(await refusal(client.get(one, { path }))).toMatchObject(unknown)
   expect(await refusal(client.delete(one, { path }))).toMatchObject(unknown)
   expect(await refusal(client.put(one, { path, body: { to, value: '1' } }))).toMatchObject(unknown)

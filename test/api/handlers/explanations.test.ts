@@ -118,6 +118,7 @@ test('explains a cap below the base fee, also for later transactions and dry run
     ['price_below_base_fee', 'price_cap'],
     ['cap_below_base_fee', 'price_cap'],
     ['price_limited_by_cap', null],
+    ['earlier_waits', 'earlier_nonce'],
   ]
   const told = (warnings: { code: string; wait_reason: string | null }[] = []) =>
     warnings.map(({ code, wait_reason }) => [code, wait_reason])

@@ -138,7 +138,7 @@ test('pool and sponsorship: a list that was changed since stays', async () => {
   )
   expect(await client.pools.get('payouts')).toMatchObject({ relayers: [{ relayer_id: 'demo' }] })
 
-  const rules = { max_gas_per_call: 100_000, max_fee_per_call: '1', max_fee_per_day: '1' }
+  const rules = { max_gas_per_call: 100_000, max_fee_per_call: '1', max_fee_per_day: '2' }
   const { sponsorship } = await client.sponsorships.create({ id: 's', relayer_id: 'demo', ...rules, delegates: [one] })
   await client.sponsorships.update('s', { delegates: [] }, { revision: sponsorship.revision })
   expect(await refused(client.sponsorships.update('s', { delegates: [one] }))).toMatchObject(needsRevision('delegates'))
@@ -244,7 +244,7 @@ test('nothing that was changed since is deleted, or weighed', async () => {
   expect(await refused(client.relayers.delete('other', { revision: relayer.revision }))).toMatchObject(
     changedSince('name'),
   )
-  const rules = { relayer_id: 'demo', max_gas_per_call: 100_000, max_fee_per_call: '1', max_fee_per_day: '1' }
+  const rules = { relayer_id: 'demo', max_gas_per_call: 100_000, max_fee_per_call: '1', max_fee_per_day: '2' }
   const { sponsorship } = await client.sponsorships.create({ id: 's', ...rules })
   await client.sponsorships.update('s', { max_fee_per_call: '2' })
   expect(await refused(client.sponsorships.delete('s', { revision: sponsorship.revision }))).toMatchObject(

@@ -26,8 +26,12 @@ interface Parameter {
   name: string
   in: string
   required?: boolean
-  schema: { default?: unknown }
+  schema: { $ref?: string; default?: unknown }
 }
+
+const schemas: Record<string, object> = contract.components.schemas
+const resolved = (schema: Parameter['schema']): object =>
+  schema.$ref === undefined ? schema : (schemas[schema.$ref.split('/').at(-1) as string] as object)
 
 /** Of each operation: its query parameters. */
 function declared(): { id: string; parameters: Parameter[] }[] {
@@ -39,7 +43,8 @@ function declared(): { id: string; parameters: Parameter[] }[] {
         id: operationId as string,
         parameters: parameters
           .map((one) => (one.$ref ? (shared[one.$ref.split('/').at(-1) as string] as Parameter) : one))
-          .filter((parameter) => parameter.in === 'query'),
+          .filter((parameter) => parameter.in === 'query')
+          .map((parameter) => ({ ...parameter, schema: resolved(parameter.schema) })),
       })),
   )
 }
