@@ -1,3 +1,4 @@
+import './entries.css'
 import { X } from 'lucide-react'
 import { type ClipboardEvent, Fragment, lazy, type ReactNode, Suspense, useId } from 'react'
 import { getAddress } from 'viem'
