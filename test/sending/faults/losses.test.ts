@@ -230,15 +230,19 @@ test('H4: a transaction that one endpoint has put into a block of the chain is s
     if (method !== 'eth_getTransactionReceipt') return undefined
     return { transactionHash: params[0], blockNumber: head.number, blockHash: head.hash, status: '0x1' }
   }
+  const looks = () => liar.counts.eth_getBlockByNumber ?? 0
+  let lastLooks = -1
   await until(
     'the lie is believed',
     async () => (await firstOf(account))?.status === 'mined',
     () => {
+      // On a busy machine, time may not run ahead of the service.
+      if (looks() === lastLooks) return
+      lastLooks = looks()
       rig.clock.passed_ms += 1_000
     },
   )
   for (const node of nodes) node.lie = undefined
-  const looks = () => liar.counts.eth_getBlockByNumber ?? 0
   const isEnded = async () => (await firstOf(account))?.status === 'confirmed'
   await account.finished(async () => {
     const before = looks()
