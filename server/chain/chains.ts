@@ -51,7 +51,7 @@ export interface NetworkClient {
   atNewest<T>(read: (snapshot: Snapshot) => Promise<T>): Promise<T>
   /** Whether the address has code, cached for a minute; undefined when no node says. */
   hasCode(address: string): Promise<boolean | undefined>
-  /** The same of a contract, asked under the caller's share unless one was found there in the last hour. A delegated account is none (EIP-7702). */
+  /** The same, asked under the caller's share unless code was found there in the last hour. */
   isContract(address: string): Promise<boolean | undefined>
 }
 
