@@ -8,6 +8,7 @@ import { type DatabaseTransaction, insertInto, type Session, selectForEach, sql 
 import { readAnswers, rememberAnswers } from './idempotency.ts'
 import { deduplicationOf, exclusiveName, type InsertState, idempotencyScope, keyOf, nonceOf } from './insert-rules.ts'
 import { insertPayments } from './payments.ts'
+import { selectSentWith } from './transaction-reads.ts'
 import { columnNames, indexMetadata, quoted, recordsOf, statusIn } from './transaction-rows.ts'
 import { insertRefills, newestRefills } from './treasuries.ts'
 
@@ -25,11 +26,7 @@ const selectExclusive = selectForEach<{ chain_id: number; exclusive_key: string 
 )
 const selectSent = selectForEach<SentTransaction & { name: string }>(
   { name: 'text', chain_id: 'bigint', deduplication_id: 'text' },
-  (record) => `
-  SELECT its.id, its.relayer_id, pools.id AS pool_id
-  FROM deduplication_ids AS taken JOIN transactions AS its ON its.row_id = transaction_row_id
-    LEFT JOIN pools ON pools.row_id = its.pool_row_id
-  WHERE taken.chain_id = ${record}chain_id AND taken.deduplication_id = ${record}deduplication_id`,
+  selectSentWith,
   { shown: ['name'] },
 )
 const insertDeduplicationIds = insertInto('deduplication_ids', {

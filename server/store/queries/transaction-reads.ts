@@ -131,11 +131,13 @@ export const getTransaction = async (
 export const getTransactionById = async (database: Database, id: string): Promise<WholeTransactionRow | undefined> =>
   whole(await database.read.one(byIdAlone, { id }))
 
-const byDeduplicationId = sql<SentTransaction>(`
+/** Of the transaction that has a `deduplication_id`. `record`: what stands before the names of the two parameters. */
+export const selectSentWith = (record: string): string => `
   SELECT its.id, its.relayer_id, pools.id AS pool_id
   FROM deduplication_ids AS taken JOIN transactions AS its ON its.row_id = transaction_row_id
     LEFT JOIN pools ON pools.row_id = its.pool_row_id
-  WHERE taken.chain_id = $chain_id AND taken.deduplication_id = $deduplication_id`)
+  WHERE taken.chain_id = ${record}chain_id AND taken.deduplication_id = ${record}deduplication_id`
+const byDeduplicationId = sql<SentTransaction>(selectSentWith('$'))
 
 /** The transaction of the chain that has this `deduplication_id`. */
 export const sentWith = (
